@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import socket
 import struct
 import threading
@@ -19,23 +20,16 @@ from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 
 KINDS = ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
-
-
 OURS = ["requests", "aiohttp"]
 
 
-def fetch(
-    kind, *urls, start=None, limits=None, session=None, auth=None, most=None, each=None, **options
-) -> list:
+def fetch(kind, *urls, start=None, limits=None, most=None, each=None, **options) -> list:
     """Fetch URLs with one client, in a crawl if there is a start: bodies, or errors, or what broke.
 
     What broke has what was received before as ``kept``. ``most`` is the limit of bytes; ``each`` is called
-    with every response before its body is read.
+    with every response before its body is read. ``session`` is what a session of the user's has.
     """
-    own = "own session" in kind
-    fetcher = _threads if kind.startswith("requests") else _loop
-    found = fetcher(urls, start, limits, session or {}, own, auth, most, each, options)
-    return found if isinstance(found, list) else asyncio.run(found)
+    return asyncio.run(_fetch(kind, urls, start, limits or Limits(), most, each, options))
 
 
 def respond(kind, url, **options) -> object:
@@ -45,75 +39,55 @@ def respond(kind, url, **options) -> object:
     return seen[0]
 
 
-def _threads(urls, start, limits, session, own, auth, most, each, options):
-    mine = requests.Session() if own else None
-    for name, value in session.items():
-        getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
-    given = RequestsWebClient(session=mine, auth=auth, **options)
-    client = given.for_crawl(start, limits or Limits()) if start else given
-    client.set_max_response_data_length(most)
-    results = []
-    for url in urls:
-        response = client.get(url)
-        if each:
-            each(response)
-        if isinstance(response, WebClientErrorResponse):
-            results.append(response)
-            continue
-        pieces = []
-        try:
-            pieces.extend(response.body())
-        except BrokenBody as error:
-            results.append(_with(error, pieces))
-        else:
-            results.append(b"".join(pieces))
-        response.close()
-    client.close()
-    given.close()
-    if mine:
-        mine.close()
-    return results
-
-
-async def _loop(urls, start, limits, session, own, auth, most, each, options):
-    async with contextlib.AsyncExitStack() as stack:
+async def _fetch(kind, urls, start, limits, most, each, options) -> list:
+    session = dict(options.pop("session", {}))
+    with contextlib.ExitStack() as stack:
         mine = None
-        if own:
-            if "auth" in session:
-                session = session | {"auth": aiohttp.BasicAuth(*session["auth"])}
-            new = aiohttp.ClientSession(auto_decompress=False, **session)
-            mine = await stack.enter_async_context(new)
-        if auth:
-            options["auth"] = aiohttp.BasicAuth(*auth)
-        given = AiohttpWebClient(session=mine, **options)
-        stack.push_async_callback(given.close)
-        client = given.for_crawl(start, limits or Limits()) if start else given
-        stack.push_async_callback(client.close)
+        if kind.startswith("requests"):
+            if "own session" in kind:
+                mine = stack.enter_context(requests.Session())
+            for name, value in session.items():
+                getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
+            given = RequestsWebClient(session=mine, **options)
+        else:
+            for place in (options, session):
+                if place.get("auth"):
+                    place |= {"auth": aiohttp.BasicAuth(*place["auth"])}
+            if "own session" in kind:
+                mine = aiohttp.ClientSession(auto_decompress=False, **session)
+            given = AiohttpWebClient(session=mine, **options)
+        client = given.for_crawl(start, limits) if start else given
         client.set_max_response_data_length(most)
-        results = []
-        for url in urls:
-            response = await client.get(url)
-            if each:
-                each(response)
-            if isinstance(response, WebClientErrorResponse):
-                results.append(response)
-                continue
-            pieces = []
-            try:
-                async for piece in response.body():
-                    pieces.append(piece)  # noqa: PERF401 - those before the end are wanted too
-            except BrokenBody as error:
-                results.append(_with(error, pieces))
-            else:
-                results.append(b"".join(pieces))
-            await response.close()
+        results = [await _result(await _now(client.get(url)), each) for url in urls]
+        for one in (client, given, mine):
+            if one is not None:
+                await _now(one.close())
         return results
 
 
-def _with(error: BrokenBody, pieces: list[bytes]) -> BrokenBody:
-    """Return an error together with what was received before it, as ``kept``."""
-    error.kept = b"".join(pieces)
-    return error
+async def _now(value: object) -> object:
+    """Return what a function of either client returns."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def _result(response, each) -> object:
+    if each:
+        each(response)
+    if isinstance(response, WebClientErrorResponse):
+        return response
+    body, pieces = response.body(), []
+    try:
+        if hasattr(body, "__anext__"):
+            async for piece in body:
+                pieces.append(piece)  # noqa: PERF401 - those before the end are wanted too
+        else:
+            pieces.extend(body)
+    except BrokenBody as error:
+        error.kept = b"".join(pieces)
+        return error
+    finally:
+        await _now(response.close())
+    return b"".join(pieces)
 
 
 def fake_names(monkeypatch, names: dict[str, list[str] | list[list[str]]]) -> list[str]:

@@ -75,57 +75,44 @@ def bad_chunk(kept: bytes = b"") -> Broken:
 
 
 STATUS_LINES = {
+    **{
+        status: Case(sized(status=status), NO_HTTP)
+        for status in (
+            "HTTP/x.y 200 OK", "HTTP/-1.1 200 OK", "HTTP/1.11111111111 200 OK", "HTTP/1.1",
+            "HTTP/1.1 ", "HTTP/1.1 OK", "HTTP/1.1 +200 OK", "HTTP/1.1 -200 OK", "HTTP/1.1 2_0 OK",
+            "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 0200 OK", "HTTP/1.1 \xb2\xb2\xb2 OK",
+            "HTTP/1.1 000 OK", "HTTP/1.1 099 OK", "HTTP/1.1 0xC8 OK", "HTTP/1.1 200.0 OK",
+            "HTTP/1.1 200OK", "ICY 200 OK", "HTTP/1.1 200\rOK"
+        )
+    },
+    **{
+        status: Case(sized(status=status), OK)
+        for status in (
+            "HTTP/1.1 200 \xe9 \x01 x: y", "HTTP/1.2 200 OK", "HTTP/1 200 OK", "HTTP/2 200",
+            "HTTP/3.0 200 OK", "HTTP/0.9 200 OK", "HTTP 200 OK", "http/1.1 200 OK",
+            "Http/1.1 200 OK", "HTTP/1.1  200  OK", "HTTP/1.1\t200\tOK", "HTTP/1.1 299 Fine",
+            "HTTP/1.1 206 Partial Content"
+        )
+    },
     "ordinary": Case(sized(), OK, connections=1),
     "without a reason": Case(sized(status="HTTP/1.1 200 "), OK, connections=1),
     "without a reason or a blank": Case(sized(status="HTTP/1.1 200"), OK, connections=1),
-    "odd reason": Case(sized(status="HTTP/1.1 200 \xe9 \x01 x: y"), OK),
     "HTTP/1.0": Case(sized(status="HTTP/1.0 200 OK"), OK, connections=2),
     "HTTP/1.0 kept alive": Case(
         sized("Connection: keep-alive", status="HTTP/1.0 200 OK"), OK, connections=1
     ),
     "HTTP/1.0 kept open": Case(sized(status="HTTP/1.0 200 OK"), OK, connections=2),
-    "HTTP/1.2": Case(sized(status="HTTP/1.2 200 OK"), OK),
-    "HTTP/1": Case(sized(status="HTTP/1 200 OK"), OK),
-    "HTTP/2 as text": Case(sized(status="HTTP/2 200"), OK),
     "HTTP/2.0 as text": Case(sized(status="HTTP/2.0 200 OK"), OK, connections=2),
-    "HTTP/3.0 as text": Case(sized(status="HTTP/3.0 200 OK"), OK),
-    "HTTP/0.9 as text": Case(sized(status="HTTP/0.9 200 OK"), OK),
-    "no version": Case(sized(status="HTTP 200 OK"), OK),
-    "lower case": Case(sized(status="http/1.1 200 OK"), OK),
-    "mixed case": Case(sized(status="Http/1.1 200 OK"), OK),
-    "two blanks": Case(sized(status="HTTP/1.1  200  OK"), OK),
-    "a tab": Case(sized(status="HTTP/1.1\t200\tOK"), OK),
     "blank line first": Case(b"\r\n" + sized(), OK),
     "several blank lines first": Case(b"\r\n\n\r\n" + sized(), OK),
     "blanks first": Case(b"  " + sized(), OK),
     "blank lines without end": Case(b"\r\n" * HEAD_BYTES + sized(), BAD),
-    "no such version": Case(sized(status="HTTP/x.y 200 OK"), NO_HTTP),
-    "negative version": Case(sized(status="HTTP/-1.1 200 OK"), NO_HTTP),
-    "long version": Case(sized(status="HTTP/1.11111111111 200 OK"), NO_HTTP),
-    "no status": Case(sized(status="HTTP/1.1"), NO_HTTP),
-    "a blank for a status": Case(sized(status="HTTP/1.1 "), NO_HTTP),
-    "a word for a status": Case(sized(status="HTTP/1.1 OK"), NO_HTTP),
-    "status with a sign": Case(sized(status="HTTP/1.1 +200 OK"), NO_HTTP),
-    "negative status": Case(sized(status="HTTP/1.1 -200 OK"), NO_HTTP),
-    "status with an underscore": Case(sized(status="HTTP/1.1 2_0 OK"), NO_HTTP),
-    "status of two digits": Case(sized(status="HTTP/1.1 20 OK"), NO_HTTP),
-    "status of four digits": Case(sized(status="HTTP/1.1 2000 OK"), NO_HTTP),
-    "status with a zero": Case(sized(status="HTTP/1.1 0200 OK"), NO_HTTP),
-    "status of other digits": Case(sized(status="HTTP/1.1 \xb2\xb2\xb2 OK"), NO_HTTP),
-    "status 000": Case(sized(status="HTTP/1.1 000 OK"), NO_HTTP),
-    "status 099": Case(sized(status="HTTP/1.1 099 OK"), NO_HTTP),
-    "hexadecimal status": Case(sized(status="HTTP/1.1 0xC8 OK"), NO_HTTP),
-    "status with a fraction": Case(sized(status="HTTP/1.1 200.0 OK"), NO_HTTP),
-    "status and reason in one": Case(sized(status="HTTP/1.1 200OK"), NO_HTTP),
-    "status 299": Case(sized(status="HTTP/1.1 299 Fine"), OK),
     "status 600": Case(sized(status="HTTP/1.1 600 Odd"), "server-error"),
     "status 999": Case(sized(status="HTTP/1.1 999 Odd"), "server-error"),
     "status 404": Case(sized(status="HTTP/1.1 404 Not Found"), "not-found"),
     "status 503": Case(sized(status="HTTP/1.1 503 Later"), "server-error"),
-    "status 206": Case(sized(status="HTTP/1.1 206 Partial Content"), OK),
     "status 300": Case(sized(status="HTTP/1.1 300 Multiple Choices"), ERROR),
     "status 101": Case(ok("Upgrade: h2c", status="HTTP/1.1 101 Switching"), ERROR),
-    "ICY": Case(sized(status="ICY 200 OK"), NO_HTTP),
     "another protocol": Case(b"SSH-2.0-OpenSSH_9.6\r\n", NO_HTTP),
     "junk before it": Case(b"xxxx" + sized(), NO_HTTP),
     "no head at all": Case(b"<?xml version='1.0'?><urlset/>", NO_HTTP),
@@ -133,25 +120,33 @@ STATUS_LINES = {
     "two letters of a name": Case(b"HTX", NO_HTTP),
     "half of a name": Case(b"HTTQ/1.1 200 OK\r\n\r\n", NO_HTTP),
     "binary": Case(b"\x16\x03\x01\x00\x00", NO_HTTP),
-    "bare CR in it": Case(sized(status="HTTP/1.1 200\rOK"), NO_HTTP),
     "bare CR in the reason": Case(sized(status="HTTP/1.1 200 O\rK"), BAD),
     "NUL in the reason": Case(sized(status="HTTP/1.1 200 O\0K"), BAD),
     "endless": Case(b"HTTP/1.1 200 " + b"x" * 2 * HEAD_BYTES, BAD),
     "nothing": Case(b"", CLOSED),
     "only a blank line": Case(b"\r\n", CLOSED),
-}
+}  # fmt: skip
 HEADERS = {
+    **{
+        field[:20]: Case(sized(field), BAD)
+        for field in (
+            "X: a\rb", "X: a\rContent-Length: 3", "X\r: a", "X: a\r", "X: a\0b", "X\0: a", "\0"
+        )
+    },
+    **{
+        field[:20]: Case(sized(field), OK)
+        for field in (
+            "X Y: z", "X : y", ": y", ":", "X: \x01\x1b\x7f", "X\x01: y", "X: \xfc", "X-\xfc: y",
+            "<!doctype html>", "!#$%&'*+-.^_`|~09azAZ: y"
+        )
+    },
     "none": Case(ok(), OK),
     "line ends of LF": Case(sized("X: y", end="\n"), OK, connections=1),
     "mixed line ends": Case(b"HTTP/1.1 200 OK\nX: y\r\nContent-Length: 10\n\r\n" + BODY, OK),
     "other mixed line ends": Case(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\n" + BODY, OK),
     "no colon": Case(sized("no colon here"), OK, connections=1),
     "no colon at the end": Case(ok("Content-Length: 10", "no colon"), OK),
-    "blank in the name": Case(sized("X Y: z"), OK),
-    "blank before the colon": Case(sized("X : y"), OK),
     "blank before the colon of the length": Case(ok("Content-Length : 10"), OK, connections=1),
-    "no name": Case(sized(": y"), OK),
-    "only a colon": Case(sized(":"), OK),
     "no value": Case(sized("X:", "Y: "), OK),
     "no blank": Case(ok("Content-Length:10"), OK, connections=1),
     "many blanks": Case(ok("Content-Length: \t  10 \t "), OK, connections=1),
@@ -159,22 +154,9 @@ HEADERS = {
     "folded length": Case(ok("Content-Length:", " 10"), OK, connections=1),
     "folded at first": Case(ok(" X: y", "Content-Length: 10"), OK),
     "folded after no colon": Case(ok("nothing", " Content-Length: 3", "Content-Length: 10"), OK),
-    "bare CR": Case(sized("X: a\rb"), BAD),
-    "bare CR between two": Case(sized("X: a\rContent-Length: 3"), BAD),
-    "bare CR in a name": Case(sized("X\r: a"), BAD),
-    "two CR at an end": Case(sized("X: a\r"), BAD),
-    "NUL in a value": Case(sized("X: a\0b"), BAD),
-    "NUL in a name": Case(sized("X\0: a"), BAD),
-    "NUL without a colon": Case(sized("\0"), BAD),
-    "control characters": Case(sized("X: \x01\x1b\x7f"), OK),
-    "control character in a name": Case(sized("X\x01: y"), OK),
     "UTF-8": Case(sized("X: \u00fc".encode()), OK),
-    "Latin-1": Case(sized("X: \xfc"), OK),
-    "name that is not ASCII": Case(sized("X-\xfc: y"), OK),
     "name in brackets": Case(sized("(X): y", "[Y]: z", "<a href: b"), OK),
-    "HTML": Case(sized("<!doctype html>"), OK),
     "capitals": Case(ok("CONTENT-LENGTH: 10"), OK, connections=1),
-    "a name of every letter": Case(sized("!#$%&'*+-.^_`|~09azAZ: y"), OK),
     "the same many times": Case(sized(*["X: y"] * 500), OK, connections=1),
     "thousands": Case(sized(*[f"X-{at}: y" for at in range(2500)]), OK, connections=1),
     "too many": Case(sized(*["X: y"] * 10_000), BAD),
@@ -188,29 +170,23 @@ HEADERS = {
     "endless": Case(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 10_000, BAD),
     "endless line": Case(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 60_000, BAD),
     "a second status line": Case(sized("HTTP/1.1 404 Not Found"), OK),
-}
+}  # fmt: skip
 LENGTHS = {
+    **{
+        length: Case(ok(f"Content-Length: {length}"), BAD)
+        for length in (
+            "10, 5", "10,", "+10", "-10", "-0", "1_0", "10.0", "0xA", "1e1", "1 0", "ten",
+            "10 bytes", "\xb9\xb2"
+        )
+    },
     "0": Case(ok("Content-Length: 0", body=b""), EMPTY, connections=1),
     "twice": Case(sized("Content-Length: 10"), OK, connections=1),
     "three in two lines": Case(sized("Content-Length: 10, 10"), OK),
     "with a comma": Case(ok("Content-Length: 10,10"), OK, connections=1),
     "zeros first": Case(ok("Content-Length: 0010"), OK, connections=1),
     "different": Case(sized("Content-Length: 5"), BAD),
-    "different with a comma": Case(ok("Content-Length: 10, 5"), BAD),
-    "empty element": Case(ok("Content-Length: 10,"), BAD),
-    "with a sign": Case(ok("Content-Length: +10"), BAD),
-    "negative": Case(ok("Content-Length: -10"), BAD),
-    "minus zero": Case(ok("Content-Length: -0"), BAD),
-    "with an underscore": Case(ok("Content-Length: 1_0"), BAD),
-    "with a fraction": Case(ok("Content-Length: 10.0"), BAD),
-    "hexadecimal": Case(ok("Content-Length: 0xA"), BAD),
-    "exponent": Case(ok("Content-Length: 1e1"), BAD),
-    "with a blank": Case(ok("Content-Length: 1 0"), BAD),
-    "a word": Case(ok("Content-Length: ten"), BAD),
-    "with a unit": Case(ok("Content-Length: 10 bytes"), BAD),
     "quoted": Case(ok('Content-Length: "10"'), BAD),
     "empty": Case(ok("Content-Length:"), BAD),
-    "other digits": Case(ok("Content-Length: \xb9\xb2"), BAD),
     "digits of UTF-8": Case(ok("Content-Length: \u0661\u0660".encode()), BAD),
     "huge": Case(ok("Content-Length: " + "9" * 30), BAD),
     "very long": Case(ok("Content-Length: " + "9" * 5000), BAD),
@@ -230,8 +206,15 @@ LENGTHS = {
     "closed in two lines": Case(
         sized("Connection: keep-alive", "Connection: close"), OK, connections=2
     ),
-}
+}  # fmt: skip
 CHUNKED = {
+    **{
+        f"size {size[:20]!r}": Case(chunked(size + b"\r\n0123456789abcdef\r\n0\r\n\r\n"), bad_chunk())
+        for size in (
+            b"0xa", b"1_0", b"+a", b"-a", b" a", b"1 0", b"", b";x", b"g", b"ffffffffffffffff",
+            b"a\x00"
+        )
+    },
     "ordinary": Case(chunked(*CHUNKS), OK, connections=1),
     "nothing": Case(chunked(b"0\r\n\r\n"), EMPTY, connections=1),
     "line ends of LF": Case(
@@ -288,20 +271,9 @@ CHUNKED = {
     ),
     "more follows": Case(chunked(*CHUNKS) + b"junk", OK, connections=2),
     "another response follows": Case(chunked(*CHUNKS) + sized(body=b"wrong"), OK, connections=2),
-    "hexadecimal prefix": Case(chunked(b"0xa\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "underscore": Case(chunked(b"1_0\r\n0123456789abcdef\r\n0\r\n\r\n"), bad_chunk()),
-    "sign": Case(chunked(b"+a\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "negative": Case(chunked(b"-a\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
     "negative zero": Case(chunked(*CHUNKS[:2], b"-0\r\n\r\n"), bad_chunk(BODY)),
-    "blank before the size": Case(chunked(b" a\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "blank in the size": Case(chunked(b"1 0\r\n0123456789abcdef\r\n0\r\n\r\n"), bad_chunk()),
-    "no size": Case(chunked(b"\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "only an extension": Case(chunked(b";x\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "no such digit": Case(chunked(b"g\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "huge": Case(chunked(b"ffffffffffffffff\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
     "very long": Case(chunked(b"f" * 10_000 + b"\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
     "bare CR": Case(chunked(b"a\r0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "NUL": Case(chunked(b"a\x00\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
     "longer than said": Case(chunked(b"4\r\n0123456789\r\n0\r\n\r\n"), bad_chunk(b"0123")),
     "no line end after it": Case(chunked(b"4\r\n01236\r\n456789\r\n"), bad_chunk(b"0123")),
     "shorter than said": Case(chunked(b"f\r\n0123456789\r\n0\r\n\r\n"), cut_off(BODY + b"\r\n0\r\n")),
@@ -419,7 +391,11 @@ REDIRECTS = {
     "UTF-8": Case(moved("/\u00fc".encode()), b"umlaut"),
     "Latin-1": Case(moved("/\xfc"), b"umlaut"),
     "another scheme": Case(moved("ftp://127.0.0.1/"), NOWHERE),
-    "a tab in it": Case(moved("/the\tre"), NOWHERE),
+    "tabs in it": Case(moved("/the\tr\te"), b"there"),
+    "a backslash": Case(moved("\\there"), b"there"),
+    "backslashes in the path": Case(moved("/x\\y\\..\\..\\there"), b"there"),
+    "a backslash in the query": Case(moved("/there?a\\b"), "not-found"),
+    "a backslash in the host": Case(moved("http://127.0.0.1\\@localhost/there"), NOWHERE),
     "a control character": Case(moved("/the\x01re"), NOWHERE),
     "a bare CR": Case(moved("/the\rre"), BAD),
     "NUL": Case(moved("/the\0re"), BAD),

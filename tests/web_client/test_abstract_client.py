@@ -54,9 +54,9 @@ def naps(monkeypatch):
 
 
 def test_a_waiter_waits_before_every_request_but_the_first(naps):
-    waiter = RequestWaiter(2, random_wait=False)
-    for _ in range(3):
-        waiter.wait()
+    for waiter in (RequestWaiter(2, random_wait=False), RequestWaiter(None), RequestWaiter(0)):
+        for _ in range(3):
+            waiter.wait()
     assert naps == [2, 2]
 
 
@@ -67,14 +67,6 @@ def test_a_waiter_varies_its_pause_by_half_when_told(naps):
     assert len(naps) == 199
     assert len(set(naps)) > 100
     assert all(1 <= nap <= 3 for nap in naps)
-
-
-@together("wait", [None, 0])
-def test_a_waiter_without_a_pause_never_waits(naps, wait):
-    waiter = RequestWaiter(wait)
-    waiter.wait()
-    waiter.wait()
-    assert not naps
 
 
 class Scripted(AbstractWebClient):
@@ -96,41 +88,28 @@ GONE = WebClientErrorResponse("404 Not Found", retryable=False)
 FINE = LocalWebClientSuccessResponse("http://h/", "")
 
 
-def test_retries_end_at_the_first_success(naps):
-    client = Scripted(BUSY, BUSY, FINE)
-    assert get_url_retry_on_client_errors("http://h/", client) is FINE
-    assert (client.asked, naps) == (3, [1, 1])
+LATER = WebClientErrorResponse("429 Too Many Requests", retryable=True, retry_after=5)
+RETRIES = [  # what is answered, and how the caller wants it; what was asked for, and the pauses
+    ([BUSY, BUSY, FINE], {}, FINE, 3, [1, 1]),
+    ([GONE], {}, GONE, 1, []),
+    ([LATER, FINE], {}, FINE, 2, [5]),
+    ([BUSY, FINE], {"retry_count": 3, "sleep_between_retries": 60}, FINE, 2, [60]),
+    *(
+        ([BUSY], {"retry_count": count, "sleep_between_retries": 2}, BUSY, count, [2] * (count - 1))
+        for count in (1, 3, 5)
+    ),
+]
 
 
-def test_an_error_that_will_not_pass_is_not_repeated(naps):
-    client = Scripted(GONE)
-    assert get_url_retry_on_client_errors("http://h/", client) is GONE
-    assert (client.asked, naps) == (1, [])
-
-
-@together("count", [1, 3, 5])
-def test_a_url_is_asked_for_as_often_as_the_caller_says(naps, count):
-    client = Scripted(BUSY)
-    response = get_url_retry_on_client_errors("http://h/", client, count, 2)
-    assert response is BUSY
-    assert client.asked == count
-    assert naps[: count - 1] == [2] * (count - 1)
-
-
-def test_the_pause_is_what_the_caller_says_however_long(naps):
-    client = Scripted(BUSY, FINE)
-    response = get_url_retry_on_client_errors(
-        "http://h/", client, retry_count=3, sleep_between_retries=60
-    )
-    assert response is FINE
-    assert naps == [60]
-
-
-def test_a_server_that_names_a_longer_pause_is_heard(naps):
-    busy = WebClientErrorResponse("429 Too Many Requests", retryable=True)
-    busy.retry_after = 5
-    get_url_retry_on_client_errors("http://h/", Scripted(busy, FINE))
-    assert naps == [5]
+@together(("script", "options", "last", "asked", "pauses"), RETRIES)
+def test_a_url_is_asked_for_again_while_that_may_help(
+    monkeypatch, script, options, last, asked, pauses
+):
+    naps: list[float] = []
+    monkeypatch.setattr(time, "sleep", naps.append)
+    client = Scripted(*script)
+    assert get_url_retry_on_client_errors("http://h/", client, **options) is last
+    assert (client.asked, naps) == (asked, pauses)
 
 
 @together(("quiet", "level"), [(True, "INFO"), (False, "WARNING")])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
+import dataclasses
 import pickle
 
 import pytest
 
 from together import together
 from usp._http.flow import Arrived, ErrorKind, Flow, Head, Request, SessionFacts
-from usp._http.identity import Identity
 from usp.limits import Limits
 from usp.web_client.zones import Refused
 
@@ -22,7 +21,7 @@ def other(_: Exception) -> ErrorKind:
 
 
 def flow(kind=other, limits=None, **headers) -> Flow:
-    return Flow(Identity("me", headers), None, kind).for_crawl(A, limits or Limits())
+    return Flow(kind, user_agent="me", headers=headers).for_crawl(A, limits or Limits())
 
 
 def to(location: str, *cookies: str) -> Head:
@@ -80,11 +79,11 @@ def test_addresses_are_judged_before_anything_is_sent():
     begun.admit("b.example", None)
 
 
-@together("again", [copy.copy, lambda flow: pickle.loads(pickle.dumps(flow))])
+@together("again", [dataclasses.replace, lambda flow: pickle.loads(pickle.dumps(flow))])
 def test_a_copy_has_not_learned_where_the_original_began(again):
-    first = Flow(Identity(None, None), None, other)
+    first = Flow(other)
     first.admit("127.0.0.1", [])
-    first.gate.begin("http://127.0.0.1/")
+    first.gate.begin("127.0.0.1")
     first.admit("127.0.0.1", ["127.0.0.1"])
     with pytest.raises(Refused):
         again(first).admit("127.0.0.1", ["127.0.0.1"])

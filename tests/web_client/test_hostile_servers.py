@@ -1,7 +1,8 @@
-"""Servers that never come to an end, or send what is no HTTP: an error, in time, and nothing worse."""
+"""Servers that never come to an end, or send heads that are none: an error, in time, and nothing worse."""
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
@@ -10,17 +11,28 @@ from both import KINDS, fetch, speaking
 from together import together
 from usp._http.failures import is_bot_wall
 from usp.limits import Limits
-from usp.web_client import zones
+from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
-from website import Answer
+from website import Answer, paths
 
 OURS = ["requests", "aiohttp", "aiohttp, own session"]
+HEAD = b"HTTP/1.1 200 OK\r\n"
+OK = HEAD + b"Content-Length: 2\r\n\r\nok"
+LONG = HEAD + b"Content-Length: 1000\r\n\r\n"
+SECONDS = 0.4  # for a document
 
 
-def drip(connection, data: bytes, pause: float) -> None:
-    for at in range(len(data)):
-        connection.sendall(data[at : at + 1])
-        time.sleep(pause)
+def says(data: bytes, then: float = 0.0, drip: bytes = b"", pause: float = 0.0):
+    """Return what sends data, then single bytes with a pause before each, and is silent for a while."""
+
+    def talk(connection):
+        connection.sendall(data)
+        for byte in drip:
+            time.sleep(pause)
+            connection.sendall(bytes([byte]))
+        time.sleep(then)
+
+    return talk
 
 
 def asked(kind, url, limits, **options):
@@ -28,11 +40,13 @@ def asked(kind, url, limits, **options):
     return result
 
 
+# In time ---------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("kind", OURS)
 def test_a_head_that_drips_is_given_up_in_time(kind, times):
-    limits = Limits(document_seconds=times)
-    head = b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 200
-    with speaking(lambda connection: drip(connection, head, 0.1 * times)) as url:
+    limits = Limits(document_seconds=SECONDS * times)
+    with speaking(says(HEAD + b"X-Long: ", drip=b"x" * 200, pause=0.1 * SECONDS * times)) as url:
         result = asked(kind, url, limits)
     assert isinstance(result, WebClientErrorResponse)
     assert result.message() == str(limits.reached("document_seconds"))
@@ -40,57 +54,38 @@ def test_a_head_that_drips_is_given_up_in_time(kind, times):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_body_that_drips_is_broken_in_time(kind, times):
-    limits = Limits(document_seconds=times)
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
-
-    def talk(connection):
-        connection.sendall(head)
-        drip(connection, b"x" * 200, 0.1 * times)
-
-    with speaking(talk) as url:
-        result = asked(kind, url, limits)
-    assert isinstance(result, BrokenBody)
-    assert str(result) == str(limits.reached("document_seconds"))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_body_that_stops_is_broken_in_time(kind, times):
-    limits = Limits(document_seconds=times)
-
-    def talk(connection):
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin")
-        time.sleep(4 * times)
-
-    with speaking(talk) as url:
-        result = asked(kind, url, limits)
-    assert isinstance(result, BrokenBody)
-    assert str(result) == str(limits.reached("document_seconds"))
+def test_a_body_that_drips_or_stops_is_broken_in_time(kind, times):
+    limits = Limits(document_seconds=SECONDS * times)
+    drips = says(LONG, drip=b"x" * 200, pause=0.1 * SECONDS * times)
+    for talk in (drips, says(LONG + b"begin", then=4 * SECONDS * times)):
+        with speaking(talk) as url:
+            result = asked(kind, url, limits)
+        assert isinstance(result, BrokenBody)
+        assert str(result) == str(limits.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_slow_redirects_share_the_time_of_one_document(kind, serve, times):
-    limits = Limits(document_seconds=times)
-    site = serve({"/": Answer(redirect="/", delay=0.3 * times)})
+    limits = Limits(document_seconds=SECONDS * times)
+    site = serve({"/": Answer(redirect="/", delay=0.3 * SECONDS * times)})
     result = asked(kind, site.url("/"), limits)
     assert result.message() == str(limits.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", OURS)
 def test_the_time_between_two_pieces_is_still_limited(kind, times):
-    def talk(connection):
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin")
-        time.sleep(3 * times)
-
-    with speaking(talk) as url:
+    with speaking(says(LONG + b"begin", then=times)) as url:
         result = asked(kind, url, limits=Limits(document_seconds=50), timeout=(60, 0.3 * times))
     assert isinstance(result, BrokenBody)
     assert "document_seconds" not in str(result)
 
 
+# Heads -----------------------------------------------------------------------------------------------
+
+
 NONSENSE = {
-    "headers without end": (b"HTTP/1.1 200 OK\r\n", b"X-%d: y\r\n"),
-    "a line without end": (b"HTTP/1.1 200 OK\r\nX: ", b"x" * 1000),
+    "headers without end": (HEAD, b"X-%d: y\r\n"),
+    "a line without end": (HEAD + b"X: ", b"x" * 1000),
     "a status line without end": (b"HTTP/1.1 200 ", b"x" * 1000),
     "no status line": (b"", b"\x00\xff" * 500),
     "answers before the answer": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
@@ -105,12 +100,11 @@ def test_a_head_without_end_is_an_error(kind, name):
     def talk(connection):
         connection.sendall(first)
         end = time.monotonic() + 8
-        number = 0
-        while time.monotonic() < end:
-            connection.sendall(
-                b"".join((more % n) if b"%d" in more else more for n in range(number, number + 50))
-            )
-            number += 50
+        for number in itertools.count(step=50):
+            lines = ((more % n) if b"%d" in more else more for n in range(number, number + 50))
+            connection.sendall(b"".join(lines))
+            if time.monotonic() > end:
+                return
 
     if kind == "requests, own session" and name.startswith("answers"):
         pytest.skip("a session of the user's reads answers as http.client does")
@@ -123,53 +117,96 @@ def test_a_head_without_end_is_an_error(kind, name):
         assert not result.retryable()
 
 
-def test_a_few_answers_before_the_answer_are_no_harm():
-    early = b"HTTP/1.1 100 Continue\r\n\r\n" * 5
-    answer = early + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    with speaking(lambda connection: connection.sendall(answer)) as url:
-        for kind in KINDS:
-            assert fetch(kind, url, start=url) == [b"ok"]
-
-
-def test_a_large_body_is_not_taken_for_a_large_head(serve):
+@together("kind", KINDS)
+def test_a_few_answers_before_the_answer_and_a_large_body_are_no_harm(kind, serve):
+    with speaking(says(b"HTTP/1.1 100 Continue\r\n\r\n" * 5 + OK)) as url:
+        assert fetch(kind, url, start=url) == [b"ok"]
     site = serve({"/": b"x" * 3_000_000})
-    for kind in KINDS:
-        (body,) = fetch(kind, site.url("/"), start=site.base)
-        assert len(body) == 3_000_000
+    (body,) = fetch(kind, site.url("/"), start=site.base)
+    assert len(body) == 3_000_000
 
 
-def test_connections_are_kept_and_used_again(serve, monkeypatch):
-    """Whatever stands between the answer and the socket, it lets go of it."""
-    site = serve({"/": "home", "/c": Answer("chunked" * 50, chunked=True)})
-    made = []
-    real = zones.AddressGate.connected
-    monkeypatch.setattr(
-        zones.AddressGate, "connected", lambda *args: made.append(args) or real(*args)
-    )
-    urls = [site.url("/"), site.url("/c")] * 3
-    assert fetch("requests", *urls, start=site.base) == [b"home", b"chunked" * 50] * 3
-    assert len(made) == 1
+def test_the_session_of_a_user_that_stops_there_is_not_asked_for_more_on_that_connection():
+    """What comes next on it would be taken for the answer to the next request."""
+    with speaking(says(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + OK)) as url:
+        first, second = fetch("requests, own session", url, url, start=url)
+    assert (first.message(), second.message()) == ("103 Early Hints", "103 Early Hints")
+
+
+@together("kind", KINDS)
+@together("lines", [60, 4])
+def test_a_head_has_32_kib_at_most(kind, lines):
+    """In many lines or in a few, which all clients would read one by one."""
+
+    def sent(size: int) -> bytes:
+        each = size // lines - 10
+        headers = b"".join(b"X-%02d: %s\r\n" % (at, b"x" * each) for at in range(lines))
+        return OK.replace(HEAD, HEAD + headers)
+
+    with speaking(says(sent(30_000))) as url:
+        assert fetch(kind, url, start=url) == [b"ok"]
+    with speaking(says(sent(34_000))) as url:
+        (result,) = fetch(kind, url, start=url)
+    assert isinstance(result, WebClientErrorResponse)
+    assert not result.retryable()
+
+
+@together("kind", KINDS)
+@together(("lines", "size"), [(300, 20), (300, 200), (60, 600), (4, 10_000), (1, 60_000)])
+def test_a_head_that_is_too_large_is_said_to_be_that(kind, lines, size):
+    headers = b"".join(b"Set-Cookie: c%d=%s\r\n" % (at, b"x" * size) for at in range(lines))
+    with speaking(says(OK.replace(HEAD, HEAD + headers))) as url:
+        (result,) = fetch(kind, url, start=url)
+    if result == b"ok":  # how many lines there may be is the library's own choice
+        assert (lines, size) == (300, 20)
+        return
+    assert isinstance(result, WebClientErrorResponse)
+    assert "header" in result.message()
+    assert "body" not in result.message()
+
+
+LONG_URL = Limits(url_length=5000)
+
+
+@together("kind", KINDS)
+@together(
+    "target",  # escapes make what is sent longer than what was written
+    ["/" + "|" * 2000]
+    + [place + "x" * 6000 for place in ("/", "{base}/", "//127.0.0.1/", "?", "#")],
+)
+def test_a_redirect_to_an_address_that_is_too_long_is_not_followed(kind, target, serve):
+    site = serve({"/": Answer(redirect=target), "/x": "there"})
+    (result,) = fetch(kind, site.url("/"), start=site.base, limits=LONG_URL)
+    assert isinstance(result, WebClientErrorResponse)
+    assert "url_length=5,000" in result.message()
+    assert len(result.message()) < 500
+    assert set(site.hits) == {"/"}
+
+
+@together("kind", KINDS)
+def test_one_that_is_not_too_long_is_followed(kind, serve):
+    there = "/x?" + "x" * 4000
+    site = serve({"/": Answer(redirect=there), there: "there"})
+    assert fetch(kind, site.url("/"), start=site.base, limits=LONG_URL) == [b"there"]
+
+
+def test_a_location_that_leads_nowhere_is_shown_in_part(serve):
+    site = serve({"/a.xml": Answer(redirect="ftp://h/" + "x" * 5000)})
+    tree = sitemap_tree_for_homepage(site.base, extra_known_paths=["a.xml"], use_robots=False)
+    assert paths(tree, site.base) == []
+    assert all(len(failure.reason) < 600 for failure in tree.failures())
 
 
 # Robots are turned away ---------------------------------------------------------------------------------
 
 BLOCKS = [
-    (403, {}, True),
-    (401, {}, False),
-    (404, {}, False),
-    (429, {}, False),
-    (503, {}, False),
-    (503, {"Server": "cloudflare"}, False),
-    (503, {"CF-Mitigated": "challenge"}, True),
-    (404, {"cf-mitigated": "challenge"}, True),
-    (429, {"X-DataDome": "protected"}, True),
-    (503, {"X-Iinfo": "1-2-3"}, True),
-    (406, {"X-PX-Block": "1"}, True),
-    (429, {"Server": "DataDome"}, True),
-    (404, {"X-Iinfo": "1-2-3"}, False),
-    (500, {"X-DataDome": "protected"}, False),
-    (200, {"cf-mitigated": "challenge"}, False),
-]
+    (403, {}, True), (401, {}, False), (404, {}, False), (429, {}, False), (503, {}, False),
+    (503, {"Server": "cloudflare"}, False), (503, {"CF-Mitigated": "challenge"}, True),
+    (404, {"cf-mitigated": "challenge"}, True), (429, {"X-DataDome": "protected"}, True),
+    (503, {"X-Iinfo": "1-2-3"}, True), (406, {"X-PX-Block": "1"}, True),
+    (429, {"Server": "DataDome"}, True), (404, {"X-Iinfo": "1-2-3"}, False),
+    (500, {"X-DataDome": "protected"}, False), (200, {"cf-mitigated": "challenge"}, False),
+]  # fmt: skip
 
 
 @together(("status", "headers", "blocked"), BLOCKS)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gzip
 import logging
 import pickle
+from functools import partial
 from unittest import mock
 
 import pytest
@@ -15,7 +17,7 @@ from lookalikes import DOCS, KINDS, PAGES, Client, Duck, H, Response, Session, a
 import usp.aio
 from together import together
 from usp.fetch_parse import SitemapFetcher
-from usp.objects.sitemap import IndexRobotsTxtSitemap, InvalidSitemap
+from usp.objects.sitemap import IndexRobotsTxtSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
@@ -23,12 +25,20 @@ from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     WebClientErrorResponse,
 )
-from usp.web_client.requests_client import RequestsWebClient, RequestsWebClientSuccessResponse
-from website import paths, robots, urlset
+from usp.web_client.requests_client import (
+    RequestsWebClient,
+    RequestsWebClientErrorResponse,
+    RequestsWebClientSuccessResponse,
+)
+from website import Answer, paths, robots, urlset
 
 
 def tree_of(client, **options):
     return sitemap_tree_for_homepage(f"{H}/", web_client=client, **options)
+
+
+def by_loop(client):
+    return asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", client))
 
 
 # Clients -----------------------------------------------------------------------------------------
@@ -90,21 +100,16 @@ CLIENTS = {
 
 
 @together("name", CLIENTS)
-def test_a_client_needs_get_and_a_limit(name):
-    tree = tree_of(CLIENTS[name]())
+def test_a_client_needs_get_and_a_limit_at_every_front_door(name):
+    client = CLIENTS[name]
+    tree = tree_of(client())
     assert paths(tree, H) == PAGES
     assert isinstance(tree.sub_sitemaps[0], IndexRobotsTxtSitemap)
     (invalid,) = [node for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap)]
     assert "404" in invalid.reason
-
-
-@together("name", CLIENTS)
-def test_so_it_does_at_every_front_door(name):
-    client = CLIENTS[name]
     assert [page.url for page in pages(f"{H}/", client())] == [H + path for path in PAGES]
     assert paths(SitemapFetcher(f"{H}/i.xml", 0, client()).sitemap(), H) == PAGES
-    tree = asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", client()))
-    assert paths(tree, H) == PAGES
+    assert paths(by_loop(client()), H) == PAGES
 
 
 def test_an_asynchronous_client_needs_no_base_either():
@@ -124,8 +129,7 @@ def test_an_asynchronous_client_needs_no_base_either():
 
             return Body()
 
-    tree = asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", Asynchronous()))
-    assert paths(tree, H) == PAGES
+    assert paths(by_loop(Asynchronous()), H) == PAGES
 
 
 def test_a_mocked_response_has_the_values_it_was_given_and_no_others():
@@ -187,25 +191,22 @@ MISTAKES = {
 }
 
 
+FIRST = [  # what is asked for first, or is a known path that nobody declares; and who asks
+    ("robots.txt", tree_of),
+    ("a.xml", lambda client: sitemap_tree_for_sitemap(f"{H}/a.xml", client)),
+    ("robots.txt", lambda client: list(pages(f"{H}/", client))),
+    ("robots.txt", by_loop),
+    ("sitemap.xml", tree_of),
+]
+
+
 @together("name", MISTAKES)
-def test_a_mistake_about_the_first_document_comes_out_of_the_call(name):
+@together(("document", "front"), FIRST)
+def test_a_mistake_about_the_first_document_comes_out_of_the_call(name, document, front):
     """As in 1.8.1: a client that cannot work must not look like a website without sitemaps."""
     wrong, error, words = MISTAKES[name]
     with pytest.raises(error, match=words):
-        tree_of(Broken(f"{H}/robots.txt", wrong))
-    with pytest.raises(error, match=words):
-        sitemap_tree_for_sitemap(f"{H}/a.xml", Broken(f"{H}/a.xml", wrong))
-    with pytest.raises(error, match=words):
-        list(pages(f"{H}/", Broken(f"{H}/robots.txt", wrong)))
-    with pytest.raises(error, match=words):
-        asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", Broken(f"{H}/robots.txt", wrong)))
-
-
-@together("name", MISTAKES)
-def test_so_does_one_about_a_known_path_that_nobody_declares(name):
-    wrong, error, words = MISTAKES[name]
-    with pytest.raises(error, match=words):
-        tree_of(Broken(f"{H}/sitemap.xml", wrong))
+        front(Broken(f"{H}/{document}", wrong))
 
 
 @together("name", MISTAKES)
@@ -244,28 +245,25 @@ def test_a_session_needs_get_with_five_keywords(kind):
     assert headers["User-Agent"].startswith("ultimate_sitemap_parser/")
 
 
-def test_a_session_that_takes_anything_is_told_to_leave_redirects_to_us():
-    session = mock.MagicMock()
-    session.get.side_effect = lambda url, **_: respond(url)
+class Narrow(requests.Session):
+    """Takes less than it did."""
+
+    def get(self, url, timeout=None, stream=None, headers=None, proxies=None, verify=None):
+        del timeout, stream, headers, proxies, verify
+        return respond(url)
+
+
+@together(
+    "session",
+    [mock.MagicMock(), mock.MagicMock(spec=requests.Session), mock.MagicMock(spec=Narrow()), Narrow()],
+)  # fmt: skip
+def test_a_mock_of_a_session_and_one_that_takes_less(session):
+    """One that takes anything is told to leave redirects to us."""
+    if isinstance(session, mock.MagicMock):
+        session.get.side_effect = lambda url, **_: respond(url)
     assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
-    assert session.get.call_args.kwargs["allow_redirects"] is False
-
-
-@together("spec", [requests.Session, requests.Session()], ids=["class", "object"])
-def test_a_mock_of_a_session(spec):
-    session = mock.MagicMock(spec=spec)
-    session.get.side_effect = lambda url, **_: respond(url)
-    assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
-
-
-def test_a_session_of_requests_whose_get_takes_less_than_it_did():
-    class Narrow(requests.Session):
-        def get(self, url, timeout=None, stream=None, headers=None, proxies=None, verify=None):
-            del timeout, stream, headers, proxies, verify
-            return respond(url)
-
-    with Narrow() as session:
-        assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
+    if isinstance(session, mock.MagicMock):
+        assert session.get.call_args.kwargs["allow_redirects"] is False
 
 
 @together(
@@ -305,11 +303,15 @@ COPIES = {
 }
 
 
-def client_with(**options):
-    client = RequestsWebClient(**options)
-    client.set_timeout(5)
-    client.set_max_response_data_length(1000)
-    return client
+@pytest.fixture
+def site(serve):
+    return serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+
+
+def crawled(site, client):
+    return paths(
+        sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False), site.base
+    )
 
 
 @together("used", [False, True])
@@ -317,19 +319,18 @@ def client_with(**options):
 @together(
     "options",
     [{}, {"wait": 0.001, "random_wait": True}, {"user_agent": "me", "headers": {"X-Key": "k"}}],
-    ids=["plain", "waiting", "named"],
 )
-def test_a_client_can_be_copied(serve, name, used, options):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    client = client_with(**options)
+def test_a_client_can_be_copied(site, name, used, options):
+    client = RequestsWebClient(**options)
+    client.set_timeout(5)
+    client.set_max_response_data_length(1000)
     if used:
-        sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+        crawled(site, client)
         client.get(site.url("/a.xml")).raw_data()
     other = COPIES[name](client)
     client.close()
     assert other.max_concurrent_requests == client.max_concurrent_requests
-    tree = sitemap_tree_for_homepage(site.base + "/", other, use_known_paths=False)
-    assert paths(tree, site.base) == ["/p"]
+    assert crawled(site, other) == ["/p"]
     assert other.get(site.url("/a.xml")).raw_data()
     other.close()
     sent = site.requests[-1].headers
@@ -337,15 +338,13 @@ def test_a_client_can_be_copied(serve, name, used, options):
 
 
 @together("name", COPIES)
-def test_a_client_with_a_session_can_be_copied(serve, name):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+def test_a_client_with_a_session_can_be_copied(site, name):
     with requests.Session() as session:
         session.headers["X-Mine"] = "yes"
         client = RequestsWebClient(session=session)
-        sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+        crawled(site, client)
         other = COPIES[name](client)
-        tree = sitemap_tree_for_homepage(site.base + "/", other, use_known_paths=False)
-        assert paths(tree, site.base) == ["/p"]
+        assert crawled(site, other) == ["/p"]
         assert site.requests[-1].headers["X-Mine"] == "yes"
         other._session.close()
 
@@ -359,23 +358,144 @@ def test_a_subclass_keeps_what_is_its_own(name):
 
 @together("used", [False, True])
 @together("name", COPIES)
-def test_the_asynchronous_client_can_be_copied(serve, name, used):
+def test_the_asynchronous_client_can_be_copied(site, name, used):
     aiohttp_client = pytest.importorskip("usp.web_client.aiohttp_client")
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    crawl = partial(usp.aio.sitemap_tree_for_homepage, site.base + "/", use_known_paths=False)
 
     async def read():
         client = aiohttp_client.AiohttpWebClient(user_agent="me")
         if used:
-            await usp.aio.sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+            await crawl(web_client=client)
             response = await client.get(site.url("/a.xml"))
             await response.close()
         other = COPIES[name](client)
         await client.close()
-        tree = await usp.aio.sitemap_tree_for_homepage(
-            site.base + "/", other, use_known_paths=False
-        )
+        tree = await crawl(web_client=other)
         await other.close()
         return tree
 
     assert paths(asyncio.run(read()), site.base) == ["/p"]
     assert site.requests[-1].headers["User-Agent"] == "me"
+
+
+# Clients and responses that users wrote for ultimate-sitemap-parser --------------------------------
+
+
+class Telling(Client, AbstractWebClient):
+    """Gives one answer to everything, or those of the website with headers."""
+
+    def __init__(self, told=None, headers=None):
+        self.told, self.headers, self.asked = told, headers, []
+
+    def get(self, url):
+        self.asked.append(url)
+        given = self.told or answer(url)
+        if isinstance(given, Response):
+            return Response(url, given.raw_data()[: self.most], self.headers)
+        return given
+
+
+@together("encoding", [None, "gzip", "deflate"])
+def test_a_client_that_serves_from_memory_unpacked_whatever_its_header_says(encoding):
+    """As every client does that wraps ``response.content`` of an HTTP library."""
+    headers = {"content-encoding": encoding, "content-type": "text/xml"} if encoding else None
+    client = Telling(headers=headers)
+    tree = sitemap_tree_for_homepage(f"{H}/", web_client=client)
+    assert paths(tree, H) == PAGES
+    assert client.asked[0] == f"{H}/robots.txt"
+    assert client.most == 100 * 1024 * 1024 + 1  # one more, and the limit is passed
+    assert len(client.asked) == len(set(client.asked))
+    assert not [problem for node in tree.all_sitemaps() for problem in node.problems]
+
+
+def test_a_client_that_gives_packed_data():
+    data = gzip.compress(DOCS[f"{H}/a.xml"].replace("{base}", H).encode())
+    client = Telling(Response(f"{H}/a.xml.gz", data))
+    assert paths(sitemap_tree_for_sitemap(f"{H}/a.xml.gz", client), H) == PAGES
+
+
+class OwnError(WebClientErrorResponse):
+    """Knows only the old interface."""
+
+    def __init__(self, text):
+        super().__init__(message=text, retryable=False)
+
+    def message(self):
+        return "own: " + super().message()
+
+
+def test_errors_of_an_own_client_are_named_in_the_tree():
+    ate = WebClientErrorResponse("the dog ate it", retryable=False)
+    node = sitemap_tree_for_sitemap("http://h/a.xml", Telling(ate))
+    expected = "Unable to fetch sitemap from http://h/a.xml: the dog ate it"
+    assert node == InvalidSitemap("http://h/a.xml", expected)
+    assert "own: x" in sitemap_tree_for_sitemap("http://h/a.xml", Telling(OwnError("x"))).reason
+
+
+def test_a_subclass_of_the_requests_client_that_overrides_get(serve):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    asked = []
+
+    class Logging(RequestsWebClient):
+        def get(self, url):
+            asked.append(url)
+            return super().get(url)
+
+    client = Logging()
+    tree = sitemap_tree_for_homepage(site.base + "/", web_client=client, use_known_paths=False)
+    client.close()
+    assert paths(tree, site.base) == ["/p"]
+    assert asked == [site.url("/robots.txt"), site.url("/a.xml")]
+    assert client.max_concurrent_requests == 1
+
+
+class Lower(RequestsWebClientSuccessResponse):
+    """Overrides the data."""
+
+    def raw_data(self):
+        return super().raw_data().replace(b"PAGE", b"page")
+
+
+@together("response", [RequestsWebClientSuccessResponse, Lower])
+@together("encoding", [None, "gzip"])
+def test_a_response_that_was_read_with_requests(serve, response, encoding):
+    """``requests.get`` without streaming: the content is plain, the header may say gzip."""
+    site = serve({})
+    body = site.fill(urlset("/PAGE"))
+    site.answers["/a.xml"] = (
+        Answer(gzip.compress(body), headers={"Content-Encoding": encoding}) if encoding else body
+    )
+
+    class ByRequests(RequestsWebClient):
+        def get(self, url):
+            received = requests.get(url, timeout=5)
+            return response(requests_response=received, max_response_data_length=None)
+
+    client = ByRequests()
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"), client)
+    client.close()
+    assert isinstance(node, PagesXMLSitemap)
+    expected = "/page" if response is Lower else "/PAGE"
+    assert paths(node, site.base) == [expected]
+    assert [page.url for page in node.pages] == [site.url(expected)]
+    assert node.problems == []
+
+
+def test_a_limit_holds_for_a_response_that_was_read_already(serve):
+    site = serve({"/x": "0123456789"})
+    response = RequestsWebClientSuccessResponse(requests.get(site.url("/x"), timeout=5), 4)
+    assert response.raw_data() == b"0123"
+    assert next(response.body()) == b"0123"
+
+
+def test_an_error_response_can_be_made_with_the_old_arguments():
+    response = RequestsWebClientErrorResponse("gone", False)
+    assert (response.message(), response.retryable()) == ("gone", False)
+    response = RequestsWebClientErrorResponse(message="busy", retryable=True)
+    assert (response.status, response.retry_after, response.unreachable) == (None, None, False)
+
+
+@together("base", [AbstractWebClient, AbstractWebClientSuccessResponse])
+def test_an_interface_that_is_not_complete_cannot_be_made(base):
+    with pytest.raises(TypeError):
+        type("Half", (base,), {})()

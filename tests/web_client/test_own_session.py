@@ -17,7 +17,6 @@ from usp._http.requests_own import OwnSession
 from usp.limits import Limits
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import AddressGate
-from website import Answer
 
 CALLS = 300  # Python functions that are called for one small response, those of libraries included
 
@@ -115,14 +114,6 @@ def test_the_logins_of_the_user_s_netrc_are_used(site, direct, monkeypatch, tmp_
     assert direct == []
 
 
-def test_a_pool_that_was_closed_to_make_room_is_opened_again(serve):
-    sites = [serve({"/a": str(number)}) for number in range(12)]
-    client = RequestsWebClient()
-    for _ in range(2):
-        found = [client.get(site.url("/a")).raw_data() for site in sites]
-        assert found == [str(number).encode() for number in range(12)]
-
-
 @given(rest=st.text("az/.:?&=%#@!~-+()[]|é 0", max_size=12))
 def test_what_is_written_as_it_is_would_be_written_so_anyway(rest):
     url = f"http://h.example:81/{rest}"
@@ -170,14 +161,6 @@ def test_a_header_that_is_added_to_a_session_in_use_is_sent(site):
     client.get(site.url("/2")).raw_data()
     languages = [request.headers.get("Accept-Language") for request in site.requests]
     assert languages == [None, "de", "fr"]
-
-
-def test_headers_of_one_name_are_joined(serve):
-    site = serve({"/a": Answer("text", headers={"X-Many": "a\r\nx-many: b"})})
-    response = RequestsWebClient().get(site.url("/a"))
-    assert (response.header("X-MANY"), response.header("X-None")) == ("a, b", None)
-    assert dict(response.headers())["X-Many"] == "a, b"
-    assert response.raw_data() == b"text"
 
 
 def test_one_more_request_costs_few_calls(site):

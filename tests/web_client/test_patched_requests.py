@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import logging
 import subprocess
@@ -12,13 +13,16 @@ from unittest import mock
 import pytest
 import requests
 import requests_cache
+import requests_mock
 import responses
 import vcr
 from first_crawls import MOMENTS, PATCHES
 from lookalikes import PAGES, H, body_of, respond
 
 from together import together
-from usp.tree import sitemap_tree_for_homepage
+from usp.objects.sitemap import InvalidSitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.web_client.abstract_client import BrokenBody
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
@@ -62,9 +66,6 @@ def test_an_installed_cache_is_used_and_no_longer_when_it_is_not(site):
         requests_cache.uninstall_cache()
     assert read(site, client) == REQUESTS
     client.close()
-
-
-def test_a_cache_for_a_while(site):
     with requests_cache.enabled("usp", backend="memory"):
         assert read(site) == REQUESTS
         assert read(site) == 0
@@ -95,18 +96,12 @@ with Site({{"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}}) as site:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the cache leaves its database open
-def test_a_caching_session(site, tmp_path):
-    with requests_cache.CachedSession(tmp_path / "cache", backend="sqlite") as session:
+@together("options", [{"backend": "sqlite"}, {"expire_after": 3600}, {"expire_after": 0}])
+def test_a_caching_session_keeps_redirects_as_long_as_anything_else(site, tmp_path, options):
+    with requests_cache.CachedSession(tmp_path / "a", **{"backend": "memory"} | options) as session:
         assert read(site, RequestsWebClient(session=session)) == REQUESTS
-        assert read(site, RequestsWebClient(session=session)) == 0
-
-
-@together("options", [{"expire_after": 3600}, {"expire_after": 0}])
-def test_a_redirect_is_kept_as_long_as_anything_else(site, options):
-    with requests_cache.CachedSession("usp", backend="memory", **options) as session:
-        read(site, RequestsWebClient(session=session))
         again = read(site, RequestsWebClient(session=session))
-    assert again == (0 if options["expire_after"] else REQUESTS)
+    assert again == (0 if options.get("expire_after", 1) else REQUESTS)
 
 
 def test_what_is_in_a_cache_can_be_read_without_the_website(site):
@@ -172,12 +167,12 @@ def filled_in(url, raw=None):
 @together("level", [logging.WARNING, logging.DEBUG])
 def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
     caplog.set_level(level)
-    with mock.patch("requests.Session.get", side_effect=lambda url, **_: filled_in(url, raw)):
+    get = mock.Mock(side_effect=lambda url, **_: filled_in(url, raw))
+    with mock.patch("requests.Session.get", get):
         assert paths(tree_of(), H) == PAGES
         response = RequestsWebClient().get(f"{H}/a.xml")
         assert response.raw_data() == response.raw_data() == body_of(f"{H}/a.xml")
-    session = mock.Mock(spec=["get"], get=mock.Mock(side_effect=filled_in))
-    session.get.side_effect = lambda url, **_: filled_in(url, raw)
+    session = mock.Mock(spec=["get"], get=get)
     assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
     assert "closed" not in caplog.text
 
@@ -201,3 +196,68 @@ def test_a_patch_around_the_first_crawl_of_a_process_is_seen(moment):
         [sys.executable, script, moment], check=False, capture_output=True, text=True
     )
     assert done.stdout.splitlines() == [f"{patch}: [1, 1, 0, 1]" for patch in PATCHES], done.stderr
+
+
+# Requests that are mocked --------------------------------------------------------------------------
+
+ORG = "http://example.org"
+
+
+@pytest.fixture
+def mocked():
+    with requests_mock.Mocker() as mocker:
+        mocker.get(requests_mock.ANY, status_code=404, text="nothing here", reason="Not Found")
+        yield mocker
+
+
+def test_a_mocked_website_gives_its_tree(mocked):
+    """Also what is packed, as a file or by HTTP, and what redirects."""
+    children = "/a.xml", "/b.xml.gz", "/c.xml", "/moved.xml", "/gone.xml", "/slow.xml"
+    packed = [gzip.compress(urlset(f"{ORG}/{page}").encode()) for page in "qr"]
+    gzipped = {"Content-Encoding": "gzip"}
+    for path, options in {
+        "/robots.txt": {"text": robots(f"{ORG}/i.xml")},
+        "/i.xml": {"text": index(*(ORG + path for path in children))},
+        "/a.xml": {"text": urlset(f"{ORG}/p"), "headers": {"Content-Type": "application/xml"}},
+        "/b.xml.gz": {"content": packed[0]},
+        "/c.xml": {"content": packed[1], "headers": gzipped},
+        "/moved.xml": {"status_code": 302, "headers": {"Location": f"{ORG}/there.xml"}},
+        "/there.xml": {"text": urlset(f"{ORG}/s")},
+        "/slow.xml": {"exc": requests.exceptions.ConnectTimeout("no answer")},
+    }.items():
+        mocked.get(ORG + path, **options)
+    tree = sitemap_tree_for_homepage(ORG + "/")
+    assert paths(tree, ORG) == ["/p", "/q", "/r", "/s"]
+    assert sitemap_tree_for_sitemap(f"{ORG}/moved.xml").url == f"{ORG}/there.xml"
+    gone, slow = (node.reason for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap))
+    assert gone == f"Unable to fetch sitemap from {ORG}/gone.xml: 404 Not Found"
+    assert "no answer" in slow
+
+
+def test_what_is_asked_for_can_be_looked_at(mocked):
+    client = RequestsWebClient(user_agent="me")
+    client.get(f"{ORG}/x")
+    assert mocked.last_request.timeout == (9.05, 60)
+    client.set_timeout(3)
+    client.get(f"{ORG}/x")
+    request = mocked.last_request
+    assert (request.method, request.url, request.timeout) == ("GET", f"{ORG}/x", 3)
+    assert request.headers["User-Agent"] == "me"
+
+
+def test_a_mocked_body_has_a_limit_too(mocked):
+    mocked.get(f"{ORG}/x", content=b"0123456789" * 10)
+    client = RequestsWebClient()
+    client.set_max_response_data_length(25)
+    assert client.get(f"{ORG}/x").raw_data() == (b"0123456789" * 10)[:25]
+    with pytest.raises(BrokenBody):
+        list(client.get(f"{ORG}/x").body())
+
+
+def test_a_mocked_adapter_can_be_mounted_on_a_session():
+    adapter = requests_mock.Adapter()
+    adapter.register_uri("GET", "mock://h/a.txt", text="http://h/p\n")
+    with requests.Session() as session:
+        session.mount("mock://", adapter)
+        response = RequestsWebClient(session=session).get("mock://h/a.txt")
+    assert response.raw_data() == b"http://h/p\n"

@@ -1,17 +1,31 @@
-"""Secrets go home: not to other hosts, not after a redirect, not where HTTPS was left."""
+"""Secrets go home only: not to other hosts, not where HTTPS was left, not into messages and trees."""
 
 from __future__ import annotations
+
+import logging
+import pickle
+import socket
 
 import aiohttp
 import pytest
 import requests
-from both import KINDS, fetch
+from both import KINDS, fake_zones, fetch
 
 from together import together
 from usp._base.urls import host_of
-from usp._http.identity import Identity
+from usp._http.flow import ErrorKind, Flow, Request, SessionFacts
+from usp._http.identity import (
+    redacted,
+    safe_headers,
+    secrets_of_params,
+    secrets_of_proxies,
+    without_params,
+)
+from usp.limits import Limits
+from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer
+from website import Answer, index, robots, urlset
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 SECRETS = {"Authorization": "secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"}
@@ -38,55 +52,39 @@ def told(site, path) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name in SECRETS}
 
 
-@together("kind", KINDS)
-def test_secret_headers_go_home_only(kind, site):
-    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
-    more = {"Accept-Language": "de", "X-Api-Key": "secret"}
-    fetch(kind, *urls, start=site.base, headers=SECRETS | more)
-    assert told(site, "/") == SECRETS
-    assert told(site, "/away") == SECRETS
-    assert told(site, "alt:/there") == {}
-    assert told(site, "alt:/back") == {}
-    assert all(request.headers["Accept-Language"] == "de" for request in site.requests)
-    keys = [request.headers.get("X-Api-Key") for request in site.requests]
-    assert set(keys) == {"secret", None}  # what is not known to be harmless goes home only
+BASIC = {"Authorization": "Basic bWU6c2VjcmV0"}
+GIVEN = [  # what has the secrets, and what is sent of them
+    (KINDS, {"headers": SECRETS}, SECRETS),
+    (KINDS, {"auth": ("me", "secret")}, BASIC),
+    (OWN, {"session": {"headers": SECRETS}}, SECRETS),
+    (OWN, {"session": {"auth": ("me", "secret")}}, BASIC),
+    (OWN, {"session": {"cookies": {"a": "secret"}}}, {"Cookie": "a=secret"}),
+]
 
 
-@together("kind", KINDS)
-def test_home_is_the_start_and_not_what_is_asked_first(kind, site):
-    fetch(kind, site.url("alt:/there"), site.url("/"), start=site.base, headers=SECRETS)
-    assert told(site, "alt:/there") == {}
-    assert told(site, "/") == SECRETS
-
-
-@together("kind", KINDS)
-def test_auth_goes_home_only(kind, site):
-    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
-    fetch(kind, *urls, start=site.base, auth=("me", "secret"))
-    basic = {"Authorization": "Basic bWU6c2VjcmV0"}
-    assert (told(site, "/"), told(site, "/away")) == (basic, basic)
-    assert (told(site, "alt:/there"), told(site, "alt:/back")) == ({}, {})
-
-
-@together("kind", OWN)
 @together(
-    ("session", "expected"),
-    [
-        ({"headers": SECRETS}, SECRETS),
-        ({"auth": ("me", "secret")}, {"Authorization": "Basic bWU6c2VjcmV0"}),
-        ({"cookies": {"a": "secret"}}, {"Cookie": "a=secret"}),
-    ],
-    ids=["headers", "auth", "cookies"],
+    ("kind", "options", "expected"),
+    [(kind, options, expected) for kinds, options, expected in GIVEN for kind in kinds],
 )
-def test_the_secrets_of_a_session_go_home_only(kind, session, expected, site):
-    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back", "/")]
-    assert fetch(kind, *urls, start=site.base, session=session) == [
-        b"home", b"there", b"there", b"home", b"home",
-    ]  # fmt: skip
-    assert told(site, "/") == expected
-    assert told(site, "/away") == expected
-    assert told(site, "alt:/there") == {}
-    assert told(site, "alt:/back") == {}
+def test_secrets_go_home_only(kind, options, expected, site):
+    """Home is the start, and not what is asked first."""
+    urls = [site.url(path) for path in ("alt:/there", "/", "/away", "alt:/back", "/")]
+    bodies = [b"there", b"home", b"there", b"home", b"home"]
+    assert fetch(kind, *urls, start=site.base, **options) == bodies
+    for path in ("/", "/away"):
+        assert told(site, path) == expected
+    for path in ("alt:/there", "alt:/back"):
+        assert told(site, path) == {}
+
+
+@together("kind", KINDS)
+def test_what_is_not_known_to_be_harmless_goes_home_only(kind, site):
+    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
+    fetch(kind, *urls, start=site.base, headers={"Accept-Language": "de", "X-Api-Key": "secret"})
+    for request in site.requests:
+        assert request.headers["Accept-Language"] == "de"
+        home = None if request.path.startswith("alt:") else "secret"
+        assert request.headers.get("X-Api-Key") == home
 
 
 @together("kind", OWN)
@@ -161,18 +159,26 @@ URLS = {
 }
 
 
+def first_request(start: str, url: str) -> Request | None:
+    """Return the first request for a URL in a crawl, unless it is refused."""
+    flow = Flow(lambda _: ErrorKind.OTHER, headers=SECRETS).for_crawl(start, Limits())
+    step = next(flow.exchange(url, SessionFacts()))
+    return step if isinstance(step, Request) else None
+
+
 @together("url", URLS)
 def test_home_is_a_host_a_port_and_https(url):
-    identity = Identity(None, SECRETS).at("https://h.example/robots.txt")
-    assert identity.is_home(url) == URLS[url]
-    assert ("Authorization" in identity.headers(is_home=identity.is_home(url))) == URLS[url]
+    request = first_request("https://h.example/robots.txt", url)
+    assert (request is not None and request.is_home) == URLS[url]
+    sent = request is not None and "Cookie" in request.headers
+    assert sent == URLS[url]
 
 
 def test_from_http_home_may_become_safer():
-    identity = Identity(None, SECRETS).at("http://h.example/")
-    assert identity.is_home("https://h.example/")
-    assert identity.is_home("http://h.example:80/")
-    assert not identity.is_home("http://h.example:8080/")
+    start = "http://h.example/"
+    assert first_request(start, "https://h.example/").is_home
+    assert first_request(start, "http://h.example:80/").is_home
+    assert not first_request(start, "http://h.example:8080/").is_home
 
 
 def test_the_host_of_a_url_has_its_port_unless_it_is_the_usual_one():
@@ -249,3 +255,167 @@ def test_aiohttp_does_not_carry_secrets_out_of_https_either(where, monkeypatch):
     secret = {name.lower() for name in SECRETS}
     assert secret <= safe
     assert not secret & unsafe
+
+
+# What clients say and give back: without the secrets of proxies, or of a session's parameters ------
+
+SECRET = "Zq8Geheim"
+KEY = {"key": f"{SECRET} &x", "lang": "de"}
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def session_with(params) -> requests.Session:
+    session = requests.Session()
+    session.params = params
+    return session
+
+
+# Parameters -----------------------------------------------------------------------------------------
+
+
+@together("params", [KEY, {b"key": KEY["key"].encode(), "lang": ["de"]}])
+def test_the_parameters_of_a_session_do_not_stand_in_the_tree(params, serve, caplog):
+    caplog.set_level(logging.DEBUG, "usp")
+    query = f"?key={SECRET}+%26x&lang=de"
+    site = serve(
+        {
+            f"/robots.txt{query}": robots("/index.xml"),
+            f"/index.xml{query}": index("/a.xml?page=1", "/moved.xml", "/dead.xml", "{alt}/b.xml"),
+            f"/a.xml?page=1&{query[1:]}": urlset("/p"),
+            f"/moved.xml{query}": Answer(redirect=f"/there.xml{query}"),
+            f"/there.xml{query}": urlset("/r"),
+            f"/dead.xml{query}": Answer(hang_up=True),
+            "alt:/b.xml": urlset("{alt}/s"),
+        }
+    )
+    with session_with(params) as session:
+        events: list[object] = []
+        client = RequestsWebClient(session=session)
+        tree = sitemap_tree_for_homepage(
+            site.base, client, use_known_paths=False, on_event=events.append
+        )
+    nodes = list(tree.all_sitemaps())
+    assert {node.url for node in nodes} == {
+        site.url(path)
+        for path in (
+            *("/robots.txt", "/index.xml", "/a.xml?page=1", "/there.xml"),
+            *("/dead.xml", "alt:/b.xml"),
+        )
+    }
+    assert len(list(tree.all_pages())) == 3
+    for text in (repr(tree.to_dict()), caplog.text, repr(events), repr(tree.failures())):
+        assert SECRET not in text
+    assert SECRET.encode() not in pickle.dumps(tree)
+
+
+@together(
+    ("params", "url", "asked", "expected"),
+    [
+        ({"key": "abc"}, "?a=1&key=abc&b=", "?a=1", "?a=1&b="),
+        ({"key": "abc"}, "?a=1&key=abc&b=", "?a=1&key=abc", "?a=1&key=abc&b="),
+        ({"key": "abc"}, "?key=other", "", "?key=other"),
+        ("key=abc", "?key=abc", "", ""),
+        (b"key=abc", "?key=abc", "", ""),
+        (None, "?key=abc", "", "?key=abc"),
+    ],
+)
+def test_what_the_website_itself_has_written_stays(params, url, asked, expected):
+    session = object() if params is None else session_with(params)
+    shown = without_params(f"http://h/x{url}", f"http://h/x{asked}", session)
+    assert shown == f"http://h/x{expected}"
+
+
+def test_secrets_are_found_in_every_form():
+    assert {"a b", "a%20b", "a+b"} <= secrets_of_params(session_with({"key": "a b"}))
+    assert secrets_of_params(session_with({"key": None})) == set()
+    assert {"me:w%40rd", "w%40rd", "w@rd"} <= secrets_of_proxies("http://me:w%40rd@proxy:1/")
+    assert "me:w/rd" in secrets_of_proxies("me:w/rd@proxy:1")
+
+
+def test_a_message_has_no_logins():
+    said = redacted("no http://me:word@h/x, no secret2 but a", {"secret2", "a"})
+    assert said == "no http://h/x, no *** but a"
+
+
+# Proxies --------------------------------------------------------------------------------------------
+
+PROXIES = [
+    "http://me:{0}@127.0.0.1:{1}", "http://me:{0}@127.0.0.1:x{1}", "http://me:{0}/y@127.0.0.1:{1}",
+    "ftp://me:{0}@127.0.0.1:{1}", "http://me:{0}@[broken:{1}", "me:{0}@127.0.0.1:{1}", "http://me:{0}@/",
+]  # fmt: skip
+
+
+@together("kind", ["requests", "requests, own session", "aiohttp", "aiohttp, own session"])
+@together("proxy", PROXIES)
+def test_the_password_of_a_proxy_is_not_told(kind, proxy, closed_port, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("no_proxy", "")
+    fake_zones(monkeypatch, public="127.0.0.1")
+    address = proxy.format(SECRET, closed_port)
+    (result,) = fetch(kind, "http://127.0.0.1/x", start="http://127.0.0.1/", proxy=address)
+    assert isinstance(result, WebClientErrorResponse)
+    assert SECRET not in result.message()
+    assert SECRET not in caplog.text
+
+
+def test_nor_is_that_of_one_in_the_environment(closed_port, monkeypatch, caplog):
+    monkeypatch.setenv("no_proxy", "")
+    for port in (closed_port, "x"):
+        monkeypatch.setenv("http_proxy", f"http://me:{SECRET}@127.0.0.1:{port}")
+        tree = sitemap_tree_for_homepage("http://home.example/", use_known_paths=False)
+        assert tree.failures()
+        assert SECRET not in repr(tree.failures()) + caplog.text
+
+
+def test_a_stranger_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
+    """A session beside the user's must not connect where the user's would ask its proxy."""
+    fake_zones(monkeypatch, public="127.0.0.1")
+    proxy = serve(
+        {"proxied:http://home.example/": "home", "proxied:http://other.example/": "other"}
+    )
+
+    urls = "http://home.example/", "http://other.example/"
+    session = {"proxy": proxy.base, "headers": {"Authorization": SECRET}}
+    assert fetch("aiohttp, own session", *urls, session=session) == [b"home", b"other"]
+    home, other = proxy.requests
+    assert home.headers["Authorization"] == SECRET
+    assert "Authorization" not in other.headers
+
+
+# What is kept takes little memory: servers send most of it each time ------------------------------
+
+
+def test_headers_that_are_sent_again_are_kept_once():
+    first, second = (safe_headers([("Server", "x" * 20), ("Date", day)]) for day in ("Mon", "Tue"))
+    assert first[0] is second[0]
+    assert first[1:] == (("Date", "Mon"),)
+    assert first[1][0] is second[1][0]
+
+
+def test_headers_that_may_hold_secrets_are_not_kept_for_others():
+    link = "<http://user:secret@h/>"
+    first, second = (safe_headers([("Link", link), ("Set-Cookie", "a=b")]) for _ in range(2))
+    assert first == second == (("Link", "<http://h/>"),)
+    assert first[0] is not second[0]
+
+
+def test_the_documents_of_a_website_share_what_was_sent_for_them(serve):
+    names = [f"/{number}.xml" for number in range(3)]
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml"),
+            "/i.xml": index(*names),
+            **{name: urlset(f"{name}/p") for name in names},
+        }
+    )
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    sitemaps = [node for node in tree.all_sitemaps() if node.url.endswith(tuple(names))]
+    hops = [node.exchange.hops[0] for node in sitemaps]
+    assert len(hops) == len(names)
+    assert len({id(hop.sent) for hop in hops}) == 1
+    assert all(node.exchange.url is node.exchange.final_url for node in sitemaps)

@@ -18,17 +18,22 @@ from usp.web_client.zones import Zones
 from website import Answer, index, robots, urlset
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+SECRET = b"secret"
 
 
 @pytest.fixture
 def site(serve, monkeypatch):
     """A site on a public address, so to speak; its other host is on this machine."""
     fake_zones(monkeypatch, public="127.0.0.1")
-    return serve({"/": "home", "alt:/": "secret", "alt:/x": "secret"})
+    site = serve({"/": "home", "alt:/": SECRET, "alt:/x": SECRET})
+    for status in (301, 302, 303, 307, 308):
+        site.answers[f"/{status}"] = Answer(redirect="{alt}/x", status=status)
+    return site
 
 
-def port(url: str) -> str:
-    return url.rpartition(":")[2]
+def at(host: str, url: str) -> str:
+    """Return the address of another host, with the port of a URL."""
+    return f"http://{host}:{url.rpartition(':')[2]}/"
 
 
 def is_refused(result, text="refused to connect to") -> bool:
@@ -40,28 +45,17 @@ def is_refused(result, text="refused to connect to") -> bool:
 
 
 @together("kind", KINDS)
-def test_a_child_on_this_machine_is_not_asked_for(kind, site):
-    home, secret = fetch(kind, site.url("/"), site.url("alt:/"), start=site.base)
+@together("start", [True, False])
+def test_neither_a_child_nor_a_redirect_to_this_machine_is_asked_for(kind, start, site):
+    """Outside a crawl, the first address is the start."""
+    paths = ["/", "alt:/", "/301", "/302", "/303", "/307", "/308"]
+    options = {"start": site.base} if start else {}
+    home, child, *redirected = fetch(kind, *map(site.url, paths), **options)
     assert home == b"home"
-    assert is_refused(secret, "refused to connect to 127.0.0.2 (a loopback address)")
-    assert not site.hits["alt:/"]
-
-
-@together("kind", KINDS)
-@together("status", [301, 302, 303, 307, 308])
-def test_a_redirect_to_this_machine_is_not_followed(kind, status, site):
-    site.answers["/r"] = Answer(redirect="{alt}/x", status=status)
-    (result,) = fetch(kind, site.url("/r"), start=site.base)
-    assert is_refused(result)
-    assert set(site.hits) == {"/r"}
-
-
-@together("kind", KINDS)
-def test_outside_a_crawl_the_first_address_is_the_start(kind, site):
-    home, secret = fetch(kind, site.url("/"), site.url("alt:/"))
-    assert home == b"home"
-    assert is_refused(secret)
-    assert fetch(kind, site.url("alt:/")) == [b"secret"]
+    assert is_refused(child, "refused to connect to 127.0.0.2 (a loopback address)")
+    assert all(map(is_refused, redirected))
+    assert set(site.hits) == {*paths} - {"alt:/"}
+    assert fetch(kind, site.url("alt:/")) == [SECRET]
 
 
 @together("kind", KINDS)
@@ -82,11 +76,8 @@ def test_nothing_is_sent_to_an_address_that_is_not_public(kind, host, site, monk
 
         monkeypatch.setattr(socket.socket, name, connect)
     site.answers["/r"] = Answer(redirect=f"http://{host}/")
-    results = fetch(
-        kind, site.url("/"), f"http://{host}:{port(site.alt)}/", site.url("/r"), start=site.base
-    )
-    assert is_refused(results[1])
-    assert is_refused(results[2])
+    urls = site.url("/"), at(host, site.alt), site.url("/r")
+    assert all(map(is_refused, fetch(kind, *urls, start=site.base)[1:]))
     assert not connected
 
 
@@ -94,21 +85,19 @@ def test_nothing_is_sent_to_an_address_that_is_not_public(kind, host, site, monk
 @together("host", ["2130706434", "0x7f000002", "127.2", "0177.0.0.2"])
 def test_an_address_in_another_notation_is_an_address(kind, host, site):
     """Newer versions of aiohttp refuse such a URL by themselves."""
-    url = f"http://{host}:{port(site.alt)}/"
+    url = at(host, site.alt)
     _, result = fetch(kind, site.url("/"), url, start=site.base)
     assert isinstance(result, WebClientErrorResponse)
     assert not result.retryable()
     assert not site.hits["alt:/"]
-    (alone,) = fetch("requests", url, start=url)
-    assert alone == b"secret"
+    assert fetch("requests", url, start=url) == [SECRET]
 
 
 @together("kind", KINDS)
 @together("address", ["127.0.0.2", "10.0.0.5", "::1", "169.254.169.254", "::ffff:127.0.0.2"])
 def test_a_name_with_such_an_address_is_refused(kind, address, site, monkeypatch):
     fake_names(monkeypatch, {"evil.example": [address]})
-    url = f"http://evil.example:{port(site.alt)}/"
-    _, result = fetch(kind, site.url("/"), url, start=site.base)
+    _, result = fetch(kind, site.url("/"), at("evil.example", site.alt), start=site.base)
     assert is_refused(result, "evil.example at ")
     assert not site.hits["alt:/"]
 
@@ -116,8 +105,8 @@ def test_a_name_with_such_an_address_is_refused(kind, address, site, monkeypatch
 @together("kind", OURS)
 def test_of_several_addresses_only_those_that_are_allowed_are_tried(kind, site, monkeypatch):
     fake_names(monkeypatch, {"both.example": ["127.0.0.2", "127.0.0.1"]})
-    url = f"http://both.example:{port(site.base)}/"
-    assert fetch(kind, site.url("/"), url, start=site.base) == [b"home", b"home"]
+    urls = site.url("/"), at("both.example", site.base)
+    assert fetch(kind, *urls, start=site.base) == [b"home", b"home"]
 
 
 @together("kind", KINDS)
@@ -126,8 +115,8 @@ def test_a_start_whose_name_moves_to_this_machine_is_refused(kind, site, monkeyp
     site.answers["/"] = Answer("home", headers={"Connection": "close"})
     times = 2 if "own" in kind else 1  # a session of the user's looks the name up again
     fake_names(monkeypatch, {"start.example": [*[["127.0.0.1"]] * times, ["127.0.0.2"]]})
-    url = f"http://start.example:{port(site.base)}/"
-    first, second = fetch(kind, url, url.replace(port(site.base), port(site.alt)), start=url)
+    urls = [at("start.example", base) for base in (site.base, site.alt)]
+    first, second = fetch(kind, *urls, start=urls[0])
     assert first == b"home"
     assert is_refused(second, "start.example at 127.0.0.2")
     assert not site.hits["alt:/"]
@@ -137,9 +126,8 @@ def test_a_start_whose_name_moves_to_this_machine_is_refused(kind, site, monkeyp
 def test_a_session_that_is_lied_to_between_two_lookups_gives_no_body(kind, site, monkeypatch):
     """What was looked up was public; where the answer came from is not."""
     fake_names(monkeypatch, {"evil.example": [["127.0.0.1"], ["127.0.0.2"]]})
-    site.answers["alt:/"] = Answer(b"secret" * 100_000)  # more than comes with the head
-    url = f"http://evil.example:{port(site.alt)}/"
-    _, result = fetch(kind, site.url("/"), url, start=site.base)
+    site.answers["alt:/"] = SECRET * 100_000  # more than comes with the head
+    _, result = fetch(kind, site.url("/"), at("evil.example", site.alt), start=site.base)
     assert is_refused(result)
 
 
@@ -160,27 +148,19 @@ def test_the_other_end_of_a_connection_is_looked_at_before_anything_is_sent(
 @together("kind", KINDS)
 @together("allow", ["127.0.0.0/8", "127.0.0.2", "any"])
 def test_what_is_allowed_is_reached(kind, allow, site):
-    site.answers["/r"] = Answer(redirect="{alt}/x")
-    results = fetch(
-        kind,
-        site.url("/"),
-        site.url("alt:/"),
-        site.url("/r"),
-        start=site.base,
-        zones=Zones(allow=(allow,)),
-    )
-    assert results == [b"home", b"secret", b"secret"]
+    urls = map(site.url, ("/", "alt:/", "/302"))
+    results = fetch(kind, *urls, start=site.base, zones=Zones(allow=(allow,)))
+    assert results == [b"home", SECRET, SECRET]
 
 
 @together("kind", KINDS)
 def test_a_name_that_is_allowed_is_reached_wherever_it_is(kind, site, monkeypatch):
-    fake_names(monkeypatch, {"wiki.example": ["127.0.0.2"], "evil.example": ["127.0.0.2"]})
-    wiki, evil = (f"http://{name}.example:{port(site.alt)}/" for name in ("wiki", "evil"))
-    results = fetch(
-        kind, site.url("/"), wiki, evil, start=site.base, zones=Zones(allow=("wiki.example",))
-    )
-    assert results[:2] == [b"home", b"secret"]
-    assert is_refused(results[2])
+    names = ["wiki.example", "evil.example"]
+    fake_names(monkeypatch, {name: ["127.0.0.2"] for name in names})
+    urls = [site.url("/"), *(at(name, site.alt) for name in names)]
+    *reached, evil = fetch(kind, *urls, start=site.base, zones=Zones(allow=("wiki.example",)))
+    assert reached == [b"home", SECRET]
+    assert is_refused(evil)
 
 
 @together("kind", KINDS)
@@ -188,10 +168,10 @@ def test_a_private_start_reaches_its_network_and_not_this_machine(kind, serve, m
     fake_zones(monkeypatch, private="127.0.0.1 127.0.0.3")
     fake_names(monkeypatch, {"start.example": ["127.0.0.1"]})
     site = serve({"/": "home", "alt:/": "secret"})
-    start = f"http://start.example:{port(site.base)}/"
-    results = fetch(kind, start, site.url("/"), site.url("alt:/"), start=start)
-    assert results[:2] == [b"home", b"home"]
-    assert is_refused(results[2], "the crawl began at a private address")
+    start = at("start.example", site.base)
+    *reached, here = fetch(kind, start, site.url("/"), site.url("alt:/"), start=start)
+    assert reached == [b"home", b"home"]
+    assert is_refused(here, "the crawl began at a private address")
 
 
 @together("kind", KINDS)
@@ -221,9 +201,8 @@ def test_a_whole_crawl_stays_outside(site):
 def test_a_connection_of_another_crawl_is_not_used(site):
     """One client, two crawls: what the first may reach, the second may not, although it is connected."""
     client = RequestsWebClient()
-    first = client.for_crawl(site.alt, Limits())
-    assert b"".join(first.get(site.url("alt:/")).body()) == b"secret"
-    second = client.for_crawl(site.base, Limits())
+    first, second = (client.for_crawl(start, Limits()) for start in (site.alt, site.base))
+    assert b"".join(first.get(site.url("alt:/")).body()) == SECRET
     assert b"".join(second.get(site.url("/")).body()) == b"home"
     assert is_refused(second.get(site.url("alt:/")))
     for each in (first, second, client):
@@ -232,31 +211,26 @@ def test_a_connection_of_another_crawl_is_not_used(site):
 
 # Proxies ----------------------------------------------------------------------------------------------
 
+FAR = "http://far.invalid/"
+
 
 @together("kind", KINDS)
 @together("host", ["127.0.0.2", "2130706434", "[::1]", "localhost", "metadata.google.internal"])
 def test_a_proxy_is_used_wherever_it_is_but_not_asked_for_what_is_local(kind, host, serve):
-    site = serve({"proxied:http://far.invalid/": "far", f"proxied:http://{host}/": "secret"})
-    site.answers["proxied:http://far.invalid/r"] = Answer(redirect=f"http://{host}/")
-    results = fetch(
-        kind,
-        "http://far.invalid/",
-        f"http://{host}/",
-        "http://far.invalid/r",
-        start="http://far.invalid/",
-        proxy=site.base,
-    )
-    assert results[0] == b"far"
-    assert is_refused(results[1])
-    assert is_refused(results[2])
-    assert set(site.hits) == {"proxied:http://far.invalid/", "proxied:http://far.invalid/r"}
+    near, redirecting = f"http://{host}/", f"{FAR}r"
+    site = serve({f"proxied:{FAR}": "far", f"proxied:{near}": "secret"})
+    site.answers[f"proxied:{redirecting}"] = Answer(redirect=near)
+    far, *others = fetch(kind, FAR, near, redirecting, start=FAR, proxy=site.base)
+    assert far == b"far"
+    assert all(map(is_refused, others))
+    assert set(site.hits) == {f"proxied:{FAR}", f"proxied:{redirecting}"}
 
 
 @together("kind", ["requests", "requests, own session"])
 def test_a_proxy_of_the_environment_is_one_too(kind, serve, monkeypatch):
-    site = serve({"proxied:http://far.invalid/": "far"})
+    site = serve({f"proxied:{FAR}": "far"})
     monkeypatch.setenv("http_proxy", site.base)
-    far, near = fetch(kind, "http://far.invalid/", "http://localhost/", start="http://far.invalid/")
+    far, near = fetch(kind, FAR, "http://localhost/", start=FAR)
     assert far == b"far"
     assert is_refused(near, "localhost (a loopback name)")
 
@@ -272,8 +246,7 @@ def test_a_session_of_ours_that_somebody_has_changed_is_kept(serve):
     assert crawl._session is not client._session
     crawl.get(site.url("/")).close()
     assert site.requests[-1].headers["X-Mine"] == "yes"
-    adapter = requests.adapters.HTTPAdapter()
-    client._session.mount("http://", adapter)
+    client._session.mount("http://", requests.adapters.HTTPAdapter())
     other = client.for_crawl(site.base, Limits())
     assert other._session is client._session
     other.close()
@@ -287,16 +260,10 @@ def test_a_crawl_has_a_client_of_its_own_and_the_same_pause():
     crawl = client.for_crawl("http://start.example/", Limits())
     assert crawl is not client
     assert crawl._waiter is client._waiter
-    crawl.close()
-    client.close()
 
 
 def test_a_client_of_somebody_elses_class_keeps_its_state_and_gets_new_connections():
-    class Mine(RequestsWebClient):
-        pass
-
-    client = Mine()
+    client = type("Mine", (RequestsWebClient,), {})()
     before = client._session
     assert client.for_crawl("http://start.example/", Limits()) is client
     assert client._session is not before
-    client.close()

@@ -6,6 +6,7 @@ import fnmatch
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.dates import in_utc, read_date
@@ -30,8 +31,8 @@ class Patterns:
     def of(cls, include: Iterable[str], exclude: Iterable[str]) -> Patterns:
         """Compile patterns; raises ``ValueError`` for one that is invalid."""
         return cls(
-            tuple(_compiled("include", text) for text in include),
-            tuple(_compiled("exclude", text) for text in exclude),
+            tuple(map(_compiled, repeat("include"), include)),
+            tuple(map(_compiled, repeat("exclude"), exclude)),
         )
 
     def __bool__(self) -> bool:

@@ -80,17 +80,14 @@ class _Descriptors:
         self._open = 0
         self._begun: deque[float] = deque()
 
-    def _count(self, now: float) -> None:
-        if now - self._counted_at >= _FRESH:
-            self._counted_at = now
-            self._limit = descriptor_limit()
-            self._open = 0 if self._limit is None else _open_descriptors()
-
     def begin(self, wanted: int) -> int:
         """Return how many of the wanted requests may start now, and count them."""
         with self._lock:
             now = time.monotonic()
-            self._count(now)
+            if now - self._counted_at >= _FRESH:
+                self._counted_at = now
+                self._limit = descriptor_limit()
+                self._open = 0 if self._limit is None else _open_descriptors()
             if self._limit is None:
                 return wanted
             while self._begun and self._begun[0] < now - _YOUNG:
@@ -109,10 +106,8 @@ class _Descriptors:
 
     def scarce(self) -> bool:
         """Return whether descriptors are scarce enough that connections should not be kept."""
-        now = time.monotonic()
-        if now - self._counted_at >= _FRESH:
-            with self._lock:
-                self._count(now)
+        if time.monotonic() - self._counted_at >= _FRESH:
+            self.begin(0)
         return self._limit is not None and self._open > self._limit // _SCARCE
 
 

@@ -106,23 +106,17 @@ class HttpUrl:
     """An HTTP URL, taken apart.
 
     ``host`` is a name in lower-case ASCII or an address in its usual form, without brackets;
-    ``port`` is the one that is connected to. The login is kept apart: no text of this value contains
-    it.
+    ``port`` is the one that is connected to. ``site`` is the host, and its port unless that is the
+    usual one. The login is kept apart: no text of this value contains it.
     """
 
     scheme: str
     host: str
     port: int
+    site: str
     authority: str
     rest: str
     login: Login | None = field(default=None, repr=False)
-    site: str = field(init=False, repr=False, compare=False)
-    """The host, and its port unless that is the usual one."""
-
-    def __post_init__(self) -> None:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        usual = self.port == PORTS[self.scheme]
-        object.__setattr__(self, "site", host if usual else f"{host}:{self.port}")
 
     @property
     def origin(self) -> str:
@@ -141,9 +135,7 @@ class HttpUrl:
         url = f"{self.scheme}://{self.authority}{self.rest}"
         if _WRITTEN.fullmatch(url):
             return url
-        url = _escaped(
-            _escaped(url)
-        )  # %2e%2e is .. after the first time, and gone after the second
+        url = _escaped(_escaped(url))  # %2e%2e is .. after the first time, and gone after both
         parts = _parts(url)
         if (parts.host or "").strip("[]") != self.host or (
             parts.port or PORTS[self.scheme]
@@ -194,12 +186,15 @@ def read_url(text: str) -> HttpUrl:
     if _CONTROL.search(rest):
         raise BadUrl("has a control character in it", text)
     try:
-        host, port, authority = _authority(authority)
+        host, written, port = _authority(authority)
     except BadUrl as error:
         raise BadUrl(error.why, text) from None
     if not rest.startswith("/"):
         rest = f"/{rest}"
-    return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
+    usual = PORTS[scheme]
+    authority = written if port is None else f"{written}:{port}"
+    site = written if port == usual else authority
+    return HttpUrl(scheme, host, usual if port is None else port, site, authority, rest, login)
 
 
 def _login(userinfo: str) -> Login | None:
@@ -209,8 +204,8 @@ def _login(userinfo: str) -> Login | None:
 
 
 @cached(4096)
-def _authority(text: str) -> tuple[str, int | None, str]:
-    """Return host, port and both as they are written; the end of a message is raised."""
+def _authority(text: str) -> tuple[str, str, int | None]:
+    """Return the host, as it is written in a URL, and the port; the end of a message is raised."""
     if _NOT_IN_AUTHORITY.search(text):
         raise BadUrl(_ODD)
     match = (_BRACKETED if text.startswith("[") else _NAMED).fullmatch(text)
@@ -219,11 +214,11 @@ def _authority(text: str) -> tuple[str, int | None, str]:
     host = _address6(match[1]) if text.startswith("[") else _name(match[1])
     written = f"[{host}]" if ":" in host else host
     if not match[2]:
-        return host, None, written
+        return host, written, None
     digits = match[2].lstrip("0") or "0"
     if len(digits) > _LONGEST_PORT or int(digits) > _HIGHEST_PORT:
         raise BadUrl("has a port above 65535")
-    return host, int(digits), f"{written}:{digits}"
+    return host, written, int(digits)
 
 
 def _address6(text: str) -> str:
@@ -366,9 +361,7 @@ def is_http_url(url: str | None) -> bool:
     A host cannot begin with a dot.
     """
     found = None if url is None else _HTTP_URL.fullmatch(url)
-    if found is None:
-        return False
-    return _has_host(found[1])
+    return found is not None and _has_host(found[1])
 
 
 @cached(4096)  # most URLs are of few hosts
@@ -400,8 +393,8 @@ _USUAL_PATH = re.compile(r"[^\s\x00-\x1f\"<>?#]*+")  # what a URL that is usual 
 
 def resolved(base: str, url: str) -> str:
     """Return a URL relative to a base, as RFC 3986, section 5.2 says."""
-    scheme, host, path, query, fragment = _split(url)
-    own_scheme, own_host, own_path, own_query, _ = _split(base)
+    scheme, host, path, query, fragment = _ANY_URL.fullmatch(url).groups()  # type: ignore[union-attr]
+    own_scheme, own_host, own_path, own_query, _ = _ANY_URL.fullmatch(base).groups()  # type: ignore[union-attr]
     if scheme is not None:
         return url
     if host is None:
@@ -418,13 +411,6 @@ def resolved(base: str, url: str) -> str:
         path = _without_dots(path)
     before = "" if own_scheme is None else f"{own_scheme.lower()}:"
     return f"{before}{host or ''}{path}{query or ''}{fragment or ''}"
-
-
-def _split(url: str) -> tuple[str | None, str | None, str, str | None, str | None]:
-    found = _ANY_URL.fullmatch(url)
-    assert found is not None  # every text has a path
-    scheme, host, path, query, fragment = found.groups()
-    return scheme, host, path, query, fragment
 
 
 def _without_dots(path: str) -> str:

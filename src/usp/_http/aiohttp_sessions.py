@@ -40,19 +40,13 @@ if TYPE_CHECKING:
     from usp.web_client.zones import AddressGate
 
 
-def own_session(
-    gate: AddressGate | None, verify: bool | str | ssl.SSLContext
-) -> aiohttp.ClientSession:
-    """Return a session that connects where the gate allows it; without a gate, it is for a proxy."""
+def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
+    """Return a session that connects where the gate allows it; a proxy may be anywhere."""
     checked = trusting(verify) if isinstance(verify, str) else verify
-    connector: aiohttp.TCPConnector
-    if gate is None:
-        connector = Connector(limit=0, ssl=checked)
-    else:
-        # What was looked up is not kept: the gate may have learned something since.
-        connector = _GatedConnector(gate, limit=0, ssl=checked, use_dns_cache=False)
     return aiohttp.ClientSession(
-        connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+        connector=_Connector(gate, checked),
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
     )
 
 
@@ -65,21 +59,80 @@ def set_cookies(response: Any) -> list[str]:
 # Connections ---------------------------------------------------------------------------------------
 
 
-class Connector(aiohttp.TCPConnector):
-    """Makes connections whose responses are read by our own reader."""
+last_peer: ContextVar[str | None] = ContextVar("last_peer", default=None)
+"""The address that the current task was connected to last: a short response has let go of it."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+_to_proxy: ContextVar[bool] = ContextVar("_to_proxy", default=False)
+
+
+class _Resolver(aiohttp.DefaultResolver):  # type: ignore[misc, valid-type]
+    """Resolves websites to those addresses that the gate admits."""
+
+    gate: AddressGate
+
+    async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
+        """Look up a host."""
+        found: list[Any] = await super().resolve(host, *args, **options)
+        if _to_proxy.get():
+            return found
+        admitted = self.gate.admitted(host, [result["host"] for result in found])
+        return [result for result in found if result["host"] in admitted]
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections whose responses are read by our own reader.
+
+    Every connection to a website is checked before anything is sent, once: what the gate allows stays
+    allowed.
+    """
+
+    def __init__(self, gate: AddressGate, checked: bool | ssl.SSLContext) -> None:
+        self._gate = gate
+        self._hosts: set[str] = set()  # that are addresses, and allowed
+        self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
+        self._gate_resolver = _Resolver()
+        self._gate_resolver.gate = gate
+        # What was looked up is not kept: the gate may have learned something since.
+        super().__init__(limit=0, ssl=checked, resolver=self._gate_resolver, use_dns_cache=False)
         self._factory: Any = functools.partial(_Connection, loop=self._loop)
 
-    async def connect(self, *args: Any, **options: Any) -> Any:
-        """Return a connection on which nothing waits to be read but the response to come."""
-        while True:
-            connection = await super().connect(*args, **options)
-            protocol = connection.protocol
-            if not (isinstance(protocol, _Connection) and protocol.is_spoilt):
-                return connection
+    async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
+        """Return a connection that is allowed, with nothing to be read but the response to come."""
+        host, proxied = req.url.raw_host or "", req.proxy is not None
+        _to_proxy.set(proxied)
+        if not proxied and host not in self._hosts:
+            literal = literal_of(host)
+            if literal is not None:  # which no resolver is asked about
+                self._gate.admit(host, str(literal))
+                self._hosts.add(host)
+        connection = await super().connect(req, *args, **options)
+        while isinstance(connection.protocol, _Connection) and connection.protocol.is_spoilt:
             connection.close()
+            connection = await super().connect(req, *args, **options)
+        protocol = connection.protocol
+        if protocol is not None and scarce():
+            protocol.force_close()  # after this answer: others wait for a descriptor
+        if not proxied:
+            known = None if protocol is None else self._peers.get(protocol)
+            last_peer.set(known or self._checked(host, connection))
+        return connection
+
+    def _checked(self, host: str, connection: Any) -> str | None:
+        """Return the peer of a new connection; raises :class:`Refused`."""
+        peer = _peer(connection.transport)
+        if peer is not None:
+            try:
+                self._gate.connected(host, peer)
+            except Refused:
+                connection.close()
+                raise
+            self._peers[connection.protocol] = peer
+        return peer
+
+    async def close(self, *args: Any, **options: Any) -> None:
+        """Close the connections and the resolver."""
+        await super().close(*args, **options)
+        await self._gate_resolver.close()
 
 
 class _Connection(ResponseHandler):
@@ -189,7 +242,7 @@ class _Parser:
                 self._body.set_exception(broken)
                 self._close()
             elif reader.is_over:
-                if not reader.is_reusable:
+                if reader.has_excess:
                     self._connection.force_close()
                 self._body.feed_eof()
         return messages, False, b""
@@ -232,74 +285,6 @@ def _message(head: ParsedHead) -> RawResponseMessage:
         False,
         head.chunked,
     )
-
-
-class _Resolver(aiohttp.abc.AbstractResolver):
-    """Resolves hosts to those addresses that the gate admits."""
-
-    def __init__(self, gate: AddressGate) -> None:
-        self._gate = gate
-        self._resolver = aiohttp.DefaultResolver()
-
-    async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
-        """Look up a host."""
-        found = await self._resolver.resolve(host, *args, **options)
-        admitted = self._gate.admitted(host, [result["host"] for result in found])
-        return [result for result in found if result["host"] in admitted]
-
-    async def close(self) -> None:
-        """Close the resolver."""
-        await self._resolver.close()
-
-
-class _GatedConnector(Connector):
-    """Checks every connection before anything is sent, once: what the gate allows stays allowed."""
-
-    def __init__(self, gate: AddressGate, **options: Any) -> None:
-        self._gate = gate
-        self._hosts: set[str] = set()  # that are addresses, and allowed
-        self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
-        self._gate_resolver = _Resolver(gate)
-        super().__init__(resolver=self._gate_resolver, **options)
-
-    async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
-        """Return a connection that the gate allows."""
-        host = req.url.raw_host or ""
-        if host not in self._hosts:
-            literal = literal_of(host)
-            if literal is not None:  # which no resolver is asked about
-                self._gate.admit(host, str(literal))
-                self._hosts.add(host)
-        connection = await super().connect(req, *args, **options)
-        protocol = connection.protocol
-        if protocol is not None and scarce():
-            protocol.force_close()  # after this answer: others wait for a descriptor
-        peer = None if protocol is None else self._peers.get(protocol)
-        if peer is None:
-            peer = self._checked(host, connection)
-        last_peer.set(peer)
-        return connection
-
-    def _checked(self, host: str, connection: Any) -> str | None:
-        """Return the peer of a new connection; raises :class:`Refused`."""
-        peer = _peer(connection.transport)
-        if peer is not None:
-            try:
-                self._gate.connected(host, peer)
-            except Refused:
-                connection.close()
-                raise
-            self._peers[connection.protocol] = peer
-        return peer
-
-    async def close(self, *args: Any, **options: Any) -> None:
-        """Close the connections and the resolver."""
-        await super().close(*args, **options)
-        await self._gate_resolver.close()
-
-
-last_peer: ContextVar[str | None] = ContextVar("last_peer", default=None)
-"""The address that the current task was connected to last: a short response has let go of it."""
 
 
 def _peer(transport: Any) -> str | None:

@@ -56,34 +56,9 @@ class BodyDecoder:
             self._head += data
             if len(self._head) < _HEAD:
                 return
-            data = self._begin()
-        yield from self._decoded(data)
-
-    def close(self) -> Iterator[bytes]:
-        """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
-        if self._head is not None:
-            yield from self._short(self._head)
-            return
-        if self._decompressor is not None and not self._decompressor.is_complete():
-            raise BrokenBody(Reason(FailureCode.BODY_CUT_OFF, "the compressed data breaks off"))
-
-    def _begin(self) -> bytes:
-        """Check by the first bytes whether the body is compressed as declared."""
-        head, self._head = self._head or b"", None
-        if _is_plain(self._name, head):
-            self._decompressor = None
-        return head
-
-    def _short(self, body: bytes) -> Iterator[bytes]:
-        """Yield a body that is too short for a check: if it cannot be decoded, it is plain."""
-        assert self._decompressor is not None
-        try:
-            pieces = list(self._decompressor.pieces(body))
-            yield from pieces if self._decompressor.is_complete() else [body]
-        except Exception:  # noqa: BLE001 - every library has errors of its own
-            yield body
-
-    def _decoded(self, data: bytes) -> Iterator[bytes]:
+            data, self._head = self._head, None
+            if _is_plain(self._name, data):
+                self._decompressor = None
         if self._decompressor is None:
             if data:
                 yield data
@@ -93,6 +68,23 @@ class BodyDecoder:
         except Exception as error:
             reason = Reason(FailureCode.BAD_CONTENT_ENCODING, "the compressed data is damaged")
             raise BrokenBody(reason) from error
+
+    def close(self) -> Iterator[bytes]:
+        """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
+        if self._head is not None:
+            yield from self._short(self._head)
+            return
+        if self._decompressor is not None and not self._decompressor.is_complete():
+            raise BrokenBody(Reason(FailureCode.BODY_CUT_OFF, "the compressed data breaks off"))
+
+    def _short(self, body: bytes) -> Iterator[bytes]:
+        """Yield a body that is too short for a check: if it cannot be decoded, it is plain."""
+        assert self._decompressor is not None
+        try:
+            pieces = list(self._decompressor.pieces(body))
+            yield from pieces if self._decompressor.is_complete() else [body]
+        except Exception:  # noqa: BLE001 - every library has errors of its own
+            yield body
 
 
 def _is_plain(name: str, head: bytes) -> bool:

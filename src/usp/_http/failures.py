@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
-from usp._base.urls import PORTS, urlsplit
+from usp._base.urls import BadUrl, read_url, url_parts
 from usp._http import http1
 from usp.objects.failure_codes import FailureCode
 
@@ -121,16 +121,17 @@ class _Target:
 
     def __init__(self, url: str, timeout: object, *, in_body: bool) -> None:
         self.in_body = in_body
-        self._rest = "/"
-        try:
-            parts = urlsplit(url.strip())
-            self.scheme, self.host = parts.scheme.lower(), parts.hostname or url
-            self.port = parts.port or PORTS.get(self.scheme, 0)
-            if parts.path != "/robots.txt":  # requested on behalf of the website
-                self._rest = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
-        except ValueError:
-            self.scheme, self.host, self.port = "", url, 0
         self.connect, self.read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        self.without_tls = ""
+        try:
+            there = read_url(url)
+        except BadUrl:
+            self.scheme, self.host, self.port = "", url_parts(url).hostname or url, 0
+            return
+        self.scheme, self.host, self.port = there.scheme, there.host, there.port
+        # A robots.txt is requested on behalf of the website.
+        rest = "/" if there.rest == "/robots.txt" else there.rest.partition("#")[0]
+        self.without_tls = f"http://{there.site}{rest}"
 
     def goes_through(self, found: list[BaseException]) -> bool:
         """Return whether the connection was to a proxy; then the failure is about the proxy."""
@@ -160,19 +161,13 @@ class _Target:
         """The host as written in a URL."""
         return self.host if ":" not in self.host else f"[{self.host}]"
 
-    @property
-    def without_tls(self) -> str:
-        """The same URL by HTTP."""
-        usual = self.port == PORTS.get(self.scheme, 0)
-        return f"http://{self.netloc}" + ("" if usual else f":{self.port}") + self._rest
-
     def __str__(self) -> str:
         return f"{self.netloc}:{self.port}"
 
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
     """Return the reason, if the exceptions are among those that are known."""
-    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response, _of_head, _of_cut):
+    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response):
         for one in found:
             if said := told(one, target):
                 return said
@@ -210,21 +205,12 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
 
 
 def _of_response(error: BaseException, target: _Target) -> Reason | None:
-    """Return the reason for a response that our own sessions could not read."""
-    if not isinstance(error, http1.BadResponse):
-        return None
-    is_other = error.code is FailureCode.NOT_HTTP
-    return target.reason(error.code) if is_other else Reason(error.code, error.text)
-
-
-def _of_head(error: BaseException, target: _Target) -> Reason | None:
-    """Return the reason for headers that are too large; no library has its own class for that."""
-    if target.in_body or not _LARGE_HEAD.search(str(error)):
-        return None
-    return LARGE_HEAD
-
-
-def _of_cut(error: BaseException, target: _Target) -> Reason | None:
+    """Return the reason for a response that could not be read."""
+    if isinstance(error, http1.BadResponse):  # of our own sessions
+        is_other = error.code is FailureCode.NOT_HTTP
+        return target.reason(error.code) if is_other else Reason(error.code, error.text)
+    if not target.in_body and _LARGE_HEAD.search(str(error)):  # for which no library has a class
+        return LARGE_HEAD
     return target.reason(FailureCode.CONNECTION_CLOSED) if _is_cut(error) else None
 
 

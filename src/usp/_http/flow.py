@@ -7,20 +7,20 @@ Headers, secrets, redirects, cookies, deadlines and the meaning of failures are 
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import enum
-import math
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp._base.safe_text import printable
-from usp._base.shortage import shortage_of
+from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, read_url
-from usp._http.encodings import BodyDecoder
+from usp._http.encodings import ACCEPTED, BodyDecoder
 from usp._http.failures import LARGE_HEAD, is_bot_wall, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
 from usp._http.identity import OUR_NAME, is_harmless, safe_headers, without_secrets
@@ -39,29 +39,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from usp._base.urls import HttpUrl
-    from usp._http.identity import Identity
 
 Conditions: TypeAlias = "Mapping[tuple[str, str], Mapping[str, str]]"
 """Headers of conditional requests (If-None-Match, If-Modified-Since), by URL and final URL."""
 
 _VALIDATORS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
-
-
 _OUTSIDE_A_CRAWL = Limits(document_seconds=None)
 _LONGEST_REASON = 200
 _SHORTEST_WAIT = 0.001  # seconds
 
 
 class Deadline(NamedTuple):
-    """When a response must be complete, by ``time.monotonic``, and the reason if it is not."""
+    """When a response must be complete, by ``time.monotonic``, and the limit that says so."""
 
     at: float
-    reason: Reason
+    limit: str
+    limits: Limits
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has passed."""
-        return time.monotonic() >= self.at
+    def reason(self) -> Reason:
+        """Why a response is not complete by then."""
+        return self.limits.reached(self.limit)
 
     @property
     def left(self) -> float:
@@ -125,47 +123,42 @@ class SessionFacts(NamedTuple):
     secrets: Callable[[], set[str]] = set  # not to be seen in a message
 
 
+@dataclass(eq=False, repr=False)
 class Flow:
     """The requests of one client, alone or in a crawl; may be used from several threads.
 
     ``kind_of`` classifies exceptions of the client's library, ``error`` is the class of its failures.
+    Of ``headers``, those that may be secret are sent to the ``home`` host only: that of the start, or
+    else the first one requested. If that was by HTTPS, they are not sent without it.
     """
 
-    def __init__(
-        self,
-        identity: Identity,
-        zones: Zones | None,
-        kind_of: Callable[[Exception], ErrorKind],
-        error: type[WebClientErrorResponse] = WebClientErrorResponse,
-        *,
-        limits: Limits = _OUTSIDE_A_CRAWL,
-        began: float | None = None,
-    ) -> None:
-        self.identity = identity
-        self.limits = limits
-        self.gate = AddressGate(zones)
-        self._zones = zones
-        self._kind_of = kind_of
-        self._error = error
-        self._began = began  # the crawl
-        late = "document_seconds", "seconds"
-        self._too_late = dict(zip(late, map(limits.reached, late), strict=True))  # for all requests
-        self.conditions: Conditions = {}
-        self._sent: tuple[dict[str, str], tuple[tuple[str, str], ...]] = ({}, ())
+    kind_of: Callable[[Exception], ErrorKind]
+    error: type[WebClientErrorResponse] = WebClientErrorResponse
+    zones: Zones | None = None
+    user_agent: str | None = None
+    headers: Mapping[str, str] | None = None
+    limits: Limits = _OUTSIDE_A_CRAWL
+    began: float | None = None  # the crawl
+    home: HttpUrl | None = None
+    conditions: Conditions = field(default_factory=dict)
+    gate: AddressGate = field(init=False)
+    _sent: tuple[dict[str, str], tuple[tuple[str, str], ...]] = field(default=({}, ()), init=False)
+
+    def __post_init__(self) -> None:
+        self.gate = AddressGate(self.zones)
 
     def for_crawl(self, start_url: str, limits: Limits) -> Flow:
         """Return the flow of a crawl that begins now, at ``start_url``."""
-        identity, began = self.identity.at(start_url), time.monotonic()
-        flow = Flow(identity, self._zones, self._kind_of, self._error, limits=limits, began=began)
-        flow.gate.begin(start_url)
+        flow = replace(self, limits=limits, began=time.monotonic(), home=None, conditions={})
+        with contextlib.suppress(BadUrl):
+            flow.begin(read_url(start_url))
         return flow
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return everything except the gate, which knows where the original began."""
-        return {name: value for name, value in vars(self).items() if name != "gate"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, gate=AddressGate(state["_zones"]))
+    def begin(self, start: HttpUrl) -> None:
+        """Remember where the first request leads to, unless that is known."""
+        self.gate.begin(start.host)
+        if self.home is None:
+            self.home = replace(start, rest="/", login=None)
 
     def exchange(
         self, url: str, session: SessionFacts
@@ -175,17 +168,17 @@ class Flow:
         try:
             outcome = yield from self._follow(url, read_url(url), session)
         except BadUrl as error:
-            outcome = self._error(Reason(FailureCode.BAD_URL, str(error)), retryable=False)
+            outcome = self.error(Reason(FailureCode.BAD_URL, str(error)), retryable=False)
         except (BadRedirect, Refused) as error:
-            outcome = self._error(error.reason, retryable=False)
+            outcome = self.error(error.reason, retryable=False)
         yield outcome
 
     def _follow(
         self, url: str, start: HttpUrl, session: SessionFacts
     ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
+        self.begin(start)
         text = start.text()
         texts = [url if url == text else text]  # of what was asked for, one after another
-        self.gate.begin(texts[0])
         deadline, target = self.deadline(), start
         cookies: HopCookies | None = None
         hops: list[Hop] = []
@@ -218,23 +211,24 @@ class Flow:
 
     def deadline(self) -> Deadline | None:
         """Return when the response to a request that is sent now must be complete."""
-        limits, at, limit = self.limits, math.inf, ""
+        limits, ends = self.limits, []
         if limits.document_seconds is not None:
-            at, limit = time.monotonic() + limits.document_seconds, "document_seconds"
-        if self._began is not None and limits.seconds is not None:
-            at, limit = min((at, limit), (self._began + limits.seconds, "seconds"))
-        return Deadline(at, self._too_late[limit]) if limit else None
+            at = time.monotonic() + limits.document_seconds
+            ends.append(Deadline(at, "document_seconds", limits))
+        if self.began is not None and limits.seconds is not None:
+            ends.append(Deadline(self.began + limits.seconds, "seconds", limits))
+        return min(ends, default=None)
 
-    def admit(self, host: str, addresses: Iterable[str] | None) -> None:
-        """Raise :class:`Refused` if a host may not be connected to at one of its addresses.
+    def admit(self, host: str, addresses: Sequence[str] | None) -> str | None:
+        """Return the first address of a host; raises :class:`Refused` if one of them is not allowed.
 
         None means that they are not known: a proxy looks them up, or a session that is not ours.
         """
         if addresses is None:
             self.gate.admit_name(host)
-            return
-        for address in addresses:
+        for address in addresses or ():
             self.gate.admit(host, address)
+        return addresses[0] if addresses else None
 
     def _request(
         self,
@@ -244,8 +238,16 @@ class Flow:
         cookies: HopCookies | None,
         deadline: Deadline | None,
     ) -> Request:
-        is_home = self.identity.is_home(target)
-        headers = self.identity.headers(is_home=is_home, default=session.user_agent)
+        is_home = self.home is not None and self.home.may_share(target)
+        headers = {"Accept-Encoding": ACCEPTED}
+        name = session.user_agent if self.user_agent is None else self.user_agent or OUR_NAME
+        if name is not None:
+            headers["User-Agent"] = name
+        if scarce():  # a connection that is kept for later is missing elsewhere now
+            headers["Connection"] = "close"
+        if self.headers:
+            mine = self.headers.items()
+            headers |= {name: value for name, value in mine if is_home or is_harmless(name)}
         if target.login is not None and not (is_home and session.has_login):
             headers["Authorization"] = target.login.header()
         cookie = cookies.header(target) if cookies is not None else None
@@ -268,8 +270,10 @@ class Flow:
         if leads_on:
             told = safe_headers(head.headers.items())
             kept = tuple((name, value) for name, value in told if name.lower() != "location")
-        reason = sys.intern(printable(head.reason[:_LONGEST_REASON]))
-        return Hop(request.text, head.status, reason, sent, kept, head.address)
+        reason = head.reason[:_LONGEST_REASON]
+        if not reason.isprintable():
+            reason = printable(reason)
+        return Hop(request.text, head.status, sys.intern(reason), sent, kept, head.address)
 
     def refused(
         self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()
@@ -283,8 +287,8 @@ class Flow:
             texts[0], texts[-1], head.status, redirects=tuple(texts[:-1]), hops=tuple(passed)
         )
         if is_large:
-            return self._error(LARGE_HEAD, retryable=False, exchange=exchange)
-        return self._error(
+            return self.error(LARGE_HEAD, retryable=False, exchange=exchange)
+        return self.error(
             f"{head.status} {phrase(head.status, head.reason)}".strip(),
             retryable=head.status in RETRYABLE_HTTP_STATUS_CODES,
             status=head.status,
@@ -303,14 +307,15 @@ class Flow:
         is_about_host: bool,
     ) -> WebClientErrorResponse:
         """Return the failure for an exception; ``is_about_host`` is whether it is the first host's."""
-        if deadline is not None and deadline.is_over:
-            return self._error(deadline.reason, retryable=False, silent=is_about_host)
+        if deadline is not None and time.monotonic() >= deadline.at:
+            return self.error(deadline.reason, retryable=False, silent=is_about_host)
         reason = without_secrets(reason_of(error, url, session.timeout), session.secrets())
         shortage = shortage_of(error)
         if shortage is not None:
-            return self._error(reason, retryable=True, shortage=shortage)
-        kind = self._kind_of(error)
-        return self._error(
+            return self.error(reason, retryable=True, shortage=shortage)
+        kind = self.kind_of(error)
+        is_about_host = is_about_host and reason.code is not FailureCode.PROXY_ERROR
+        return self.error(
             reason,
             retryable=kind in (ErrorKind.SILENT, ErrorKind.ABORTED),
             unreachable=is_about_host and kind is ErrorKind.UNREACHABLE,
@@ -320,11 +325,7 @@ class Flow:
 
 def _size(headers: Mapping[str, str]) -> int:
     """Return the size of headers in bytes; those of a mock may be anything."""
-    try:
-        text = len("".join(headers)) + len("".join(headers.values()))
-    except TypeError:
-        text = sum(len(f"{name}{value}") for name, value in headers.items())
-    return text + 4 * len(headers)
+    return sum(len(f"{name}: {value}\r\n") for name, value in headers.items())
 
 
 def phrase(status: int, reason: str) -> str:
@@ -377,40 +378,32 @@ class BodyReader:
         self._limit = self._room = limit
         self._deadline = deadline
 
-    def feed(self, data: bytes) -> Iterable[bytes]:
-        """Return what has been decoded; raises :class:`BrokenBody` if it is too large.
-
-        :meth:`check_time` tells whether it is too late, once that is read.
-        """
-        if self._decoder is None and (self._room is None or len(data) <= self._room):
-            self._room = None if self._room is None else self._room - len(data)
-            return (data,)
-        return self._decoded(data)
-
-    def _decoded(self, data: bytes) -> Iterator[bytes]:
-        for piece in (data,) if self._decoder is None else self._decoder.feed(data):
-            yield from self._bounded(piece)
-            self.check_time()
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what has been decoded; raises :class:`BrokenBody` if it is too large, or too late."""
+        pieces = (data,) if self._decoder is None else self._decoder.feed(data)
+        for piece in self._bounded(pieces):
+            yield piece
+            self._check_time()
+        self._check_time()
 
     def close(self) -> Iterator[bytes]:
         """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
-        for piece in () if self._decoder is None else self._decoder.close():
-            yield from self._bounded(piece)
+        return self._bounded(() if self._decoder is None else self._decoder.close())
 
     def failure(self, error: Exception, url: str, timeout: object) -> BrokenBody:
         """Return the error for an exception while the body was received."""
-        self.check_time()
+        self._check_time()
         return BrokenBody(reason_of(error, url, timeout, in_body=True))
 
-    def _bounded(self, piece: bytes) -> Iterator[bytes]:
-        if self._room is not None:
-            if len(piece) > self._room:
+    def _bounded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            if self._room is not None and len(piece) > self._room:
                 yield piece[: self._room]
                 raise BrokenBody(too_large(self._limit))
-            self._room -= len(piece)
-        yield piece
+            self._room = None if self._room is None else self._room - len(piece)
+            yield piece
 
-    def check_time(self) -> None:
+    def _check_time(self) -> None:
         """Raise :class:`BrokenBody` if it is too late."""
-        if self._deadline is not None and self._deadline.is_over:
+        if self._deadline is not None and time.monotonic() >= self._deadline.at:
             raise BrokenBody(self._deadline.reason)

@@ -76,36 +76,30 @@ class ParsedHead(NamedTuple):
 class ResponseReader:
     """Reads one response: ``feed`` what arrives, get its body.
 
-    ``head`` is None until it is complete; ``is_over`` tells whether the whole response is. What is
+    ``head`` is None until it is complete; ``is_over`` tells whether the whole response is, and
+    ``has_excess`` whether more has arrived than that: it would be taken for the next response. What is
     wrong with the head is raised; what is wrong with the body becomes ``error``, and nothing follows.
     """
 
     head: ParsedHead | None = None
     is_over = False
+    has_excess = False
     error: BadResponse | None = None
     _held = b""  # of the head
     _searched = 0
     _before = 0  # bytes of interim responses
     _left: int | None = None  # bytes of a body of known length
     _chunks: _Chunks | None = None
-    _excess = False
 
     def __init__(self, *, has_body: bool = True) -> None:
         self._has_body = has_body
-
-    @property
-    def is_reusable(self) -> bool:
-        """Whether the connection may be used for another request."""
-        return (
-            self.is_over and not self._excess and self.head is not None and self.head.is_persistent
-        )
 
     def feed(self, data: bytes) -> bytes:
         """Return the part of the body in ``data``; raises :class:`BadResponse` for a bad head."""
         if self.head is None:
             data = self._read_head(data)
         if self.is_over or self.error is not None:
-            self._excess = self._excess or bool(data)
+            self.has_excess = self.has_excess or bool(data)
             return b""
         return self._body(data) if data else b""
 
@@ -166,14 +160,14 @@ class ResponseReader:
         if self._chunks is not None:
             body, rest = self._chunks.feed(data)
             self.is_over, self.error = self._chunks.is_over, self._chunks.error
-            self._excess = bool(rest)
+            self.has_excess = bool(rest)
             return body
         if self._left is None:
             return data
         body = data[: self._left]
         self._left -= len(body)
         self.is_over = self._left == 0
-        self._excess = len(body) < len(data)
+        self.has_excess = len(body) < len(data)
         return body
 
 
@@ -211,16 +205,13 @@ def _parsed(data: bytes, *, has_body: bool) -> ParsedHead:
 
 def _merged(fields: list[tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Return headers by name in lower case, with the values of the same name joined."""
-    headers = {field[0].lower(): field for field in fields}
-    if len(headers) == len(fields):
-        return headers
-    headers = {}
+    headers: dict[str, tuple[str, str]] = {}
     for field in fields:
         key = field[0].lower()
-        before = headers.get(key)
-        if before is None:
-            headers[key] = field
-        elif key != "location":
+        before = headers.setdefault(key, field)
+        if before is field:
+            continue
+        if key != "location":
             headers[key] = before[0], f"{before[1]}, {field[1]}"
         elif before[1] != field[1]:
             raise _bad_headers("different values of Location")

@@ -20,25 +20,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import getproxies
 
 import usp
-from usp._base.shortage import scarce
 from usp._base.urls import (
-    BadUrl,
-    HttpUrl,
     quote,
     quote_plus,
-    read_url,
     unquote,
     unquote_plus,
     urlsplit,
     urlunsplit,
+    without_login,
 )
-from usp._http.encodings import ACCEPTED
 from usp.options import check_wait
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
-
+    from usp._base.urls import HttpUrl
 
 Timeout: TypeAlias = float | tuple[float, float] | None
 
@@ -66,18 +62,19 @@ def checked_timeout(timeout: object) -> Any:
 
     Timeout objects of a library are passed on as they are.
     """
-    parts = tuple(timeout) if isinstance(timeout, tuple | list) else (timeout,)
-    wrong = isinstance(timeout, tuple | list) and len(parts) != 2  # noqa: PLR2004 - connect, read
-    if wrong or any(isinstance(part, str | bool) or _is_impossible(part) for part in parts):
+    parts = tuple(timeout) if isinstance(timeout, tuple | list) else (timeout, timeout)
+    is_wrong = len(parts) != 2  # noqa: PLR2004 - connect, read
+    for part in parts:
+        if isinstance(part, int | float):
+            is_wrong |= isinstance(part, bool) or not 0 < part < math.inf  # nor is NaN
+        else:
+            is_wrong |= isinstance(part, str)
+    if is_wrong:
         raise ValueError(
             "timeout must be a positive number of seconds, a pair of them (to connect, to read) "
             f"or None, not {timeout!r}"
         )
     return parts if isinstance(timeout, list) else timeout
-
-
-def _is_impossible(seconds: object) -> bool:
-    return isinstance(seconds, int | float) and not 0 < seconds < math.inf  # nor is NaN
 
 
 def check_options(
@@ -100,69 +97,22 @@ OUR_NAME = f"ultimate_sitemap_parser/{usp.__version__}"
 """The user agent of a client that was given none."""
 
 
-class Identity:
-    """The headers of a client; those that may be secret are sent to the home host only.
-
-    Home is the host of the start, or else the first one requested. If that was by HTTPS, secrets are
-    not sent without it.
-    """
-
-    def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
-        self._user_agent = user_agent
-        self._headers = dict(headers or {})
-        self._home: HttpUrl | None = None
-
-    def at(self, start_url: str) -> Identity:
-        """Return the same identity for a crawl that begins at ``start_url``."""
-        identity = Identity(self._user_agent, self._headers)
-        identity.is_home(start_url)
-        return identity
-
-    def is_home(self, url: HttpUrl | str) -> bool:
-        """Return whether a URL is on the host that may get secrets."""
-        try:
-            target = read_url(url) if isinstance(url, str) else url
-        except BadUrl:
-            return False
-        if self._home is None:
-            self._home = dataclasses.replace(target, rest="/", login=None)
-        return self._home.may_share(target)
-
-    def headers(self, *, is_home: bool, default: str | None = OUR_NAME) -> dict[str, str]:
-        """Return the headers of a request.
-
-        ``default`` is the user agent if none was given; None leaves it to the session.
-        """
-        headers = {"Accept-Encoding": ACCEPTED}
-        name = default if self._user_agent is None else self._user_agent or OUR_NAME
-        if name is not None:
-            headers["User-Agent"] = name
-        if scarce():  # a connection that is kept for later is missing elsewhere now
-            headers["Connection"] = "close"
-        if not self._headers:
-            return headers
-        mine = self._headers.items()
-        return headers | {name: value for name, value in mine if is_home or is_harmless(name)}
-
-
 def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[str, str]:
     """Return proxies by scheme: those given, and one for all others."""
     everything = {} if proxy is None else {"http": proxy, "https": proxy}
     return {**everything, **(by_scheme or {})}
 
 
-def proxies_of_environment(url: str, no_proxy: str | None = None) -> dict[str, str]:
-    """Return the proxies that the environment names for a URL, in the same way as ``requests``."""
-    if getproxies().keys() <= {"no"}:
-        return {}
-    from requests.utils import get_environ_proxies  # noqa: PLC0415 - takes long to load
+def proxy_of(url: HttpUrl, proxies: Mapping[str, str], *, environment: bool = True) -> str | None:
+    """Return the proxy for a URL; one for its host alone goes first, as in ``requests``.
 
-    return get_environ_proxies(url, no_proxy)
+    Those that the environment names come last.
+    """
+    if environment and not getproxies().keys() <= {"no"}:
+        from requests.utils import get_environ_proxies  # noqa: PLC0415 - takes long to load
 
-
-def proxy_for(scheme: str, host: str, proxies: Mapping[str, str]) -> str | None:
-    """Return the proxy for a host; one for it alone goes first, as in ``requests``."""
-    for key in (f"{scheme}://{host}", scheme, f"all://{host}", "all"):
+        proxies = {**get_environ_proxies(url.origin, proxies.get("no_proxy")), **proxies}
+    for key in (f"{url.scheme}://{url.host}", url.scheme, f"all://{url.host}", "all"):
         if key in proxies:
             return proxies[key]
     return None
@@ -283,8 +233,8 @@ def secrets_of_params(session: Any) -> set[str]:
 
 
 def without_params(url: str, asked: str, session: Any) -> str:
-    """Return a URL without the parameters of a session, unless it was requested with them."""
-    pairs = _pairs(session)
+    """Return a URL without login and the parameters of a session, unless it was requested with them."""
+    pairs, url = _pairs(session), without_login(url)
     if not pairs:
         return url
     parts, own = urlsplit(url), set(urlsplit(asked).query.split("&"))

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses of redirects, if the response has a Location."""
 
+_LEFT_OUT = str.maketrans("", "", "\t\r\n")  # wherever they are, as browsers do
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_PATH = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]*+:)?//[^/?#]*+)?([^?#]*+)")
 
 
 class BadRedirect(Exception):  # noqa: N818 - says what happened, as the other names here do
@@ -41,13 +43,14 @@ class BadRedirect(Exception):  # noqa: N818 - says what happened, as the other n
 def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> HttpUrl:
     """Return the URL that a redirect leads to; raises :class:`BadRedirect`.
 
-    A fragment is kept, and so is a login if the host is the same.
+    A fragment is kept, and so is a login if the host is the same. As in browsers, a backslash in the
+    path is a slash, and tabs are left out; a host with a backslash is refused, as everywhere.
     """
     text = location if isinstance(location, str) else _text(location)
+    text = _PATH.sub(_with_slashes, text.translate(_LEFT_OUT), count=1)
     longest = limits.url_length
     if longest is not None and len(text) > longest:
         raise BadRedirect(limits.reached("url_length").after("redirected too far"))
-    # Python leaves tabs and line ends out when it takes a URL apart: others do not.
     if _CONTROL.search(text):
         raise BadRedirect(
             f"redirected to {redact_url(text)!r}, which has a control character in it"
@@ -80,6 +83,10 @@ def _text(location: bytes) -> str:
         return location.decode("utf-8")
     except UnicodeDecodeError:
         return location.decode("latin-1")
+
+
+def _with_slashes(found: re.Match[str]) -> str:
+    return (found[1] or "") + found[2].replace("\\", "/")
 
 
 def _join(here: HttpUrl, location: str) -> HttpUrl:

@@ -10,11 +10,11 @@ import inspect
 import socket
 import sys
 from collections.abc import Mapping
+from functools import partial
 from http.client import HTTPMessage, HTTPResponse, RemoteDisconnected
 from typing import TYPE_CHECKING, Any
 
 import requests
-import requests.auth
 import requests.cookies
 import requests.utils
 import urllib3.exceptions
@@ -28,7 +28,7 @@ from usp.web_client.zones import literal_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from usp._base.urls import HttpUrl, Login
+    from usp._base.urls import HttpUrl
 
 _HTTP_1_1 = 11
 _WITHOUT_BODY = frozenset({101, 204, 304})
@@ -51,35 +51,22 @@ def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in options.items() if name in names}
 
 
-class StripSecrets(requests.auth.AuthBase):
-    """Removes secrets from a request to another host, as its last change before it is sent."""
+def _without_secrets(
+    request: requests.PreparedRequest, headers: dict[str, str]
+) -> requests.PreparedRequest:
+    """Return a request to another host without the session's secrets, just before it is sent.
 
-    def __init__(self, headers: dict[str, str]) -> None:
-        self._headers = headers  # of the client, chosen for this host
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Return the request without the session's secrets."""
-        for name in [name for name in request.headers if is_secret(name)]:
-            del request.headers[name]
-        theirs = requests.cookies.RequestsCookieJar()
-        for cookie in getattr(request, "_cookies", None) or ():
-            if cookie.domain:
-                theirs.set_cookie(cookie)
-        request.prepare_cookies(theirs)
-        request.headers.update(self._headers)
-        return request
-
-
-class LoggedIn(requests.auth.AuthBase):
-    """Uses the login of a URL, for this request only."""
-
-    def __init__(self, login: Login) -> None:
-        self._login = login
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Return the request with the login."""
-        request.headers["Authorization"] = self._login.header()
-        return request
+    ``headers`` are those of the client, chosen for this host.
+    """
+    for name in [name for name in request.headers if is_secret(name)]:
+        del request.headers[name]
+    theirs = requests.cookies.RequestsCookieJar()
+    for cookie in getattr(request, "_cookies", None) or ():
+        if cookie.domain:
+            theirs.set_cookie(cookie)
+    request.prepare_cookies(theirs)
+    request.headers.update(headers)
+    return request
 
 
 def options(
@@ -91,9 +78,10 @@ def options(
     """
     options: dict[str, Any] = {}
     if not home:
-        options["auth"] = StripSecrets(headers)
+        options["auth"] = partial(_without_secrets, headers=headers)
     elif url.login is not None and session.auth is None:
-        options["auth"] = LoggedIn(url.login)
+        # The headers have its login already; the user's .netrc must not replace it.
+        options["auth"] = lambda request: request
     if session.params and (not home or not first):
         # An address that somebody else has written is asked for as it is.
         names = session.params if isinstance(session.params, Mapping) else {}
@@ -170,22 +158,12 @@ def remember_redirect(session: Any, response: Any) -> None:
         session.cache.save_response(response, expires=expires)
 
 
-def settings_for(session: Any, url: str, proxies: dict[str, str], verify: Any) -> dict[str, Any]:
-    """Return how a session sends a request for a URL, with the settings of the environment."""
-    if not is_session(session):
-        return {"proxies": proxies}
-    settings: dict[str, Any] = session.merge_environment_settings(
-        url, dict(proxies), True, verify, None
-    )
-    return settings
-
-
-def is_proxied(session: Any, url: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether a session uses a proxy for a URL, with these settings."""
-    proxies = settings["proxies"]
+def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
+    """Return whether a session uses a proxy for a URL, perhaps one of the environment."""
     if not is_session(session):
         return bool(proxies)
-    return bool(proxies and requests.utils.select_proxy(url, proxies))
+    settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
+    return bool(requests.utils.select_proxy(url, settings["proxies"]))
 
 
 def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
@@ -198,21 +176,13 @@ def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
     literal = literal_of(url.host)
     if literal is not None:
         return [str(literal)]
-    if _has_sockets(session, url.text()):
-        # If there is no such host, the session will say so, if it looks it up at all.
-        with contextlib.suppress(OSError, UnicodeError):
-            found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
-            return [str(info[4][0]) for info in found]
+    with contextlib.suppress(requests.exceptions.InvalidSchema):
+        if isinstance(session.get_adapter(url.text()), OriginalAdapter):
+            # If there is no such host, the session will say so, if it looks it up at all.
+            with contextlib.suppress(OSError, UnicodeError):
+                found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
+                return [str(info[4][0]) for info in found]
     return []
-
-
-def _has_sockets(session: requests.Session, url: str) -> bool:
-    """Return whether a session makes network connections, as far as can be seen."""
-    try:
-        adapter = session.get_adapter(url)
-    except requests.exceptions.InvalidSchema:
-        return False
-    return isinstance(adapter, OriginalAdapter)
 
 
 def peer_of(response: Any) -> str | None:

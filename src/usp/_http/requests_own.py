@@ -15,7 +15,6 @@ import socket
 import sys
 import time
 from functools import lru_cache
-from operator import attrgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -28,14 +27,13 @@ import urllib3.exceptions
 from requests.structures import CaseInsensitiveDict
 from urllib3.util import connection as urllib3_connection
 
-from usp._http.http1 import ParsedHead, ResponseReader
-from usp._http.identity import proxies_of_environment, proxy_for, trusting
+from usp._base.urls import read_url
+from usp._http.http1 import ResponseReader
+from usp._http.identity import proxy_of, trusting
 from usp._http.redirects import NoNewCookies
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from usp._base.urls import HttpUrl
     from usp.web_client.zones import AddressGate
 
@@ -44,6 +42,7 @@ DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLIN
 
 _PIECE = 64 * 1024  # bytes that are received at a time
 _COPIED = ("headers", "auth", "proxies", "hooks", "params", "verify", "cert", "trust_env")
+_NO_RETRIES = urllib3.Retry(0, read=False)
 _DEFAULT_HEADERS = {"Accept": "*/*", "Connection": "keep-alive"}  # as requests sends them
 
 
@@ -63,28 +62,25 @@ else:  # a cache or a mock may be in their place, from before this module was lo
     OriginalSession = _defined(requests.sessions.SessionRedirectMixin, "requests.sessions")
     OriginalAdapter = _defined(requests.adapters.BaseAdapter, "requests.adapters")
 
-_CLASSES = attrgetter("Session", "sessions.Session", "sessions.HTTPAdapter", "adapters.HTTPAdapter")
-_METHODS = {
-    OriginalSession: ("__init__", "get", "request", "prepare_request", "send", "get_adapter"),
-    OriginalAdapter: ("send", "get_connection_with_tls_context", "request_url", "build_response"),
-}
-_of_session, _of_adapter = (attrgetter(*names) for names in _METHODS.values())
-_unpatched: list[object] = []  # what was found where nothing was patched
+_METHODS = [
+    (kind, name, kind.__module__, f"{kind.__name__}.{name}")
+    for kind, names in {
+        OriginalSession: "__init__ get request prepare_request send get_adapter",
+        OriginalAdapter: "send get_connection_with_tls_context request_url build_response",
+    }.items()
+    for name in names.split()
+]
 
 
 def requests_is_patched() -> bool:
     """Return whether a class or method of ``requests`` was replaced: by a mock, a cache, a tracer."""
-    found = [*_CLASSES(requests), _of_session(OriginalSession), _of_adapter(OriginalAdapter)]
-    if found == _unpatched:
-        return False
-    classes = [OriginalSession, OriginalSession, OriginalAdapter, OriginalAdapter]
-    if found[: len(classes)] != classes or not all(
-        _is_defined(getattr(kind, name), kind.__module__, f"{kind.__name__}.{name}")
-        for kind, names in _METHODS.items()
-        for name in names
-    ):
+    sessions = requests.Session, requests.sessions.Session
+    adapters = requests.sessions.HTTPAdapter, requests.adapters.HTTPAdapter
+    if sessions != (OriginalSession,) * 2 or adapters != (OriginalAdapter,) * 2:
         return True
-    _unpatched[:] = found
+    for kind, name, module, qualified in _METHODS:
+        if not _is_defined(getattr(kind, name), module, qualified):
+            return True
     return False
 
 
@@ -108,23 +104,20 @@ class OwnSession:
     """Connections of one crawl, and requests to which nothing is added."""
 
     def __init__(self, gate: AddressGate, concurrency: int) -> None:
-        self.adapter = GuardedAdapter(gate, concurrency)
-        self._is_direct = lru_cache(maxsize=1000)(_is_direct)
+        self.manager = urllib3.PoolManager(maxsize=concurrency)
+        _connect_by(self.manager, _GatedConnection, {"gate": gate})
+        self.is_direct = lru_cache(maxsize=1000)(_is_direct)
         self._headers: tuple[object, dict[str, str]] = ({}, {})  # given, and as they are sent
-
-    def is_direct(self, url: HttpUrl, proxies: Mapping[str, str]) -> bool:
-        """Return whether no proxy is used for a URL, and the user's ``.netrc`` has no login for it."""
-        return self._is_direct(url.scheme, url.site, url.host, tuple(proxies.items()))
 
     def get(
         self, url: HttpUrl, text: str, headers: dict[str, str], timeout: Any, verify: Any
     ) -> urllib3.BaseHTTPResponse:
         """Send a request; skips what ``requests`` prepares, which is half the cost of its ``get``."""
         settings = _tls_settings(verify) if url.scheme == "https" else {}
-        manager = self.adapter.poolmanager
-        pool = manager.connection_from_host(url.host, url.port, url.scheme, settings)
-        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
-        is_made = isinstance(timeout, urllib3.Timeout)
+        pool = self.manager.connection_from_host(url.host, url.port, url.scheme, settings)
+        if not isinstance(timeout, urllib3.Timeout):
+            connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+            timeout = urllib3.Timeout(connect=connect, read=read)
         given, merged = self._headers
         if given != headers:
             merged = dict(CaseInsensitiveDict(_DEFAULT_HEADERS, **headers).items())
@@ -137,16 +130,15 @@ class OwnSession:
             assert_same_host=False,
             preload_content=False,
             decode_content=False,
-            retries=self.adapter.max_retries,
-            timeout=timeout if is_made else urllib3.Timeout(connect=connect, read=read),
+            retries=_NO_RETRIES,
+            timeout=timeout,
         )
 
 
-def _is_direct(scheme: str, site: str, host: str, proxies: tuple[tuple[str, str], ...]) -> bool:
-    origin = f"{scheme}://{site}"
-    found = {**proxies_of_environment(origin, dict(proxies).get("no_proxy")), **dict(proxies)}
-    proxied = proxy_for(scheme, host, found)
-    return not proxied and requests.utils.get_netrc_auth(origin) is None
+def _is_direct(origin: str, proxies: tuple[tuple[str, str], ...]) -> bool:
+    """Return whether no proxy is used for a URL, and the user's ``.netrc`` has no login for it."""
+    proxy = proxy_of(read_url(origin), dict(proxies))
+    return not proxy and requests.utils.get_netrc_auth(origin) is None
 
 
 def _tls_settings(verify: Any) -> dict[str, Any]:
@@ -158,8 +150,8 @@ def _tls_settings(verify: Any) -> dict[str, Any]:
     return {"ssl_context": trusting(place)}
 
 
-def requests_session(adapter: GuardedAdapter, before: Any = None) -> Any:
-    """Return a session of ``requests`` that connects by an adapter, with settings of one ``before``.
+def requests_session(own: OwnSession, before: Any = None) -> Any:
+    """Return a session of ``requests`` that connects as our own, with settings of one ``before``.
 
     If ``requests.Session`` was replaced by another class (a cache, a mock), it is a session of that
     class. Adapters that a patch has put into new sessions stay.
@@ -168,6 +160,7 @@ def requests_session(adapter: GuardedAdapter, before: Any = None) -> Any:
     if not is_original(session):
         return session
     session.cookies.set_policy(NoNewCookies())
+    adapter = GuardedAdapter(own.manager)
     for prefix, known in list(session.adapters.items()):
         if type(known) is OriginalAdapter:
             session.mount(prefix, adapter)
@@ -194,16 +187,14 @@ def is_guarded(session: Any) -> bool:
 class GuardedAdapter(OriginalAdapter):
     """Connects where a gate allows it; a proxy may be anywhere."""
 
-    poolmanager: urllib3.PoolManager
-
-    def __init__(self, gate: AddressGate, concurrency: int) -> None:
-        self._gate = gate
-        super().__init__(pool_maxsize=concurrency)
+    def __init__(self, manager: urllib3.PoolManager) -> None:
+        self._manager = manager
+        super().__init__(pool_maxsize=manager.connection_pool_kw["maxsize"])
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Make the pools of connections to websites."""
-        super().init_poolmanager(*args, **options)
-        _connect_by(self.poolmanager, _GatedConnection, {"gate": self._gate})
+        """Set the pools of connections to websites."""
+        del args, options
+        self.poolmanager = self._manager
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         """Return the pools of connections to a proxy."""
@@ -216,21 +207,19 @@ class GuardedAdapter(OriginalAdapter):
 
 def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
     """Let the pools of a manager make connections of a kind."""
-    manager.pool_classes_by_scheme = {
-        scheme: type(
-            pool.__name__,
-            (pool,),
-            {"ConnectionCls": type(pool.ConnectionCls.__name__, (kind, pool.ConnectionCls), facts)},
-        )
-        for scheme, pool in manager.pool_classes_by_scheme.items()
-    }
+    kinds = manager.pool_classes_by_scheme = dict(manager.pool_classes_by_scheme)
+    for scheme, pool in kinds.items():
+        connection = type(pool.ConnectionCls.__name__, (kind, pool.ConnectionCls), facts)
+        kinds[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})
 
 
 # Responses as they come from the socket ------------------------------------------------------------
 
 
-def until(deadline: float, patience: float | None) -> float:
+def until(deadline: float | None, patience: float | None) -> float | None:
     """Return the seconds to wait at most."""
+    if deadline is None:
+        return patience
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")
@@ -262,32 +251,25 @@ class BoundedResponse(io.BufferedIOBase):
 
     def begin(self) -> None:
         """Read the head."""
-        head = self._receive_head()
-        self.version = 10 * head.version[0] + head.version[1]
-        self.status = self.code = head.status
-        self.reason = head.reason
-        self.headers = self.msg = _Fields(head)
-        self.will_close = not head.is_persistent or self._is_spoilt
-
-    def _receive_head(self) -> ParsedHead:
         reader = self._reader
         while reader.head is None:
             data = self._receive(_PIECE)
             if not data:
                 raise http.client.RemoteDisconnected(FailureCode.CONNECTION_CLOSED.message)
             self._held = reader.feed(data)
-        return reader.head
+        head = reader.head
+        self.version = 10 * head.version[0] + head.version[1]
+        self.status = self.code = head.status
+        self.reason = head.reason
+        self.headers = self.msg = _Fields()
+        self.msg.fields = head.joined()
+        self.will_close = not head.is_persistent or reader.has_excess
 
     def _read_status(self) -> tuple[str, int, str]:
         """Read the head of a proxy's response to CONNECT."""
-        head = self._receive_head()
+        self.begin()
         self.fp = io.BytesIO()  # http.client reads the rest of the head from it
-        return f"HTTP/{head.version[0]}.{head.version[1]}", head.status, head.reason
-
-    @property
-    def _is_spoilt(self) -> bool:
-        """Whether more has arrived than the response."""
-        return self._reader.is_over and not self._reader.is_reusable
+        return f"HTTP/{self.version / 10}", self.status, self.reason
 
     def read1(self, size: int | None = -1, /) -> bytes:
         """Return what has arrived of the body, at most ``size`` bytes; empty at its end."""
@@ -298,7 +280,7 @@ class BoundedResponse(io.BufferedIOBase):
             return held[:wanted]
         self._held = b""
         if self._reader.is_over:
-            self._release()
+            self.close()
         return held
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -345,29 +327,22 @@ class BoundedResponse(io.BufferedIOBase):
 
     def close(self) -> None:
         """Let go of the connection."""
-        self._release()
-        super().close()
-
-    def _release(self) -> None:
-        if self._file.closed:
-            return
-        if self._is_spoilt and not self.will_close:
+        if self._reader.has_excess and not self.will_close and not self._file.closed:
             # What is left on it would be taken for the next response: nothing more is read from it.
             with contextlib.suppress(OSError, AttributeError):
                 self._sock.shutdown(socket.SHUT_RDWR)
         self._file.close()
+        super().close()
 
 
 class _Fields(http.client.HTTPMessage):
     """The headers of a response, read-only; values of the same name are joined, except for cookies."""
 
-    def __init__(self, head: ParsedHead) -> None:
-        super().__init__()
-        self._head = head
+    fields: list[tuple[str, Any]]
 
     def items(self) -> list[tuple[str, Any]]:
         """Return names and values; there is nothing in them to decode."""
-        return self._head.joined()
+        return self.fields
 
 
 # Connections ---------------------------------------------------------------------------------------
@@ -385,6 +360,17 @@ class _DeadlineConnection:
         return response
 
 
+def _is_patched(method: Any) -> bool:
+    """Return whether connections are made by somebody else's function."""
+    function = urllib3_connection.create_connection
+    return not (
+        _is_defined(
+            getattr(method, "__func__", None), "urllib3.connection", "HTTPConnection._new_conn"
+        )
+        and _is_defined(function, "urllib3.util.connection", "create_connection")
+    )
+
+
 class _GatedConnection(_DeadlineConnection):
     """A connection that looks up its host itself, and connects only where the gate allows it."""
 
@@ -397,37 +383,9 @@ class _GatedConnection(_DeadlineConnection):
 
     def _new_conn(self) -> socket.socket:
         host = self._dns_host.strip("[]")
-        if self._is_patched():  # the address is known only afterwards
-            return self._checked(host, super()._new_conn())  # type: ignore[misc]
-        addresses = self._admitted(host)
-        for at, address in enumerate(addresses, 1):
-            try:
-                sock = urllib3_connection.create_connection(
-                    (address, self.port),
-                    self._patience(),
-                    source_address=self.source_address,
-                    socket_options=self.socket_options,
-                )
-            except OSError as error:
-                if at == len(addresses):
-                    raise self._failure(host, error) from error
-                continue
-            sock = self._checked(host, sock)
-            sys.audit("http.client.connect", self, host, self.port)
-            return sock
-        raise self._failure(host, OSError("it has no address"))
-
-    def _is_patched(self) -> bool:
-        """Return whether connections are made by somebody else's function."""
-        method = getattr(super()._new_conn, "__func__", None)  # type: ignore[misc]
-        function = urllib3_connection.create_connection
-        return not (
-            _is_defined(method, "urllib3.connection", "HTTPConnection._new_conn")
-            and _is_defined(function, "urllib3.util.connection", "create_connection")
-        )
-
-    def _checked(self, host: str, sock: socket.socket) -> socket.socket:
-        """Return a new connection if the gate admits its other end."""
+        make: Any = super()._new_conn  # type: ignore[misc]
+        # If it is somebody else's, the address is known only afterwards.
+        sock: socket.socket = make() if _is_patched(make) else self._connect(host)
         try:
             self.gate.connected(host, sock.getpeername()[0])
         except BaseException:
@@ -435,31 +393,31 @@ class _GatedConnection(_DeadlineConnection):
             raise
         return sock
 
-    def _admitted(self, host: str) -> list[str]:
-        """Return the addresses of a host that the gate admits."""
+    def _connect(self, host: str) -> socket.socket:
+        """Return a connection to one of the addresses of a host that the gate admits."""
+        family = urllib3_connection.allowed_gai_family()
         try:
-            host.encode("idna")
-            found = socket.getaddrinfo(
-                host, self.port, urllib3_connection.allowed_gai_family(), socket.SOCK_STREAM
-            )
-        except UnicodeError:
-            raise urllib3.exceptions.LocationParseError(
-                f"'{host}', label empty or too long"
-            ) from None
+            found = socket.getaddrinfo(host, self.port, family, socket.SOCK_STREAM)
         except socket.gaierror as error:
             raise self._no_connection(f"Failed to resolve '{host}' ({error})") from error
-        return self.gate.admitted(host, dict.fromkeys(str(info[4][0]) for info in found))
-
-    def _patience(self) -> Any:
-        deadline = DEADLINE.get()
-        known = self.timeout is None or isinstance(self.timeout, int | float)
-        return until(deadline, self.timeout) if deadline is not None and known else self.timeout
-
-    def _failure(self, host: str, error: OSError) -> Exception:
-        if isinstance(error, TimeoutError):
+        failure = OSError("it has no address")
+        for address in self.gate.admitted(host, dict.fromkeys(str(info[4][0]) for info in found)):
+            try:
+                sock = urllib3_connection.create_connection(
+                    (address, self.port),
+                    until(DEADLINE.get(), self.timeout),
+                    source_address=self.source_address,
+                    socket_options=self.socket_options,
+                )
+            except OSError as error:
+                failure = error
+                continue
+            sys.audit("http.client.connect", self, host, self.port)
+            return sock
+        if isinstance(failure, TimeoutError):
             message = f"Connection to {host} timed out. (connect timeout={self.timeout})"
-            return urllib3.exceptions.ConnectTimeoutError(self, message)
-        return self._no_connection(f"Failed to establish a new connection: {error}")
+            raise urllib3.exceptions.ConnectTimeoutError(self, message) from failure
+        raise self._no_connection(f"Failed to establish a new connection: {failure}") from failure
 
     def _no_connection(self, message: str) -> Exception:
         return urllib3.exceptions.NewConnectionError(self, message)  # type: ignore[arg-type]

@@ -43,9 +43,6 @@ BODY_ERRORS = (
 class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     """A 2xx response; its body is received on iteration."""
 
-    _shown: Callable[[str], str] = staticmethod(without_login)
-    _hops: tuple[Hop, ...] = ()
-
     def __init__(
         self,
         requests_response: requests.Response,
@@ -87,10 +84,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def hops(self) -> tuple[Hop, ...]:
         """Return the requests that led here, including the last one."""
-        return tuple(
-            hop if (url := self._shown(hop.url)) == hop.url else replace(hop, url=url)
-            for hop in self._hops
-        )
+        if self._shown is without_login:  # which their URLs do not have
+            return self._hops
+        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._hops)
 
     def url(self) -> str:
         """Return the URL after redirects."""
@@ -135,7 +131,6 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         try:
             for data in _received(raw) if is_open else self._response.iter_content(_CHUNK):
                 yield from body.feed(data)
-                body.check_time()
             yield from body.close()
         except BODY_ERRORS as error:
             raise body.failure(error, self.url(), self._timeout) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -16,14 +16,12 @@ from usp._http.flow import Arrived, BodyReader, Flow, Head, Request, SessionFact
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
     OUR_NAME,
-    Identity,
     RequestWaiter,
     Timeout,
     check_options,
     checked_timeout,
     proxies_of,
-    proxies_of_environment,
-    proxy_for,
+    proxy_of,
     secrets_of_proxies,
 )
 from usp.options import DEFAULT_CONCURRENCY
@@ -101,7 +99,6 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
             while data := await self._piece():
                 for piece in body.feed(data):
                     yield piece
-                body.check_time()
             for piece in body.close():
                 yield piece
         except _ERRORS as error:
@@ -153,16 +150,17 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     ) -> None:
         check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
-        self._flow = Flow(Identity(user_agent, headers), zones, aiohttp_sessions.kind_of)
+        self._flow = Flow(
+            aiohttp_sessions.kind_of, zones=zones, user_agent=user_agent, headers=headers
+        )
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
         self._proxies = proxies_of(proxy, proxies)
-        self._proxies_of_hosts: dict[tuple[str, str], str | None] = {}
+        self._proxies_of_hosts: dict[str, str | None] = {}
         self.set_timeout(timeout)
         self._session = session
         self._own_session = session is None
         self._guest: aiohttp.ClientSession | None = None  # for other hosts, if the session is yours
-        self._proxied: aiohttp.ClientSession | None = None  # for proxies, if the session is ours
         self._limit: int | None = None
         default = 1 if wait else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
@@ -176,7 +174,6 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             _flow=self._flow.for_crawl(start_url, limits),
             _session=None if self._own_session else self._session,
             _guest=None,
-            _proxied=None,
             _proxies_of_hosts={},
         )
         return client
@@ -190,9 +187,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         """Return everything except our connections; a copy opens its own."""
         state = dict(vars(self))
         if "_flow" in state:  # else it is a subclass that does not call our __init__
-            state["_flow"] = copy.copy(self._flow)
+            state["_flow"] = replace(self._flow)
         if state.get("_own_session"):
-            state |= {"_session": None, "_guest": None, "_proxied": None}
+            state |= {"_session": None, "_guest": None}
         return state
 
     def set_timeout(self, timeout: Timeout) -> None:
@@ -200,7 +197,6 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         timeout = checked_timeout(timeout)
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
-        self._bounded_timeout: aiohttp.ClientTimeout | None = None  # of the last request
 
     def set_proxies(self, proxies: Mapping[str, str]) -> None:
         """Set the proxies by scheme, as in ``requests``."""
@@ -217,10 +213,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     async def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        for session in (self._guest, self._proxied):
-            if session is not None:
-                await session.close()
-        self._guest = self._proxied = None
+        if self._guest is not None:
+            await self._guest.close()
+            self._guest = None
         if self._own_session and self._session is not None:
             await self._session.close()
             self._session = None
@@ -259,7 +254,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         """Send one request, without following redirects."""
         url, text = request.url, request.text
         proxy = self._proxy_for(url)
-        session = self._session_for(request, proxied=proxy is not None)
+        session = self._session_for(request)
         proxied = proxy is not None or (
             not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
         )
@@ -267,7 +262,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         if not proxied:
             own = self._own_session
             addresses = [] if own else await aiohttp_sessions.addresses_of(session, url)
-        self._flow.admit(url.host, addresses)
+        looked_up = self._flow.admit(url.host, addresses)
         headers = request.headers
         if self._auth is not None and request.is_home:
             headers = {**headers, "Authorization": _authorization(self._auth)}
@@ -279,11 +274,10 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             timeout=self._timeout_until(request.deadline),
             allow_redirects=False,
         )
-        address = peer = None
+        address = None
         if not proxied:
             address = aiohttp_sessions.last_peer.get() or aiohttp_sessions.peer_of(response)
-            if not self._own_session:
-                peer = address or next(iter(addresses or ()), None)
+        peer = None if self._own_session else address or looked_up
         cookies = aiohttp_sessions.set_cookies(response)
         if session is self._session and not self._own_session:
             aiohttp_sessions.bound_cookies(session, url, cookies)
@@ -303,25 +297,19 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         It is cached: looking into the environment takes longer than a small response.
         """
         if not self._own_session:
-            return proxy_for(url.scheme, url.host, self._proxies)
-        host = url.scheme, url.host
-        if host not in self._proxies_of_hosts:
+            return proxy_of(url, self._proxies, environment=False)
+        if url.origin not in self._proxies_of_hosts:
             if len(self._proxies_of_hosts) >= _MAX_HOSTS:
                 self._proxies_of_hosts.clear()
-            found = {**proxies_of_environment(url.origin), **self._proxies}
-            self._proxies_of_hosts[host] = proxy_for(*host, found)
-        return self._proxies_of_hosts[host]
+            self._proxies_of_hosts[url.origin] = proxy_of(url, self._proxies)
+        return self._proxies_of_hosts[url.origin]
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
-        """Return the timeout of a request; long ones are whole seconds, as aiohttp rounds them."""
+        """Return the timeout of a request."""
         if deadline is None:
             return self._timeout
-        left = deadline.left
-        total = math.ceil(left) if left > self._timeout.ceil_threshold else left
-        if self._bounded_timeout is None or self._bounded_timeout.total != total:
-            connect, read = self._timeout.connect, self._timeout.sock_read
-            self._bounded_timeout = aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
-        return self._bounded_timeout
+        connect, read = self._timeout.connect, self._timeout.sock_read
+        return aiohttp.ClientTimeout(deadline.left, connect=connect, sock_read=read)
 
     def _facts(self) -> SessionFacts:
         """Return what the flow needs to know about the session."""
@@ -339,15 +327,11 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         own = getattr(self._session, "_default_proxy", None)
         return secrets_of_proxies(*self._proxies.values(), own)
 
-    def _session_for(self, request: Request, *, proxied: bool) -> Any:
+    def _session_for(self, request: Request) -> Any:
         """Return the session for a request; one without secrets for hosts other than the first.
 
-        Our own sessions are created here because they belong to the event loop that is running now.
+        Our own session is created here because it belongs to the event loop that is running now.
         """
-        if self._own_session and proxied:
-            if self._proxied is None:  # the gate judges websites, not the proxy
-                self._proxied = aiohttp_sessions.own_session(None, self._verify)
-            return self._proxied
         if self._session is None:
             self._session = aiohttp_sessions.own_session(self._flow.gate, self._verify)
         if self._own_session or request.is_home:

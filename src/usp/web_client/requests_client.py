@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
 import re
+from dataclasses import replace
+from functools import partial
 from operator import attrgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import requests
@@ -21,7 +21,6 @@ from usp._http.flow import Arrived, Deadline, Flow, Head, Request, SessionFacts
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
     OUR_NAME,
-    Identity,
     RequestWaiter,
     Timeout,
     check_options,
@@ -63,9 +62,8 @@ from usp.web_client.abstract_client import (
 from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from usp._base.urls import HttpUrl
     from usp._http.flow import Conditions
     from usp.limits import Limits
 else:
@@ -139,18 +137,15 @@ class RequestsWebClient(AbstractWebClient):
         check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
-        self._given_session = session
-        self._made_session: Any = (
-            None  # of requests: somebody has asked for it, or a request needs it
-        )
+        # A session of requests: the caller's, or one that a request or somebody else needs.
+        self._used_session: Any = session
+        self._is_given = session is not None
         self._own: OwnSession | None = None
         self._most = max_concurrent_requests
-        alone = bool(wait) or session is not None or type(self) is not RequestsWebClient
+        alone = bool(wait) or self._is_given or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
-        self._flow = Flow(
-            Identity(user_agent, headers), zones, kind_of, RequestsWebClientErrorResponse
-        )
+        self._flow = Flow(kind_of, RequestsWebClientErrorResponse, zones, user_agent, headers)
         self._auth = auth
         self._timeout = checked_timeout(
             self.__HTTP_REQUEST_TIMEOUT if timeout is DEFAULT_TIMEOUT else timeout
@@ -163,52 +158,51 @@ class RequestsWebClient(AbstractWebClient):
 
         An instance of a subclass is used itself: its author may want to look at its state afterwards.
         """
-        if "_given_session" not in vars(self):
+        if "_flow" not in vars(self):
             return self  # a subclass that does not call our __init__
-        flow = self._flow.for_crawl(start_url, limits)
-        own, made = OwnSession(flow.gate, self.max_concurrent_requests), self._made_session
-        client = self
+        client, used = self, self._used_session
         if type(self) is RequestsWebClient:
             client = RequestsWebClient.__new__(RequestsWebClient)
         else:
             self.close()
-        changes = vars(self) | {"_flow": flow, "_own": own, "_made_session": None}
-        if self._given_session is None and is_original(made) and not is_guarded(made):
-            changes["_given_session"] = made  # it has adapters of the caller's
-        elif self._given_session is None and (made is not None or requests_is_patched()):
-            changes["_made_session"] = again = requests_session(own.adapter, made)
+        flow = self._flow.for_crawl(start_url, limits)
+        own = OwnSession(flow.gate, self.max_concurrent_requests)
+        changes = vars(self) | {"_flow": flow, "_own": own}
+        if used is not None and is_original(used) and not is_guarded(used):
+            changes["_is_given"] = True  # it has adapters of the caller's
+        elif not self._is_given and (used is not None or requests_is_patched()):
+            changes["_used_session"] = again = requests_session(own, used)
             if not is_original(again):  # it may not be thread-safe
                 changes["max_concurrent_requests"] = self._most or 1
         vars(client).update(changes)
         return client
 
     @property
-    def _connections(self) -> OwnSession:
-        """Our own session, created on first use."""
-        if self._own is None:
-            self._own = OwnSession(self._flow.gate, self.max_concurrent_requests)
-        return self._own
-
-    @property
     def _session(self) -> Any:
         """The caller's session, or one of ``requests`` that whoever asks for it may change."""
-        if self._given_session is not None:
-            return self._given_session
-        if self._made_session is None:
-            self._made_session = requests_session(self._connections.adapter)
-        return self._made_session
+        if self._used_session is None:
+            self._used_session = requests_session(self._connections())
+        return self._used_session
 
     @_session.setter
     def _session(self, session: Any) -> None:
         self.close()
-        self._given_session = session
+        self._used_session, self._is_given = session, session is not None
         self.max_concurrent_requests = self._most or 1
+
+    def _connections(self) -> OwnSession:
+        """Return our own session, created on first use outside a crawl."""
+        if self._own is None:
+            self._own = OwnSession(self._flow.gate, self.max_concurrent_requests)
+        return self._own
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything except the connections; a copy opens its own."""
         state = dict(vars(self))
-        if "_given_session" in state:  # else it is a subclass that does not call our __init__
-            state |= {"_made_session": None, "_own": None, "_flow": copy.copy(self._flow)}
+        if "_flow" in state:  # else it is a subclass that does not call our __init__
+            state |= {"_own": None, "_flow": replace(self._flow)}
+            if not self._is_given:
+                state["_used_session"] = None
         return state
 
     @property
@@ -219,8 +213,8 @@ class RequestsWebClient(AbstractWebClient):
     @property
     def _guarded(self) -> bool:
         """Whether all connections are checked by the gate."""
-        made = self._made_session
-        return self._given_session is None and (made is None or is_guarded(made))
+        used = self._used_session
+        return not self._is_given and (used is None or is_guarded(used))
 
     def set_timeout(self, timeout: Timeout) -> None:
         """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
@@ -240,15 +234,15 @@ class RequestsWebClient(AbstractWebClient):
 
     def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        if self._given_session is None and self._made_session is not None:
-            self._made_session.close()
+        if not self._is_given and self._used_session is not None:
+            self._used_session.close()
         if self._own is not None:
-            self._own.adapter.close()
+            self._own.manager.clear()
 
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         self._waiter.wait()
-        if self._given_session is not None and _OTHER_SCHEME.match(url):
+        if self._is_given and _OTHER_SCHEME.match(url):
             return self._get_as_it_is(url)
         exchange = self._flow.exchange(url, self._facts())
         hops: list[requests.Response] = []
@@ -256,7 +250,7 @@ class RequestsWebClient(AbstractWebClient):
         step = next(exchange)
         while isinstance(step, Request):
             if response is not None:
-                requests_foreign.remember_redirect(self._known_session, response)
+                requests_foreign.remember_redirect(self._used_session, response)
                 response.close()
                 hops.append(response)
             try:
@@ -274,12 +268,12 @@ class RequestsWebClient(AbstractWebClient):
         """Fetch a URL that is not HTTP: the caller's session handles it (a mock)."""
         facts, deadline = self._facts(), self._flow.deadline()
         try:
-            response = self._send(deadline, url, {})
+            response = self._get_by_session(url, _shortened(self._timeout, deadline), {}, {})
         except BODY_ERRORS as error:
             failed = self._flow.failed(error, url, facts, deadline, is_about_host=True)
             self._quote(failed, error)
             return failed
-        failure = self._flow.refused(Head(*_status(response), response.headers), [url])
+        failure = self._flow.refused(self._head(response), [url])
         return self._answer(response, failure or Arrived(url, url, (), deadline))
 
     def _quote(self, step: object, error: Exception) -> None:
@@ -300,12 +294,15 @@ class RequestsWebClient(AbstractWebClient):
     ) -> AbstractWebClientResponse:
         """Return the outcome of an exchange: the last response, or why there is none."""
         if isinstance(outcome, Arrived) and response is not None:
+            shown, session = without_login, self._used_session
+            if getattr(session, "params", None):  # which may be secret
+                shown = partial(without_params, asked=outcome.asked, session=session)
             return RequestsWebClientSuccessResponse(
                 response,
                 self._limit,
                 deadline=outcome.deadline,
                 timeout=self._timeout,
-                shown=self._shown(outcome.asked),
+                shown=shown,
                 hops=outcome.hops,
             )
         assert isinstance(outcome, WebClientErrorResponse)
@@ -315,37 +312,35 @@ class RequestsWebClient(AbstractWebClient):
             response.close()
         return outcome
 
-    def _shown(self, asked: str) -> Callable[[str], str]:
-        """Return what hides the secrets of the session in the URLs of a response."""
-        session = self._known_session
-        if not getattr(session, "params", None):
-            return without_login
-        return lambda url: without_params(without_login(url), asked, session)
-
-    @property
-    def _known_session(self) -> Any:
-        """The session of ``requests`` that is used, if there is one."""
-        return self._made_session if self._given_session is None else self._given_session
-
     def _ask(self, request: Request) -> tuple[requests.Response, Head]:
-        """Send one request, without following redirects."""
-        url, text = request.url, request.text
-        if (
-            self._known_session is None
-            and self._auth is None
-            and not requests_is_patched()
-            and self._connections.is_direct(url, self._proxies)
-        ):
-            self._flow.admit(url.host, [])
-            response = self._send(request.deadline, text, request.headers, url=url)
-            return response, self._head(response, address=requests_foreign.peer_of(response))
-        session, guarded = self._session, self._guarded
-        settings = requests_foreign.settings_for(session, text, self._proxies, self._verify)
-        proxied = requests_foreign.is_proxied(session, text, settings)
+        """Send one request in time, without following redirects."""
+        url, text, deadline = request.url, request.text, request.deadline
+        own = self._own or self._connections()
+        timeout = _shortened(self._timeout, deadline)
+        token = DEADLINE.set(deadline.at if deadline else None)
+        try:
+            if (
+                self._used_session is not None
+                or self._auth is not None
+                or requests_is_patched()
+                or not own.is_direct(url.origin, tuple(self._proxies.items()))
+            ):
+                return self._ask_session(request, timeout)
+            raw = own.get(url, text, request.headers, timeout, self._verify)
+        finally:
+            DEADLINE.reset(token)
+        response = cast("requests.Response", OwnResponse(raw, text))
+        address = getattr(getattr(raw, "_original_response", None), "address", None)
+        return response, self._head(response, address=address)
+
+    def _ask_session(self, request: Request, timeout: Any) -> tuple[requests.Response, Head]:
+        """Send a request by a session of ``requests``: the caller's, or a guarded one."""
+        url, text, session, guarded = request.url, request.text, self._session, self._guarded
+        proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
         addresses: list[str] | None = None
         if not proxied:
             addresses = [] if guarded else requests_foreign.addresses_of(session, url)
-        self._flow.admit(url.host, addresses)
+        looked_up = self._flow.admit(url.host, addresses)
         options: dict[str, Any] = {}
         if requests_foreign.is_session(session):
             options = requests_foreign.options(
@@ -353,62 +348,53 @@ class RequestsWebClient(AbstractWebClient):
             )
         if self._auth is not None and request.is_home:
             options["auth"] = self._auth
-        response = self._send(request.deadline, text, request.headers, options)
+        response = self._get_by_session(text, timeout, request.headers, options)
         address = None if proxied else requests_foreign.peer_of(response)
-        peer = None
-        if not proxied and not guarded:
-            peer = address or next(iter(addresses or ()), None)
-        return response, self._head(response, peer, address)
+        return response, self._head(response, None if guarded else address or looked_up, address)
+
+    def _get_by_session(
+        self, url: str, timeout: Any, headers: dict[str, str], options: dict[str, Any]
+    ) -> requests.Response:
+        get = self._session.get
+        response = get(
+            url,
+            timeout=timeout,
+            stream=True,
+            headers=headers,
+            proxies=dict(self._proxies),  # requests adds those of the environment
+            verify=self._verify,
+            **requests_foreign.accepted(get, {"allow_redirects": False, **options}),
+        )
+        return as_response(response, url)
 
     def _head(
         self, response: requests.Response, peer: str | None = None, address: str | None = None
     ) -> Head:
         """Return what the flow needs to know about a response."""
-        raw_headers, cookies = getattr(response.raw, "headers", None), []
-        if self._given_session is None and isinstance(raw_headers, HTTPHeaderDict):
+        raw, headers, cookies = response.raw, response.headers, []
+        if not self._is_given and isinstance(
+            raw_headers := getattr(raw, "headers", 0), HTTPHeaderDict
+        ):
             cookies = raw_headers.getlist("Set-Cookie")
-        bounded = isinstance(getattr(response.raw, "_original_response", None), BoundedResponse)
-        headers = response.headers
         location: bytes | str | None = headers.get("Location") or None
         with contextlib.suppress(UnicodeEncodeError, AttributeError):
             location = location.encode("latin-1")  # type: ignore[union-attr] # as it was received
-        return Head(*_status(response), headers, location, cookies, peer, bounded, address)
-
-    def _send(
-        self,
-        deadline: Deadline | None,
-        text: str,
-        headers: dict[str, str],
-        options: Mapping[str, Any] = MappingProxyType({}),
-        *,
-        url: HttpUrl | None = None,
-    ) -> requests.Response:
-        """Send a request in time: with our own session if a ``url`` is given, else by ``requests``."""
-        timeout = _shortened(self._timeout, deadline)
-        token = DEADLINE.set(deadline.at if deadline else None)
-        try:
-            if url is not None:
-                raw = self._connections.get(url, text, headers, timeout, self._verify)
-                return cast("requests.Response", OwnResponse(raw, text))
-            session, options = self._session, {"allow_redirects": False, **options}
-            response = session.get(
-                text,
-                timeout=timeout,
-                stream=True,
-                headers=headers,
-                proxies=dict(self._proxies),  # requests adds those of the environment
-                verify=self._verify,
-                **requests_foreign.accepted(session.get, options),
-            )
-        finally:
-            DEADLINE.reset(token)
-        return as_response(response, text)
+        return Head(
+            response.status_code,
+            str(response.reason or ""),
+            headers,
+            location,
+            cookies,
+            peer,
+            isinstance(getattr(raw, "_original_response", None), BoundedResponse),
+            address,
+        )
 
     def _facts(self) -> SessionFacts:
         """Return what the flow needs to know about the session."""
-        session, has_login = self._known_session, self._auth is not None
+        session, has_login = self._used_session, self._auth is not None
         name: str | None = self.__USER_AGENT or OUR_NAME
-        if requests_foreign.is_session(session):
+        if session is not None and requests_foreign.is_session(session):
             agent = session.headers.get("User-Agent")
             if name == OUR_NAME and agent is not None and agent != _LIBRARY:
                 name = None  # the session has its own
@@ -421,10 +407,6 @@ class RequestsWebClient(AbstractWebClient):
                 secrets_of_proxies(*self._proxies.values()) | secrets_of_params(session)
             ),
         )
-
-
-def _status(response: requests.Response) -> tuple[int, str]:
-    return response.status_code, str(response.reason or "")
 
 
 def _shortened(timeout: Any, deadline: Deadline | None) -> Any:

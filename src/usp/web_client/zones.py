@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, Topic, advised
-from usp._base.urls import BadUrl, read_host, read_url
+from usp._base.urls import BadUrl, read_host
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Zones:
             _read(entry)
 
 
+_DEFAULT = Zones()
 _ANY = "any"
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\Z)[\w-]{1,63}(\.[\w-]{1,63})*")
 
@@ -169,14 +170,6 @@ def zone_of_name(host: str) -> Zone:
     return _LOCAL_NAMES.get(last, Zone.PUBLIC if dot else Zone.PRIVATE)
 
 
-def asked_host(url: str) -> str:
-    """Return the host of a URL as it is requested; empty if the URL is refused."""
-    try:
-        return read_url(url).host
-    except BadUrl:
-        return ""
-
-
 # The gate -------------------------------------------------------------------------------------------
 
 _TRUSTED = frozenset({Zone.LOOPBACK, Zone.PRIVATE})
@@ -187,11 +180,11 @@ class AddressGate:
 
     Public addresses are always allowed, and so is what :class:`Zones` allows. Once the first host
     has been connected to, its zone is allowed if it is this machine or a private network; if the host
-    is an IP address, its zone is known from the beginning.
+    is an IP address, its zone is known from the beginning. Hosts are written as in ``HttpUrl``.
     """
 
-    def __init__(self, zones: Zones | None = None, start_url: str | None = None) -> None:
-        self._zones = zones or Zones()
+    def __init__(self, zones: Zones | None = None) -> None:
+        self._zones = zones or _DEFAULT
         self._names: set[str] = set()
         self._networks: list[_IPNetwork] = []
         for entry in map(_read, self._zones.allow):
@@ -200,22 +193,21 @@ class AddressGate:
         self._lock = threading.Lock()
         self._start: str | None = None
         self._zone: Zone | None = None
-        if start_url is not None:
-            self.begin(start_url)
 
-    def begin(self, url: str) -> None:
-        """Set the start of the crawl, unless it is set already."""
-        if self._start is not None:
-            return
-        host = asked_host(url)
+    def __reduce__(self) -> tuple[type, tuple[Zones]]:
+        """Return what makes another gate, which does not know where this one began."""
+        return AddressGate, (self._zones,)
+
+    def begin(self, host: str) -> None:
+        """Set the host at which the crawl starts, unless it is set already."""
         with self._lock:
-            if self._start is not None or not host:
+            if self._start is not None:
                 return
-            self._start = _name(host)
+            self._start = host
             literal = literal_of(host)
             if literal is not None:
                 self._zone = zone_of(literal)
-            elif self._start.rpartition(".")[2] == "localhost":
+            elif host.rpartition(".")[2] == "localhost":
                 self._zone = Zone.LOOPBACK
 
     def admit(self, host: str, address: str) -> None:
@@ -241,35 +233,32 @@ class AddressGate:
     def connected(self, host: str, address: str) -> None:
         """Record the peer of a connection; raises :class:`Refused` if it is not allowed."""
         where = _address(address)
-        zone = zone_of(where)
         with self._lock:
-            self._judge(host, where, zone)
-            self._learn(host, zone)
+            self._judge(host, where, zone_of(where), learn=True)
 
     def admit_name(self, host: str) -> None:
         """Raise :class:`Refused` if a host may not be requested from a proxy."""
-        zone = zone_of_name(host)
         with self._lock:
-            self._judge(host, literal_of(host), zone)
-            self._learn(host, zone)
+            self._judge(host, literal_of(host), zone_of_name(host), learn=True)
 
-    def _learn(self, host: str, zone: Zone) -> None:
-        if self._zone is None and _name(host) == self._start:
+    def _judge(
+        self, host: str, address: IPAddress | None, zone: Zone, *, learn: bool = False
+    ) -> None:
+        trusts, at_start = self._zones.trust_start, self._zone is None and host == self._start
+        if not (
+            self._any
+            or zone is Zone.PUBLIC
+            or (trusts and self._zone is zone)
+            or (trusts and at_start and zone in _TRUSTED)
+            or self._allows(host, address)
+        ):
+            raise Refused(self._refusal(host, address, zone))
+        if learn and at_start:
             # Link-local and special-purpose zones are not a network to trust.
             self._zone = zone if zone in _TRUSTED else Zone.PUBLIC
 
-    def _judge(self, host: str, address: IPAddress | None, zone: Zone) -> None:
-        trusts = self._zones.trust_start
-        if self._any or zone is Zone.PUBLIC or (trusts and self._zone is zone):
-            return
-        if self._allows(host, address):
-            return
-        if trusts and self._zone is None and zone in _TRUSTED and _name(host) == self._start:
-            return
-        raise Refused(self._refusal(host, address, zone))
-
     def _allows(self, host: str, address: IPAddress | None) -> bool:
-        if _name(host) in self._names:
+        if host in self._names:
             return True
         if address is None or not self._networks:
             return False
@@ -282,7 +271,7 @@ class AddressGate:
         )
 
     def _refusal(self, host: str, address: IPAddress | None, zone: Zone) -> Reason:
-        entry = str(address) if address is not None else _name(host)
+        entry = str(address) if address is not None else host
         spelled = literal_of(host) is not None
         at = entry if spelled or address is None else f"{host} at {entry}"
         kind = "address" if address is not None else "name"
