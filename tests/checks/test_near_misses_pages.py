@@ -326,9 +326,7 @@ def test_a_duplicate_names_the_sitemap_that_lists_the_page_first():
     assert found.line == 3
 
 
-def test_duplicates_among_many_pages_are_found(monkeypatch):
-    """Beyond some number, pages are known by fingerprints."""
-    monkeypatch.setattr("usp.checks.page_urls.MOST_PLAIN", 100)
+def test_duplicates_among_many_pages_are_found():
     numbers = [*range(400), 7, 399]
     example = website(
         a=locs(*(f"https://example.org/{n}" for n in numbers)),

@@ -8,7 +8,7 @@ from usp._base.dates import as_written, precision_of, utc_text
 from usp._base.safe_text import printable
 from usp.changes.change_values import ChangeKind, PageChange
 from usp.export.schema import COLUMNS, OF_FIELDS
-from usp.export.text_formats import guarded, plain, quoted, to_json
+from usp.export.text_formats import guarded, json_list, plain, quoted, to_json
 from usp.objects.extension_values import plain as plain_value
 
 if TYPE_CHECKING:
@@ -158,12 +158,11 @@ def lines_of(
     elif form == "jsonl":
         yield from (to_json(json_of(change)) for change in changes)
     elif form == "json":
-        begin = '{"changes":['
-        for change in changes:
-            yield begin + to_json(json_of(change))
-            begin = ","
-        end = "]," if begin == "," else f"{begin}],"
-        yield f'{end}"counts":{to_json(counts_json(counts()))}}}'
+        yield from json_list(
+            '{"changes":[',
+            (to_json(json_of(change)) for change in changes),
+            lambda: f',"counts":{to_json(counts_json(counts()))}}}',
+        )
     else:
         yield ",".join(CSV_COLUMNS)
         for change in changes:

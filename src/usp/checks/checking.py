@@ -209,7 +209,7 @@ class _Run:
             yield Finding(
                 rule.code,
                 rule.name,
-                self._chosen.severity(rule),
+                self._chosen.severities[rule.code],
                 hit.message,
                 hit.sitemap or url,
                 hit.page,

@@ -149,9 +149,7 @@ class CheckedSitemap:
         self.pages = 0
         self.stories = 0
         self.newest: datetime | None = None
-        self.lastmods = FieldTally()
-        self.changefreqs = FieldTally()
-        self.priorities = FieldTally()
+        self.tallies = {name: FieldTally() for name in ("lastmod", "changefreq", "priority")}
         self.origins = Origins()
         self.examination: Examination | None = None
 
@@ -347,9 +345,8 @@ class CheckedSitemap:
         self.pages += len(block.urls)
         block.origins = self.origins.add(block)
         self.stories += len(block.stories)
-        self.lastmods.add(block.lastmods)
-        self.changefreqs.add(block.changefreqs)
-        self.priorities.add(block.priorities)
+        for name, tally in self.tallies.items():
+            tally.add(block.own_texts.get(name, ()))
         if self.claim is not None:
             self.newest = max(
                 filter(None, [self.newest, block.dates.newest(self.now)]), default=None

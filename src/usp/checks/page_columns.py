@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.dates import in_utc, known_date
 from usp.checks.finding import Hit
@@ -64,6 +64,13 @@ class PageColumns:
         """All URLs, a line each, with a line end before the first and after the last."""
         return "\n{}\n".format("\n".join(self.urls))
 
+    def found(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the numbers of the URLs in which a pattern is found; all are searched at once first."""
+        if pattern.search(self.joined):
+            for at, url in enumerate(self.urls):
+                if found := pattern.search(url):
+                    yield at, found
+
     @cached_property
     def normal_urls(self) -> Sequence[str]:
         """The URLs in a form in which the same ones are equal."""
@@ -84,23 +91,30 @@ class PageColumns:
         """All fields of each page if any may have news, images and so on; otherwise nothing."""
         return () if self.texts is not None else self.rows
 
+    def _with(self, name: str) -> list[tuple[int, Any]]:
+        """Return a field of each page that has it, with the number of the page."""
+        rows = enumerate(self.extended)
+        return [(at, value) for at, row in rows if (value := getattr(row, name))]
+
     @cached_property
     def stories(self) -> Sequence[tuple[int, SitemapNewsStory]]:
         """The news stories with the numbers of their pages; those of feeds are not among them."""
-        if self.sitemap.kind != "urlset":
-            return ()
-        rows = enumerate(self.extended)
-        return [(at, row.news_story) for at, row in rows if row.news_story is not None]
+        return self._with("news_story") if self.sitemap.kind == "urlset" else ()
 
     @cached_property
     def images(self) -> Sequence[tuple[int, list[SitemapImage]]]:
         """The images of each page that has any, with its number."""
-        return [(at, row.images) for at, row in enumerate(self.extended) if row.images]
+        return self._with("images")
 
     @cached_property
     def alternates(self) -> Sequence[tuple[int, list[tuple[str, str]]]]:
         """The links to other languages of each page that has any, with its number."""
-        return [(at, row.alternates) for at, row in enumerate(self.extended) if row.alternates]
+        return self._with("alternates")
+
+    @cached_property
+    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
+        """All videos with the numbers of their pages."""
+        return [(at, video) for at, videos in self._with("videos") for video in videos]
 
     @cached_property
     def languages(self) -> set[str]:
@@ -118,33 +132,14 @@ class PageColumns:
         return self._examined.lines
 
     @cached_property
-    def video_lists(self) -> Sequence[tuple[int, list[SitemapVideo]]]:
-        """The videos of each page that has any, with its number."""
-        return [(at, row.videos) for at, row in enumerate(self.extended) if row.videos]
-
-    @cached_property
-    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
-        """All videos with the numbers of their pages."""
-        return [(at, video) for at, videos in self.video_lists for video in videos]
-
-    @cached_property
-    def _own_texts(self) -> Mapping[str, Sequence[str]]:
+    def own_texts(self) -> Mapping[str, Sequence[str]]:
+        """The protocol's fields as written, empty where they are missing; nothing in feeds."""
         return ({} if self.sitemap.is_feed else self._examined.own_texts()) or {}
 
     @property
     def lastmods(self) -> Sequence[str]:
         """The dates as written, empty where they are missing; nothing if none is known, or in feeds."""
-        return self._own_texts.get("lastmod", ())
-
-    @property
-    def changefreqs(self) -> Sequence[str]:
-        """The same for frequencies."""
-        return self._own_texts.get("changefreq", ())
-
-    @property
-    def priorities(self) -> Sequence[str]:
-        """The same for priorities."""
-        return self._own_texts.get("priority", ())
+        return self.own_texts.get("lastmod", ())
 
     @cached_property
     def dates(self) -> LastmodColumn:

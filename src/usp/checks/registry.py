@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from usp.checks.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from usp.checks.finding import Hit
 
@@ -295,7 +295,7 @@ class RuleSelection:
         Of what selects and what ignores a rule, the more precise one counts; of equals, what ignores.
         The same holds for severities, of which ``off`` is one; of equals, the last one counts.
         """
-        wanted, unwanted = _fitting(rules, select or [ALL]), _fitting(rules, ignore)
+        wanted, unwanted = _precisions(rules, select or [ALL]), _precisions(rules, ignore)
         graded = _graded(rules, severities)
         chosen = [
             rule
@@ -310,17 +310,13 @@ class RuleSelection:
     def __contains__(self, code: object) -> bool:
         return code in self.severities
 
-    def severity(self, rule: Rule) -> Severity:
-        """Return how severe a rule is."""
-        return self.severities[rule.code]
-
 
 def rules_named(rules: Mapping[str, Rule], text: str) -> list[Rule]:
     """Return the rules that a code, the beginning of a code or a name means, by their codes.
 
     Raises ``ValueError`` with the nearest names if there are none.
     """
-    return [rules[code] for code in _fitting(rules, [text])]
+    return [rules[code] for code in _fitting(rules, text)]
 
 
 def _graded(
@@ -333,34 +329,32 @@ def _graded(
         if severity not in (*Severity, OFF):
             choices = ", ".join((*Severity, OFF))
             raise ValueError(f"unknown severity {given!r} of {text}; choose from {choices}")
-        for code, precision in _fitting(rules, [text]).items():
+        for code, precision in _fitting(rules, text).items():
             if precision >= found.get(code, (-1,))[0]:
                 found[code] = precision, severity
     return {code: severity for code, (_, severity) in found.items()}
 
 
-def _fitting(rules: Mapping[str, Rule], given: Sequence[str]) -> dict[str, int]:
-    """Return the codes that fit, each with how precisely it is named."""
+def _precisions(rules: Mapping[str, Rule], given: Sequence[str]) -> dict[str, int]:
+    """Return the codes that texts mean, each with how precisely it is named at best."""
     found: dict[str, int] = {}
     for text in given:
-        fits = dict(_fits(rules, text.strip()))
-        if not fits:
-            raise ValueError(_unknown(rules, text.strip()))
-        for code, precision in fits.items():
+        for code, precision in _fitting(rules, text).items():
             found[code] = max(precision, found.get(code, -1))
     return found
 
 
-def _fits(rules: Mapping[str, Rule], text: str) -> Iterator[tuple[str, int]]:
-    """Yield the codes that a text means; a name is as precise as a code, and ``ALL`` the least."""
+def _fitting(rules: Mapping[str, Rule], given: str) -> dict[str, int]:
+    """Return the codes that a text means; a name is as precise as a code, and ``ALL`` the least."""
+    text = given.strip()
     upper, name = text.upper(), text.lower().replace("_", "-")
-    for code, rule in rules.items():
-        if upper == ALL:
-            yield code, 0
-        elif rule.name == name:
-            yield code, len(code)
-        elif text and code.startswith(upper):
-            yield code, len(text)
+    if upper == ALL:
+        return dict.fromkeys(rules, 0)
+    fits = {code: len(text) for code in rules if text and code.startswith(upper)}
+    fits |= {code: len(code) for code, rule in rules.items() if rule.name == name}
+    if not fits:
+        raise ValueError(_unknown(rules, text))
+    return fits
 
 
 def _unknown(rules: Mapping[str, Rule], text: str) -> str:

@@ -76,13 +76,10 @@ def no_return_link(site: Site) -> Iterator[Hit]:
         </url>
     Fix: Give each version the same links: one to each version, and one to itself.
     """
-    for missing in site.hreflang_groups.missing_returns(site.seen_pages):
-        yield Hit(
-            f"{missing.version} does not link back",
-            page=missing.page,
-            line=missing.line,
-            sitemap=site.sitemaps[missing.sitemap].url,
-        )
+    missing = site.hreflang_groups.missing_returns(site.seen_pages)
+    for page, version, number, line in missing:
+        sitemap = site.sitemaps[number].url
+        yield Hit(f"{version} does not link back", page=page, line=line, sitemap=sitemap)
 
 
 @block_rule("SM603", Severity.WARNING)
