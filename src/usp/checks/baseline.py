@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,9 +32,8 @@ MOST_PAGES = 1000
 
 _NUMBER = re.compile(r"[0-9][0-9.,:]*")
 
-_Known: TypeAlias = dict[
-    tuple[str, str], Counter[str]
-]  # by sitemap and code: what about, how often
+# By sitemap and code: what about, how often.
+_Known: TypeAlias = dict[tuple[str, str], Counter[str]]
 
 
 class Baseline:
@@ -47,7 +47,6 @@ class Baseline:
         self._folder = folder.resolve()
         self._known: _Known = known or {}
         self._left = {at: Counter(abouts) for at, abouts in self._known.items()}
-        self._named = ("", "")  # the last URL, and its name: findings come sitemap by sitemap
 
     @classmethod
     def of(cls, findings: Iterable[Finding], folder: str | os.PathLike[str]) -> Baseline:
@@ -105,11 +104,11 @@ class Baseline:
     def gone(self, codes: Container[str], checked: Iterable[str]) -> int:
         """Return how many known findings were not found again, after all others have passed.
 
-        FindingCounts those of ``codes``, in sitemaps that were ``checked``: URLs, those of websites and
+        Counts those of ``codes``, in sitemaps that were ``checked``: URLs, those of websites and
         folders with a slash at the end.
         """
         urls = list(checked)
-        names = {self._name(url) for url in urls}
+        names = {_name(url, self._folder) for url in urls}
         roots = [url for url in urls if url.endswith("/")]
         folders = [folder for url in roots if (folder := path_of(url)) is not None]
         return sum(
@@ -133,22 +132,20 @@ class Baseline:
     def _key(self, finding: Finding) -> tuple[str, str]:
         """Return the sitemap of a finding, and what it is about."""
         about = finding.page or _NUMBER.sub("#", finding.message)
-        return self._name(finding.sitemap), about
+        return _name(finding.sitemap, self._folder), about
 
-    def _name(self, url: str) -> str:
-        if self._named[0] != url:
-            self._named = url, self._relative(url)
-        return self._named[1]
 
-    def _relative(self, url: str) -> str:
-        path = path_of(url)
-        if path is None:
-            return url
-        try:
-            name = Path(os.path.relpath(path, self._folder)).as_posix()
-        except ValueError:  # on another drive
-            return url
-        return f"{name}/" if url.endswith("/") else name
+@lru_cache(maxsize=8)  # findings come sitemap by sitemap
+def _name(url: str, folder: Path) -> str:
+    """Return the URL of a sitemap, or the path of a local one from a folder."""
+    path = path_of(url)
+    if path is None:
+        return url
+    try:
+        name = Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return url
+    return f"{name}/" if url.endswith("/") else name
 
 
 def _entries(content: Any) -> Iterator[tuple[tuple[str, str], Counter[str]]]:

@@ -96,7 +96,7 @@ MOST_SITEMAPS = 20
 
 
 class FindingCounts:
-    """FindingCounts findings: by severity, by rule, and the sitemaps that have any."""
+    """Counts findings: by severity, by rule, and the sitemaps that have any."""
 
     def __init__(self) -> None:
         self.severities: Counter[Severity] = Counter()

@@ -23,7 +23,7 @@ robots.txt that declares it, too. Without a source, that of its group counts.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
@@ -147,8 +147,8 @@ def _declare(scope: RuleScope, code: str, severity: Severity, *uses: str) -> Cal
 
     def decorate(function: Find) -> Find:
         name = function.__name__.replace("_", "-")
-        rule = documented(code, name, severity, scope, function.__doc__ or "")
-        add(replace(rule, find=function, uses=uses))
+        texts = _documentation(code, name, function.__doc__ or "")
+        add(Rule(code, name, severity, scope, **texts, find=function, uses=uses))
         return function
 
     return decorate
@@ -163,8 +163,8 @@ fetched_rule = partial(_declare, RuleScope.FETCHED)
 _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 
 
-def documented(code: str, name: str, severity: Severity, scope: RuleScope, doc: str) -> Rule:
-    """Return a rule from its docstring; raises ``ValueError`` if that lacks a part."""
+def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
+    """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
     found = {
         title.removesuffix("s"): part for title, part in zip(parts[::2], parts[1::2], strict=True)
@@ -177,18 +177,14 @@ def documented(code: str, name: str, severity: Severity, scope: RuleScope, doc: 
         raise ValueError(
             f"{code} {name}: its docstring has no {', '.join(sorted(missing)) or 'reason'}"
         )
-    return Rule(
-        code,
-        name,
-        severity,
-        scope,
-        summary=_joined(summary),
-        why=why.strip(),
-        sources=tuple(found["Source"].split()),
-        bad=_completed(cleandoc("\n" + found["Bad"]).strip("\n")),
-        good=_completed(cleandoc("\n" + found["Good"]).strip("\n")),
-        hint=_joined(found["Fix"]),
-    )
+    return {
+        "summary": _joined(summary),
+        "why": why.strip(),
+        "sources": tuple(found["Source"].split()),
+        "bad": _completed(cleandoc("\n" + found["Bad"]).strip("\n")),
+        "good": _completed(cleandoc("\n" + found["Good"]).strip("\n")),
+        "hint": _joined(found["Fix"]),
+    }
 
 
 ENTRIES = {
