@@ -90,7 +90,7 @@ class HreflangGroups:
         versions = block.versions
         if not versions:
             return
-        lines = block.lines
+        lines = block.examined.lines
         urls = [version.url for version in versions]
         new = self._pages.add_all(urls)
         if new is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PageColumns:
-    """Some pages of a sitemap, in columns.
+    """Some pages of a sitemap, in columns; ``examined`` is how they are written, and where.
 
     ``origins`` are those of its URLs, ``repeated`` are the pages that were listed already, each with
     the number of the sitemap. Rules yield the number of a page in the block as ``at``. Look at columns,
@@ -33,14 +33,14 @@ class PageColumns:
     def __init__(self, sitemap: CheckedSitemap, examined: ExaminedBlock) -> None:
         self.sitemap = sitemap
         self.site = sitemap.site
+        self.examined = examined
         self.urls: Sequence[str] = examined.urls
         self.origins: Sequence[str] = ()
         self.repeated: Sequence[tuple[int, int]] = ()
-        self._examined = examined
 
     def place(self, at: int) -> SourcePosition:
         """Return where an entry begins."""
-        return self._examined.place(at)
+        return self.examined.place(at)
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with its page, and where that is."""
@@ -48,16 +48,6 @@ class PageColumns:
             return hit
         place = self.place(hit.at)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
-
-    @property
-    def written(self) -> Sequence[str | None] | None:
-        """The URLs as they are written, if any of them differs."""
-        return self._examined.written
-
-    @property
-    def text(self) -> str | None:
-        """What the entries were read from, if they were read together, and so are well-formed."""
-        return self._examined.text
 
     @cached_property
     def joined(self) -> str:
@@ -79,12 +69,12 @@ class PageColumns:
     @cached_property
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """``lastmod``, ``changefreq`` and ``priority`` as texts, if pages have no other fields."""
-        return self._examined.pages.texts()
+        return self.examined.pages.texts()
 
     @cached_property
     def rows(self) -> Sequence[PageFields]:
         """All fields of each page; see :attr:`extended` first."""
-        return self._examined.pages.rows()
+        return self.examined.pages.rows()
 
     @property
     def extended(self) -> Sequence[PageFields]:
@@ -126,15 +116,10 @@ class PageColumns:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
 
-    @property
-    def lines(self) -> Sequence[int | None]:
-        """The lines on which entries begin; nothing if they are not known."""
-        return self._examined.lines
-
     @cached_property
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """The protocol's fields as written, empty where they are missing; nothing in feeds."""
-        return ({} if self.sitemap.is_feed else self._examined.own_texts()) or {}
+        return ({} if self.sitemap.is_feed else self.examined.own_texts()) or {}
 
     @property
     def lastmods(self) -> Sequence[str]:
@@ -247,7 +232,7 @@ VIDEOS = UrlPlaces(
 
 def relative_in(block: PageColumns, places: UrlPlaces) -> Iterator[tuple[int, str]]:
     """Yield the relative URLs at some places of a block, with the numbers of their entries."""
-    text = block.text
+    text = block.examined.text
     if text is None or "<!--" in text or block.sitemap.kind != "urlset":
         return
     if all(text.count(one) == text.count(f"{one}http") for one in places.before):

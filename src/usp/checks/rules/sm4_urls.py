@@ -46,12 +46,11 @@ def relative_url(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Write the whole URL, with its scheme and host.
     """
-    may_be = block.sitemap.kind in ("atom", "rss")  # relative to its own URL, if it has one
-    for at, written in enumerate(block.written or ()):
+    for at, written in enumerate(block.examined.written or ()):
         if not written or "://" in written or is_http_url(written.strip()):
             continue
-        if may_be and is_http_url(block.urls[at]):
-            continue
+        if block.sitemap.is_feed and is_http_url(block.urls[at]):
+            continue  # it may be relative to the URL of its feed
         # The parser tells of a missing scheme.
         if not block.urls[at].endswith(f"://{written.strip()}"):
             yield Hit(f"the URL is relative: {written.strip()!r}", at)
