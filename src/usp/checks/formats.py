@@ -92,7 +92,8 @@ def text(report: CheckReport) -> Iterator[str]:
     if report.counts.total:
         yield report.paint("What to do", "title")
         for first in grouped.rules():
-            yield from _hint(report, first)
+            begin = f"  {first.code} "
+            yield from _wrapped(report, begin, printable(first.hint or first.name), begin)
         yield ""
     yield from _summary(report, grouped)
 
@@ -118,9 +119,7 @@ def _group(report: CheckReport, group: FindingGroup) -> Iterator[str]:
     for example, where in zip(group.examples, spots, strict=True):
         begin = f"    {where:>{room}}  " if room else "    "
         what = excerpt(printable(message_of(example)), _LONGEST)
-        first, *rest = _wrapped(report, what, len(begin))
-        yield report.paint(begin, "dim") + first
-        yield from rest
+        yield from _wrapped(report, begin, what, report.paint(begin, "dim"))
     if group.more:
         yield report.paint(f"    and {group.more:,} more", "dim")
 
@@ -129,22 +128,14 @@ def _how_many(other: Overflow) -> str:
     return f"{counted(other.times, 'finding')} in {counted(len(other.sitemaps), 'sitemap')}"
 
 
-def _hint(report: CheckReport, first: Finding) -> Iterator[str]:
-    begin = f"  {first.code} "
-    line, *rest = _wrapped(report, printable(first.hint or first.name), len(begin))
-    yield begin + line
-    yield from rest
-
-
-def _wrapped(report: CheckReport, line: str, indent: int) -> list[str]:
-    """Return lines that fit, all but the first indented; URLs are not broken."""
-    if report.width is None:
-        return [line]
-    room = max(report.width - indent, _NARROWEST)
-    first, *rest = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [
-        line
-    ]
-    return [first, *(" " * indent + more for more in rest)]
+def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterator[str]:
+    """Yield a text in lines that fit, all but the first indented; URLs are not broken."""
+    lines = [text]
+    if report.width is not None:
+        room = max(report.width - len(begin), _NARROWEST)
+        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or lines
+    yield painted + lines[0]
+    yield from (" " * len(begin) + line for line in lines[1:])
 
 
 def _summary(report: CheckReport, grouped: GroupedFindings | None) -> Iterator[str]:

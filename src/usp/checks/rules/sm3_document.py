@@ -182,7 +182,7 @@ def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
     return found
 
 
-def _at_first(sitemap: CheckedSitemap, found: Mapping[Hashable, tuple[str, str]]) -> Iterator[Hit]:
+def _at_first(sitemap: CheckedSitemap, found: Iterable[tuple[str, str]]) -> Iterator[Hit]:
     """Yield the first messages, each with the line of the first element that is written so."""
     some = list(islice(found, MOST))
     lines = sitemap.lines_of(written for written, _ in some)
