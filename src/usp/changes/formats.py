@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp._base.dates import as_written, precision_of, utc_text
+from usp._base.dates import as_written, precision_of
 from usp._base.safe_text import printable
 from usp.changes.change_values import ChangeKind, PageChange
 from usp.export.schema import COLUMNS, OF_FIELDS
@@ -109,22 +109,17 @@ def json_of(change: Change) -> dict[str, Any]:
 def page_json(page: SitemapPage) -> dict[str, Any]:
     """Return what a sitemap says about a page: its columns but for the empty ones."""
     fields = page.fields()
-    columns: dict[str, Any] = {
-        name: precision_of(fields.last_modified)
-        if name == "lastmod_precision"
-        else _json_value(name, getattr(fields, attribute))
-        for name, attribute in OF_FIELDS.items()
+    columns = {
+        name: _json_value(name, getattr(fields, attribute)) for name, attribute in OF_FIELDS.items()
     }
     return {name: value for name, value in columns.items() if value not in (None, False)}
 
 
 def _json_value(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if name == "lastmod":
-        return utc_text(value)
+    if name == "lastmod_precision":
+        return precision_of(value)
     if name == "changefreq":
-        return value.value
+        return value and value.value
     return plain(value, COLUMNS[name]) if name in COLUMNS else plain_value(value)
 
 
