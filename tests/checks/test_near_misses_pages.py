@@ -76,13 +76,17 @@ NEAR_MISSES = {
     ),
     "redirected from http": (
         "SM404",
-        "--- http://example.org/s.xml -> https://example.org/s.xml (declared)\n"
-        f"--- /s.xml\n{locs('/tea', '/coffee')}",
+        (
+            "--- http://example.org/s.xml -> https://example.org/s.xml (declared)\n"
+            f"--- /s.xml\n{locs('/tea', '/coffee')}"
+        ),
     ),
     "redirected to www": (
         "SM402 SM405",
-        f"--- /robots.txt -> {WWW}/robots.txt\n--- {WWW}/robots.txt\n"
-        f"User-agent: *\nAllow: /\nSitemap: {WWW}/s.xml\n--- {WWW}/s.xml\n{locs(f'{WWW}/tea')}",
+        (
+            f"--- /robots.txt -> {WWW}/robots.txt\n--- {WWW}/robots.txt\n"
+            f"User-agent: *\nAllow: /\nSitemap: {WWW}/s.xml\n--- {WWW}/s.xml\n{locs(f'{WWW}/tea')}"
+        ),
     ),
     "no scheme": ("SM401", locs("www.example.org/tea")),
     "2,047 characters": ("SM406", locs("/{a*2027}")),
