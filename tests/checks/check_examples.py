@@ -182,16 +182,16 @@ def filled(text: str, now: datetime) -> str:
     return _LINES.sub(lines, text)
 
 
-def tree_of(example: str):
+def tree_of(example: str, client: Client | None = None):
     """Return the tree of an example."""
-    client = Client(replies_of(example))
-    return usp.sitemap_tree_for_homepage(f"{HOME}/", client, use_known_paths=True)
+    return usp.sitemap_tree_for_homepage(f"{HOME}/", client or Client(replies_of(example)))
 
 
 def found_in(example: str, **options):
     """Return what a check finds in an example; its documents may be files: ``--- ./sitemap.xml``."""
     if not example.lstrip().startswith("--- ./"):
-        return list(usp.check(tree_of(example), Client(replies_of(example)), **options))
+        client = Client(replies_of(example))
+        return list(usp.check(tree_of(example, client), client, **options))
     with TemporaryDirectory() as folder:
         for url, reply in replies_of(example).items():
             (Path(folder) / url.removeprefix(f"{HOME}./")).write_bytes(reply.body)
