@@ -50,7 +50,7 @@ TYPES = {
 }
 _DOCUMENT = re.compile(r"^--- (\S+)(?: -> (\S+))?(?: ([0-9]{3}))?( \(declared\))?$", re.MULTILINE)
 _BODY = re.compile(r"\(as ([a-z0-9, -]+)\)\n")
-_HEADERS = re.compile(r"((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
+_HEADERS = re.compile(r"(?!User-agent)((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
 
 
 @dataclass(frozen=True)
