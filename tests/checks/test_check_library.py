@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from check_examples import HOME, Client, replies_of
+from check_examples import HOME, Client, found_in, replies_of
 
 import usp
 from usp.checks import Baseline
@@ -63,14 +63,12 @@ def test_what_is_no_baseline_is_told(tmp_path):
 
 
 def test_a_baseline_of_very_many_findings_counts_them(tmp_path):
-    many = "\n".join(f"<url><loc>/{number}</loc></url>" for number in range(1500))
-    website = replies_of(many)
-    baseline = Baseline.of(usp.check(HOME, Client(website), select=["SM401"]), tmp_path)
-    baseline.save(tmp_path / "known.json")
+    path, many = tmp_path / "known.json", "<url><loc>/{n}</loc></url> (x 1500)"
+    baseline = Baseline.of(found_in(many, select=["SM401"]), tmp_path)
+    baseline.save(path)
     assert len(baseline) == 1500
-    assert (tmp_path / "known.json").stat().st_size < 500
-    more = Client(replies_of(f"{many}\n<url><loc>/more</loc></url>"))
-    left = usp.check(HOME, more, select=["SM401"], baseline=tmp_path / "known.json")
+    assert path.stat().st_size < 500
+    left = found_in(f"{many}\n<url><loc>/more</loc></url>", select=["SM401"], baseline=path)
     assert [finding.page for finding in left] == [f"{HOME}/more"]
 
 
@@ -79,12 +77,10 @@ def test_a_number_in_a_message_does_not_make_a_finding_new(tmp_path):
         severity = usp.checks.Severity.ERROR
         return usp.checks.Finding("SM203", "too-many-urls", severity, message, f"{HOME}/a.xml")
 
-    baseline = Baseline.of([finding("50,001 URLs")], tmp_path)
-    baseline.save(tmp_path / "known.json")
+    Baseline.of([finding("50,001 URLs")], tmp_path).save(tmp_path / "known.json")
     known = Baseline.read(tmp_path / "known.json")
-    assert list(known.new([finding("60,250 URLs"), finding("other words")])) == [
-        finding("other words")
-    ]
+    other = finding("other words")
+    assert list(known.new([finding("60,250 URLs"), other])) == [other]
 
 
 def test_a_rule_that_does_not_exist_is_refused_before_anything_is_fetched():
