@@ -91,7 +91,7 @@ HINTS: Mapping[AnyCode, str] = {
 """What the owner of a website does, where a remedy is for those who read it."""
 
 
-def _rule(code: AnyCode, number: str, severity: Severity) -> Rule:
+def _rule(number: str, code: AnyCode, severity: Severity) -> Rule:
     return Rule(
         f"SM{number}",
         code.value,
@@ -105,16 +105,18 @@ def _rule(code: AnyCode, number: str, severity: Severity) -> Rule:
     )
 
 
-_NUMBERED = {
-    name: (number, severity)
+_CODES = {code.value: code for code in (*FailureCode, *ProblemCode)}
+_BY_CODE = {
+    _CODES[name]: _rule(number, _CODES[name], severity)
     for severity, text in _NUMBERS.items()
     for number, name in re.findall(r"([0-9]+) (\S+)", text)
 }
-_BY_CODE = {code: _rule(code, *_NUMBERED[code]) for code in (*FailureCode, *ProblemCode)}
 for _one in _BY_CODE.values():
     add(_one)
 
 
 def rule_of(code: AnyCode) -> Rule:
-    """Return the rule of a problem's or failure's code."""
-    return _BY_CODE[code]
+    """Return the rule of a problem's or failure's code; a code without a number is one of the others."""
+    is_problem = isinstance(code, ProblemCode)
+    other = ProblemCode.OTHER_PROBLEM if is_problem else FailureCode.OTHER_FAILURE
+    return _BY_CODE.get(code) or _BY_CODE[other]
