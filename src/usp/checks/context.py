@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import unquote
 from usp.checks.hreflang import HreflangGroups
-from usp.checks.page_urls import Origins, Reach, SeenPages, read_all
+from usp.checks.page_urls import Origins, SeenPages, bare, read_all
 from usp.checks.robots_rules import CrossHostDeclarations, Robots
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
@@ -172,9 +172,14 @@ class CheckedSitemap:
         return parent if parent is None or parent.is_robots else parent.declared_by
 
     @cached_property
-    def reach(self) -> Reach:
-        """Which URLs it may list."""
-        return Reach(self.urls, () if self.declared_by is None else self.declared_by.urls)
+    def proven(self) -> tuple[HttpUrl, ...]:
+        """The URLs of the robots.txt that declares it: it may list everything on their hosts."""
+        return () if self.declared_by is None else self.declared_by.urls
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """Its hosts, and those of the robots.txt that declares it, without ``www.``."""
+        return frozenset(map(bare, self.urls + self.proven))
 
     def is_declared_by(self, origin: HttpUrl, *more: str) -> bool:
         """Return whether the robots.txt of an origin declares it, an index above it, or ``more``."""

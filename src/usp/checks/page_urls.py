@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from usp._base.urls import HttpUrl
+    from usp._crawl.stored_pages import SourcePosition
     from usp.checks.page_columns import PageColumns
     from usp.objects.page import PageFields
 
@@ -53,9 +54,8 @@ class OriginCount:
 
     origin: HttpUrl
     url: str
-    line: int | None
-    column: int | None
-    pages: int = 0
+    place: SourcePosition
+    pages: int
 
 
 class Origins:
@@ -77,41 +77,8 @@ class Origins:
                 self.counts[written].pages += pages
             elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
                 at = next(at for at, url in enumerate(urls) if beginning(url) == written)
-                place = block.place(at)
-                self.counts[written] = OriginCount(
-                    origin, urls[at], place.line, place.column, pages
-                )
+                self.counts[written] = OriginCount(origin, urls[at], block.place(at), pages)
         return list(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a sitemap may list.
-
-    ``own`` are its URLs, before and after redirects; ``proven`` those of the robots.txt that declares
-    it. Both are empty for a file.
-    """
-
-    own: tuple[HttpUrl, ...] = ()
-    proven: tuple[HttpUrl, ...] = ()
-
-    @property
-    def all(self) -> tuple[HttpUrl, ...]:
-        """Everything that gives it a host."""
-        return self.own + self.proven
-
-    def has_host(self, origin: HttpUrl) -> bool:
-        """Return whether an origin is one of its hosts, with or without ``www.``."""
-        return bare(origin) in {bare(url) for url in self.all}
-
-    def folders(self) -> tuple[str, ...]:
-        """Return the folders that limit it, from the root on; empty if nothing does."""
-        found = {folder_of(url) for url in self.own}
-        return () if "/" in found else tuple(sorted(found))
-
-    def is_proven(self, origin: HttpUrl) -> bool:
-        """Return whether a robots.txt declares the sitemap for a host."""
-        return bare(origin) in {bare(url) for url in self.proven}
 
 
 def read_all(urls: Iterable[str | None]) -> tuple[HttpUrl, ...]:

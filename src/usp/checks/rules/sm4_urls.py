@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import bare, beginning, normal_url, origin_at
+from usp.checks.page_urls import bare, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
         written: origin.site
         for written in block.origins
         if (origin := origin_at(written)) is not None
-        and not (sitemap.reach.has_host(origin) or sitemap.is_declared_by(origin))
+        and not (bare(origin) in sitemap.hosts or sitemap.is_declared_by(origin))
     }
     if others:
         own = sitemap.urls[0].site
@@ -242,13 +242,16 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     Fix: Declare the sitemap in robots.txt, or move it to the root of the website.
     """
     sitemap = block.sitemap
-    folders = () if sitemap.is_feed or not _may_be_undeclared(sitemap) else sitemap.reach.folders()
-    if not folders or _all_begin_with(block, folders[0]):
+    folders = sorted({folder_of(url) for url in sitemap.urls})
+    if sitemap.is_feed or not folders or "/" in folders or not _may_be_undeclared(sitemap):
         return
+    if _all_begin_with(block, folders[0]):
+        return
+    hosts = sitemap.hosts.difference(map(bare, sitemap.proven))
     even = tuple(_path(normal_url(f"http://host{folder}")) for folder in folders)
     for at, url in enumerate(block.urls):
         origin = origin_at(beginning(url))
-        if origin is None or sitemap.reach.is_proven(origin) or not sitemap.reach.has_host(origin):
+        if origin is None or bare(origin) not in hosts:
             continue
         path = _path(normal_url(url))
         if not path.startswith(even) and f"{path.partition('?')[0]}/" not in even:
@@ -335,7 +338,7 @@ def _odd_ones(
         values = websites.setdefault(bare(count.origin), {})
         values.setdefault(value(count.origin), []).append(count)
     for website, values in websites.items():
-        right = {value(url) for url in sitemap.reach.all if bare(url) == website}
+        right = {value(url) for url in sitemap.urls + sitemap.proven if bare(url) == website}
         pages = {one: sum(count.pages for count in counts) for one, counts in values.items()}
         if len(values) > 1 and len(right & values.keys()) != 1:
             right = {max(pages, key=lambda one: pages[one])}
@@ -347,7 +350,7 @@ def _odd_ones(
 
 
 def _hit(message: str, count: OriginCount) -> Hit:
-    return Hit(message, page=count.url, line=count.line, column=count.column)
+    return Hit(message, page=count.url, line=count.place.line, column=count.place.column)
 
 
 @block_rule("SM409", Severity.WARNING, "seen_pages")
