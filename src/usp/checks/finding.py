@@ -137,25 +137,20 @@ class FindingCounts:
 
 @dataclass(slots=True)
 class FindingGroup:
-    """The findings of one rule in one sitemap: how many there are, and the first of them."""
+    """The findings of one rule in one sitemap or several: how many there are, and the first ones.
+
+    ``sitemaps`` are hashes of the URLs of several sitemaps, which are not shown one by one.
+    """
 
     first: Finding
     times: int = 0
     examples: list[Finding] = field(default_factory=list)
+    sitemaps: set[int] = field(default_factory=set)
 
     @property
     def more(self) -> int:
         """How many findings there are beside the examples."""
         return self.times - sum(example.times for example in self.examples)
-
-
-@dataclass(slots=True)
-class Overflow:
-    """The findings of one rule in sitemaps that are not shown."""
-
-    first: Finding
-    times: int = 0
-    sitemaps: set[int] = field(default_factory=set)  # hashes of their URLs
 
 
 class GroupedFindings:
@@ -166,7 +161,7 @@ class GroupedFindings:
         self._most = most_sitemaps
         self._groups: dict[tuple[str, str], FindingGroup] = {}
         self._shown: Counter[str] = Counter()  # sitemaps with a group, by rule
-        self.overflow: dict[str, Overflow] = {}
+        self.overflow: dict[str, FindingGroup] = {}  # by rule: in sitemaps that are not shown
 
     @classmethod
     def of(cls, findings: Iterable[Finding], **most: int) -> GroupedFindings:
@@ -182,7 +177,7 @@ class GroupedFindings:
         group = self._groups.get(at)
         if group is None:
             if self._shown[finding.code] >= self._most:
-                other = self.overflow.setdefault(finding.code, Overflow(finding))
+                other = self.overflow.setdefault(finding.code, FindingGroup(finding))
                 other.times += finding.times
                 other.sitemaps.add(hash(finding.sitemap))
                 return

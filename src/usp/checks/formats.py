@@ -33,7 +33,7 @@ from usp.export.text_formats import json_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from usp.checks.finding import Finding, Overflow
+    from usp.checks.finding import Finding
     from usp.checks.registry import Rule
 
 
@@ -124,7 +124,7 @@ def _group(report: CheckReport, group: FindingGroup) -> Iterator[str]:
         yield report.paint(f"    and {group.more:,} more", "dim")
 
 
-def _how_many(other: Overflow) -> str:
+def _how_many(other: FindingGroup) -> str:
     return f"{counted(other.times, 'finding')} in {counted(len(other.sitemaps), 'sitemap')}"
 
 

@@ -67,19 +67,10 @@ class PageColumns:
         return normal(self.urls, self.joined, self.origins)
 
     @cached_property
-    def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """``lastmod``, ``changefreq`` and ``priority`` as texts, if pages have no other fields."""
-        return self.examined.pages.texts()
-
-    @cached_property
-    def rows(self) -> Sequence[PageFields]:
-        """All fields of each page; see :attr:`extended` first."""
-        return self.examined.pages.rows()
-
-    @property
     def extended(self) -> Sequence[PageFields]:
         """All fields of each page if any may have news, images and so on; otherwise nothing."""
-        return () if self.texts is not None else self.rows
+        pages = self.examined.pages
+        return pages.rows() if pages.texts() is None else ()
 
     def _with(self, name: str) -> list[tuple[int, Any]]:
         """Return a field of each page that has it, with the number of the page."""
@@ -107,11 +98,6 @@ class PageColumns:
         return [(at, video) for at, videos in self._with("videos") for video in videos]
 
     @cached_property
-    def languages(self) -> set[str]:
-        """The codes of all links to other languages."""
-        return {code for _, alternates in self.alternates for code, _ in alternates}
-
-    @cached_property
     def versions(self) -> Sequence[Version]:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
@@ -121,15 +107,10 @@ class PageColumns:
         """The protocol's fields as written, empty where they are missing; nothing in feeds."""
         return ({} if self.sitemap.is_feed else self.examined.own_texts()) or {}
 
-    @property
-    def lastmods(self) -> Sequence[str]:
-        """The dates as written, empty where they are missing; nothing if none is known, or in feeds."""
-        return self.own_texts.get("lastmod", ())
-
     @cached_property
     def dates(self) -> LastmodColumn:
-        """The dates of the pages."""
-        return LastmodColumn(self.lastmods)
+        """The dates of the pages; none if they are not known, or in feeds."""
+        return LastmodColumn(self.own_texts.get("lastmod", ()))
 
 
 TOLERANCE = timedelta(days=1)

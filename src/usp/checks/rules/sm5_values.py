@@ -39,7 +39,7 @@ def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
     Fix: Write when the page itself last changed, not when it expires or is published.
     """
     for at in block.dates.after(block.sitemap.now + TOLERANCE):
-        yield Hit(f"the page changes in the future: {block.lastmods[at]!r}", at)
+        yield Hit(f"the page changes in the future: {block.dates.texts[at]!r}", at)
 
 
 @site_rule("SM502", Severity.WARNING)
@@ -223,7 +223,7 @@ def lastmod_before_web(block: PageColumns) -> Iterator[Hit]:
     Fix: Leave the date out if it is not known.
     """
     for at in block.dates.before(FIRST_DAY):
-        yield Hit(f"there was no web yet: {block.lastmods[at]!r}", at)
+        yield Hit(f"there was no web yet: {block.dates.texts[at]!r}", at)
 
 
 @block_rule("SM510", Severity.WARNING)
@@ -244,8 +244,8 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
     Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
     """
     for at in block.dates.badly_written():
-        if _moment(block.lastmods[at]) is not None:  # the parser tells what it cannot read
-            yield Hit(f"the date is written as {block.lastmods[at]!r}", at)
+        if _moment(block.dates.texts[at]) is not None:  # the parser tells what it cannot read
+            yield Hit(f"the date is written as {block.dates.texts[at]!r}", at)
 
 
 def _same(sitemap: CheckedSitemap, name: str) -> str | None:
