@@ -129,9 +129,6 @@ def field_changes(before: PageFields, after: PageFields) -> tuple[FieldChange, .
 
 # How changes are written ------------------------------------------------------------------------------
 
-FORMATS = ("text", "json", "jsonl", "csv")
-"""The formats that changes can be written in."""
-
 SIGNS = {
     ChangeKind.ADDED: "+",
     ChangeKind.REMOVED: "-",

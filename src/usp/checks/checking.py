@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from usp._base.urls import unquote, urlsplit
 from usp._inputs.sources import is_url, tree_of, tree_of_async
-from usp.checks.baseline import Baseline
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import FetchedPage, Sample, fetched_pages
-from usp.checks.finding import Finding, Hit, Severity
+from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
 from usp.checks.page_urls import normal_url
 from usp.checks.registry import Rule, RuleScope, RuleSelection
