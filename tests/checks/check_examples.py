@@ -219,6 +219,11 @@ def index(*urls: str) -> str:
     return "\n".join(f"<sitemap><loc>{_url(url)}</loc></sitemap>" for url in urls)
 
 
+def with_robots(text: str, sitemap: str) -> str:
+    """Return a website with this robots.txt, which declares its sitemap too, and this sitemap."""
+    return f"--- /robots.txt\n{text}\nSitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{sitemap}"
+
+
 def website(*bodies: str) -> str:
     """Return a website with these sitemaps, ``/0.xml`` and so on, all of them declared."""
     return "\n".join(f"--- /{at}.xml (declared)\n{body}" for at, body in enumerate(bodies))

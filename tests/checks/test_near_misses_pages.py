@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from check_examples import HOME, found_in, index, locs, tree_of, website
+from check_examples import HOME, found_in, index, locs, tree_of, website, with_robots
 
 import usp
 
@@ -17,8 +17,7 @@ SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 def robots(rule: str, *urls: str) -> str:
     """Return a website with pages and a rule in its robots.txt."""
-    rules = f"--- /robots.txt\nUser-agent: *\n{rule}\nSitemap: {HOME}/s.xml\n"
-    return f"{rules}--- /s.xml\n{locs(*urls)}"
+    return with_robots(f"User-agent: *\n{rule}", locs(*urls))
 
 
 def dated(*texts: str, path: str = "/") -> str:

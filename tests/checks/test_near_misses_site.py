@@ -14,6 +14,7 @@ from check_examples import (
     index,
     locs,
     replies_of,
+    with_robots,
 )
 
 import usp
@@ -39,13 +40,11 @@ DISCOVERY = {
         f"--- /robots.txt\nSitemap: https://www.example.org/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
         f"--- https://www.example.org/sitemap.xml\n{locs('https://www.example.org/tea')}\n"
     ),
-    "a path that is disallowed for one robot": (
-        "--- /robots.txt\nUser-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart\n"
-        f"Sitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
+    "a path that is disallowed for one robot": with_robots(
+        "User-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart", PAGE
     ),
-    "a shorter rule that disallows, and a longer one that allows": (
-        "--- /robots.txt\nUser-agent: *\nDisallow: /*.xml$\nAllow: /sitemap.xml\n"
-        f"Sitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
+    "a shorter rule that disallows, and a longer one that allows": with_robots(
+        "User-agent: *\nDisallow: /*.xml$\nAllow: /sitemap.xml", PAGE
     ),
     "a sitemap on another host, which robots.txt declares": (
         f"--- /robots.txt\nDisallow: /x\nSitemap: {CDN}/x.xml\n--- {CDN}/x.xml\n{PAGE}"
@@ -57,9 +56,7 @@ DISCOVERY = {
         f"--- /a.xml (declared)\n{PAGE}--- /A.xml (declared)\n{locs('/cup')}"
     ),
     "a host in capitals": f"--- https://EXAMPLE.org/sitemap.xml (declared)\n{PAGE}",
-    "a robots.txt that is empty but for the sitemap": (
-        f"--- /robots.txt\nSitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
-    ),
+    "a robots.txt that is empty but for the sitemap": with_robots("", PAGE),
 }
 
 
@@ -68,11 +65,10 @@ def test_a_sitemap_is_found_as_it_should_be():
 
 
 def test_a_robots_txt_of_exactly_500_kib_is_read_to_its_end():
-    line = f"Sitemap: {HOME}/sitemap.xml\n"
-    rest = 500 * 1024 - len(line)
-    body = ("#" * 99 + "\n") * (rest // 100) + "#" * (rest % 100 - 1) + "\n" + line
+    lines, rest = divmod(500 * 1024 - len(f"\nSitemap: {HOME}/sitemap.xml\n"), 100)
+    body = ("#" * 99 + "\n") * lines + "#" * rest
     for more, expected in {"": [], "#": ["SM105"]}.items():
-        assert codes_in(f"--- /robots.txt\n{more}{body}--- /sitemap.xml\n{PAGE}") == expected
+        assert codes_in(with_robots(more + body, PAGE)) == expected
 
 
 def test_nothing_is_said_about_a_robots_txt_that_was_not_asked_for():

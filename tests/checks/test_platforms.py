@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from check_examples import codes_in, found_in, locs
+from check_examples import codes_in, found_in, locs, with_robots
 
 PAGE = f"{locs('/tea')}\n"
 URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\n</urlset>\n'
@@ -32,15 +32,14 @@ HTML = (
 )
 
 
-def with_robots(text: str, status: str = "", kind: str = "text/plain") -> str:
+def answering(text: str, status: str = "", kind: str = "text/plain") -> str:
     """Return a website whose robots.txt is this."""
     headers = "" if status else f"Content-Type: {kind}\n\n"
     return f"--- /robots.txt{status}\n{headers}{text}\n--- /sitemap.xml\n{PAGE}"
 
 
 def disallowed(rule: str, path: str) -> str:
-    robots = f"User-agent: *\nDisallow: {rule}\nSitemap: https://example.org/sitemap.xml\n"
-    return f"{locs(path, '/tea')}\n--- /robots.txt\n{robots}"
+    return with_robots(f"User-agent: *\nDisallow: {rule}", locs(path, "/tea"))
 
 
 def frequency(value: str) -> str:
@@ -76,23 +75,23 @@ SITES = {
     "503": (["SM253"], "--- /sitemap.xml 503 (declared)\n"),
     "robots take a refused robots.txt as missing": (
         ["SM101"],
-        *(with_robots("", f" {status}") for status in (400, 401, 403, 410)),
+        *(answering("", f" {status}") for status in (400, 401, 403, 410)),
     ),
     "robots respect a failing server": (
         ["SM102"],
-        *(with_robots("", f" {status}") for status in (429, 500)),
+        *(answering("", f" {status}") for status in (429, 500)),
     ),
     "a robots.txt without a line that robots know": (
         ["SM103"],
-        with_robots('{"error": "not found"}', kind="application/json"),
-        with_robots("Nothing to see here.", kind="application/json"),
-        with_robots("Error: no such page", kind="application/json"),
-        with_robots("\x89PNG\n\x00\x01", kind="application/json"),
+        answering('{"error": "not found"}', kind="application/json"),
+        answering("Nothing to see here.", kind="application/json"),
+        answering("Error: no such page", kind="application/json"),
+        answering("\x89PNG\n\x00\x01", kind="application/json"),
     ),
     "a robots.txt that says little": (
         ["SM107"],
-        *map(with_robots, ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")),
-        with_robots("user-agent:*\ndissallow:/x"),
+        *map(answering, ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")),
+        answering("user-agent:*\ndissallow:/x"),
     ),
     "characters escaped in robots.txt are the characters themselves": (
         ["SM411"],

@@ -74,13 +74,7 @@ class FetchedPage:
     def __init__(self, listed: Listed, result: Received | Failed) -> None:
         self.listed = listed
         self.url = listed.url
-        self._received = result if isinstance(result, Received) else None
-        self.exchange: Exchange | None = None  # the request and its response, if there was one
-        self.failure: Reason | None = None  # why there is no page
-        if isinstance(result, Received):
-            self.exchange = result.document.exchange
-        else:
-            self.exchange, self.failure = result.exchange, failure_reason(result.error)
+        self._result = result
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with the page, and where that is listed."""
@@ -88,9 +82,20 @@ class FetchedPage:
         return replace(hit, page=self.url, line=place.line, column=place.column)
 
     @property
+    def exchange(self) -> Exchange | None:
+        """The request and its response, as far as they are known."""
+        result = self._result
+        return result.document.exchange if isinstance(result, Received) else result.exchange
+
+    @property
     def status(self) -> int | None:
         """The HTTP status; None if there was no response."""
         return None if self.exchange is None else self.exchange.status
+
+    @property
+    def failure(self) -> Reason | None:
+        """Why there is no page, if there is none."""
+        return None if isinstance(self._result, Received) else failure_reason(self._result.error)
 
     @property
     def leads_to(self) -> str | None:
@@ -104,10 +109,11 @@ class FetchedPage:
     def head(self) -> PageHeadParser:
         """What the page tells search engines, if it is HTML."""
         parser = PageHeadParser()
-        if self._received is not None:
-            kind = (self._received.document.exchange.content_type or _HTML[0]).partition(";")[0]
+        result = self._result
+        if isinstance(result, Received):
+            kind = (result.document.exchange.content_type or _HTML[0]).partition(";")[0]
             if kind.strip().lower() in _HTML:
-                parser.read(text_of(self._received))
+                parser.read(text_of(result))
         return parser
 
     @property

@@ -129,7 +129,10 @@ def _how_many(other: FindingGroup) -> str:
 
 
 def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterator[str]:
-    """Yield a text in lines that fit, all but the first indented; URLs are not broken."""
+    """Yield a text in lines that fit, all but the first indented; URLs are not broken.
+
+    Before the first one is ``begin``, as it was ``painted``.
+    """
     lines = [text]
     if report.width is not None:
         room = max(report.width - len(begin), _NARROWEST)
