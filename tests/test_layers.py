@@ -47,7 +47,6 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "export.arrow"): "to_arrow, the Arrow stream: pyarrow is an extra",
     ("objects.abstract_sitemap", "selection"): "select: filters of pages",
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
-    ("changes.change_values", "changes.formats"): "str of a change: the formats need the values",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
     ("_base.safe_text", "_base.urls"): "most text is printable",
     (

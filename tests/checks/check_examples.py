@@ -5,10 +5,11 @@ An example is a website, or a part of one:
 - entries (``<url>…</url>``) are put into a sitemap, which the website's robots.txt declares, those of an
   index (``<sitemap>…</sitemap>``) into an index;
 - a document that begins otherwise is that sitemap;
-- lines such as ``--- /robots.txt`` begin a document each, beside that sitemap if it comes before them. A status and headers may follow the path:
-  ``--- /sitemap.xml 404``, ``--- /a.xml -> /b.xml`` for a redirect, and then lines ``Header: value`` up
-  to an empty one. A line ``(as latin-1, gzip)`` says how the body is encoded and compressed; without
-  it, what is called ``.gz`` is compressed, and all is UTF-8. A line that begins with ``--- https://`` is a document of another host.
+- lines such as ``--- /robots.txt`` begin a document each, beside that sitemap if it comes before them;
+  ``--- https://…`` is one of another host. A status may follow (``--- /sitemap.xml 404``), or
+  ``--- /a.xml -> /b.xml`` for a redirect, and ``(declared)`` if the website's robots.txt declares it;
+  then lines ``Header: value`` up to an empty one. A line ``(as latin-1, gzip)`` says how the body is
+  encoded and compressed; without it, what is called ``.gz`` is compressed, and all is UTF-8.
 
 Everywhere, ``{now}`` is the time of the check, ``{now-3d}`` three days before it, ``{day-3d}`` the same
 without the time; ``{a*2000}`` is a text so often; a line that ends with ``(x 50001)`` is repeated so
@@ -32,7 +33,7 @@ from usp.web_client.abstract_client import (
 )
 
 HOME = "https://example.org"
-ROBOTS = f"User-agent: *\nAllow: /\nSitemap: {HOME}/sitemap.xml\n"
+ROBOTS = "User-agent: *\nAllow: /\n"
 SPACES = {
     "": "http://www.sitemaps.org/schemas/sitemap/0.9",
     ":image": "http://www.google.com/schemas/sitemap-image/1.1",
@@ -47,9 +48,9 @@ TYPES = {
     "rss": "application/rss+xml",
     "atom": "application/atom+xml",
 }
-_DOCUMENT = re.compile(r"^--- (\S+)(?: -> (\S+))?(?: ([0-9]{3}))?$", re.MULTILINE)
+_DOCUMENT = re.compile(r"^--- (\S+)(?: -> (\S+))?(?: ([0-9]{3}))?( \(declared\))?$", re.MULTILINE)
 _BODY = re.compile(r"\(as ([a-z0-9, -]+)\)\n")
-_HEADERS = re.compile(r"((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
+_HEADERS = re.compile(r"(?!User-agent)((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class Response(AbstractWebClientSuccessResponse):
         return "OK"
 
     def header(self, case_insensitive_name):
-        wanted = case_insensitive_name.lower()
-        return next((v for k, v in self._reply.headers.items() if k.lower() == wanted), None)
+        lowered = {name.lower(): value for name, value in self._reply.headers.items()}
+        return lowered.get(case_insensitive_name.lower())
 
     def headers(self):
         return tuple(self._reply.headers.items())
@@ -102,35 +103,32 @@ class Client(AbstractWebClient):
     def get(self, url):
         self.requested.append(url)
         redirects = []
-        reply = self.replies.get(url, Reply(status=404))
-        while reply.leads_to is not None:
+        while (reply := self.replies.get(url, Reply(status=404))).leads_to is not None:
             redirects.append(url)
             url = reply.leads_to
-            reply = self.replies.get(url, Reply(status=404))
-        if reply.status >= 400:
-            return WebClientErrorResponse(
-                f"{reply.status} No", retryable=False, status=reply.status
-            )
-        return Response(url, reply, tuple(redirects))
+        if reply.status < 400:
+            return Response(url, reply, tuple(redirects))
+        return WebClientErrorResponse(f"{reply.status} No", retryable=False, status=reply.status)
 
 
 def replies_of(example: str, now: datetime | None = None) -> dict[str, Reply]:
     """Return the documents of an example by their URLs."""
-    now = now or datetime.now(UTC)
-    start, *parts = _DOCUMENT.split(example)
-    found = {}
+    start, *parts = _DOCUMENT.split(filled(example, now or datetime.now(UTC)))
+    found, declared = {}, []
     if start.strip() or not parts:
-        found[f"{HOME}/robots.txt"] = _reply("/robots.txt", ROBOTS)
-        found[f"{HOME}/sitemap.xml"] = _reply("/sitemap.xml", _wrapped(filled(start, now)))
-    for at in range(0, len(parts), 4):
-        path, leads_to, status, body = parts[at : at + 4]
-        body = filled(body.lstrip("\n"), now)
-        found[_url(path)] = _reply(path, body, leads_to, int(status or 200))
+        found[f"{HOME}/sitemap.xml"] = _reply("/sitemap.xml", start)
+        declared.append(f"{HOME}/sitemap.xml")
+    for path, leads_to, status, is_declared, body in zip(*[iter(parts)] * 5, strict=True):
+        found[_url(path)] = _reply(path, body.lstrip("\n"), leads_to, int(status or 200))
+        declared += [_url(path)] * bool(is_declared)
+    if declared:
+        robots = ROBOTS + "".join(f"Sitemap: {url}\n" for url in declared)
+        found = {f"{HOME}/robots.txt": _reply("/robots.txt", robots)} | found
     return found
 
 
 def _url(path: str) -> str:
-    return path if "://" in path else HOME + path
+    return HOME + path if path.startswith(("/", ".")) else path
 
 
 def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200) -> Reply:
@@ -184,29 +182,48 @@ def filled(text: str, now: datetime) -> str:
     return _LINES.sub(lines, text)
 
 
-def is_folder(example: str) -> bool:
-    """Return whether the documents of an example are files: ``--- ./sitemap.xml``."""
-    return example.lstrip().startswith("--- ./")
-
-
-def write_folder(example: str, folder) -> None:
-    """Write the files of an example."""
-    for url, reply in replies_of(example).items():
-        path = folder / url.removeprefix(f"{HOME}./")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(reply.body)
-
-
-def tree_of(example: str):
+def tree_of(example: str, client: Client | None = None):
     """Return the tree of an example."""
-    client = Client(replies_of(example))
-    return usp.sitemap_tree_for_homepage(f"{HOME}/", client, use_known_paths=True)
+    return usp.sitemap_tree_for_homepage(f"{HOME}/", client or Client(replies_of(example)))
 
 
 def found_in(example: str, **options):
-    """Return what a check finds in an example."""
-    if is_folder(example):
-        with TemporaryDirectory() as folder:
-            write_folder(example, Path(folder))
-            return list(usp.check(folder, **options))
-    return list(usp.check(tree_of(example), Client(replies_of(example)), **options))
+    """Return what a check finds in an example; its documents may be files: ``--- ./sitemap.xml``."""
+    if not example.lstrip().startswith("--- ./"):
+        client = Client(replies_of(example))
+        return list(usp.check(tree_of(example, client), client, **options))
+    with TemporaryDirectory() as folder:
+        for url, reply in replies_of(example).items():
+            (Path(folder) / url.removeprefix(f"{HOME}./")).write_bytes(reply.body)
+        return list(usp.check(folder, **options))
+
+
+def codes_in(example: str, **options) -> list[str]:
+    """Return the codes of what a check finds in an example."""
+    return [finding.code for finding in found_in(example, **options)]
+
+
+def found_at(path: str, reply: Reply) -> list[usp.checks.Finding]:
+    """Return what is found in a sitemap alone."""
+    url = f"{HOME}/{path}"
+    return list(usp.check(usp.sitemap_tree_for_sitemap(url, Client({url: reply}))))
+
+
+def locs(*urls: str) -> str:
+    """Return entries of a sitemap; what begins with a slash is a path of the website."""
+    return "\n".join(f"<url><loc>{_url(url)}</loc></url>" for url in urls)
+
+
+def index(*urls: str) -> str:
+    """Return entries of an index, in the same way."""
+    return "\n".join(f"<sitemap><loc>{_url(url)}</loc></sitemap>" for url in urls)
+
+
+def with_robots(text: str, sitemap: str) -> str:
+    """Return a website with this robots.txt, which declares its sitemap too, and this sitemap."""
+    return f"--- /robots.txt\n{text}\nSitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{sitemap}"
+
+
+def website(*bodies: str) -> str:
+    """Return a website with these sitemaps, ``/0.xml`` and so on, all of them declared."""
+    return "\n".join(f"--- /{at}.xml (declared)\n{body}" for at, body in enumerate(bodies))

@@ -97,11 +97,11 @@ def test_sarif_has_every_rule_with_its_help():
 
 
 def test_a_result_is_known_again_after_it_moved_and_not_taken_for_another():
-    def marks(one: Finding) -> dict:
-        return results([one])[0]["partialFingerprints"]
-
-    assert marks(finding(page="/tea", line=1)) == marks(finding(page="/tea", line=2))
-    assert marks(finding(page="/tea")) != marks(finding(page="/milk"))
+    same = [finding(page="/tea", line=1), finding(page="/tea", line=2)]
+    tea, moved, milk = (
+        one["partialFingerprints"]["finding/v1"] for one in results([*same, finding(page="/milk")])
+    )
+    assert tea == moved != milk
 
 
 def test_many_results_of_one_rule_are_counted_in_one():
@@ -144,14 +144,10 @@ def test_what_does_not_fail_passes_in_junit_too_and_is_told():
     assert set(failures) == {"0"}
 
 
-def test_junit_survives_hostile_texts():
+def test_junit_survives_hostile_texts_and_counts_what_is_in_too_many_sitemaps():
     suite = suites([finding("SM407", HOSTILE, page=HOSTILE)])[-1]
     assert "]]>&<\"'" in suite.find(".//failure").text
-
-
-def test_junit_counts_what_is_in_too_many_sitemaps():
-    many = [finding("SM407", "x", f"https://example.org/{n}.xml") for n in range(600)]
-    last = suites(many)[-1]
+    last = suites([finding("SM407", "x", f"https://example.org/{n}.xml") for n in range(600)])[-1]
     assert last.get("name") == "other sitemaps"
     assert last.find(".//failure").get("message") == "100 findings in 100 sitemaps"
 
@@ -179,17 +175,13 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def test_annotations_are_on_files_with_their_lines():
-    kind, told, message = annotations(SOME)[0]
+def test_annotations_are_on_files_with_their_lines_or_name_the_url():
+    (kind, told, message), *others = annotations(SOME)
     assert kind == "error"
-    assert told == {
-        "file": "public/site map.xml", "line": "4", "col": "6", "title": "SM401 relative-url",
-    }  # fmt: skip
+    place = {"file": "public/site map.xml", "line": "4", "col": "6"}
+    assert told == place | {"title": "SM401 relative-url"}
     assert message.startswith("the URL is relative: '/tea' (and 1 more)\n")
-
-
-def test_annotations_about_urls_name_them():
-    titles = [told["title"] for _, told, _ in annotations(SOME) if "file" not in told]
+    titles = [told["title"] for _, told, _ in others if "file" not in told]
     assert f"SM550 bad-lastmod: {URL}" in titles
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 
 import pytest
-from check_examples import HOME, Client, replies_of
+from check_examples import HOME, Client, found_in, replies_of
 
 import usp
+from usp._inputs.sources import tree_of
 from usp.checks import Baseline
+from website import SITEMAP_NS
 
 BAD = "<url><loc>/tea</loc></url>\n<url><loc>https://example.org/#a</loc></url>"
 TWO = ["SM401", "SM407"]
@@ -63,14 +66,12 @@ def test_what_is_no_baseline_is_told(tmp_path):
 
 
 def test_a_baseline_of_very_many_findings_counts_them(tmp_path):
-    many = "\n".join(f"<url><loc>/{number}</loc></url>" for number in range(1500))
-    website = replies_of(many)
-    baseline = Baseline.of(usp.check(HOME, Client(website), select=["SM401"]), tmp_path)
-    baseline.save(tmp_path / "known.json")
+    path, many = tmp_path / "known.json", "<url><loc>/{n}</loc></url> (x 1500)"
+    baseline = Baseline.of(found_in(many, select=["SM401"]), tmp_path)
+    baseline.save(path)
     assert len(baseline) == 1500
-    assert (tmp_path / "known.json").stat().st_size < 500
-    more = Client(replies_of(f"{many}\n<url><loc>/more</loc></url>"))
-    left = usp.check(HOME, more, select=["SM401"], baseline=tmp_path / "known.json")
+    assert path.stat().st_size < 500
+    left = found_in(f"{many}\n<url><loc>/more</loc></url>", select=["SM401"], baseline=path)
     assert [finding.page for finding in left] == [f"{HOME}/more"]
 
 
@@ -79,12 +80,10 @@ def test_a_number_in_a_message_does_not_make_a_finding_new(tmp_path):
         severity = usp.checks.Severity.ERROR
         return usp.checks.Finding("SM203", "too-many-urls", severity, message, f"{HOME}/a.xml")
 
-    baseline = Baseline.of([finding("50,001 URLs")], tmp_path)
-    baseline.save(tmp_path / "known.json")
+    Baseline.of([finding("50,001 URLs")], tmp_path).save(tmp_path / "known.json")
     known = Baseline.read(tmp_path / "known.json")
-    assert list(known.new([finding("60,250 URLs"), finding("other words")])) == [
-        finding("other words")
-    ]
+    other = finding("other words")
+    assert list(known.new([finding("60,250 URLs"), other])) == [other]
 
 
 def test_a_rule_that_does_not_exist_is_refused_before_anything_is_fetched():
@@ -111,3 +110,58 @@ def test_rules_are_explained_without_what_crawls_parses_and_checks():
     heavy = {"requests", "usp.checks.checking", "usp._crawl.crawl", "usp._formats.xml.parser"}
     assert loaded.isdisjoint(heavy)
     assert sum(name.split(".")[0] == "usp" for name in loaded) < 50
+
+
+# Folders: findings are at files and lines of them, and the same wherever they are -------------------
+
+INDEX = f"""<sitemapindex xmlns="{SITEMAP_NS}">
+<sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+<sitemap><loc>https://example.org/my%20milk.xml.gz</loc></sitemap>
+</sitemapindex>
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return a folder with an index, a file that is broken and one that is missing."""
+    folder = tmp_path / "here" / "public"
+    folder.mkdir(parents=True)
+    (folder / "sitemap.xml").write_text(INDEX)
+    (folder / "my milk.xml.gz").write_bytes(b"\x1f\x8b\x08broken")
+    return folder
+
+
+def test_a_missing_file_is_found_where_it_is_declared(site):
+    found = [one for one in usp.check(site) if one.name == "missing-file"]
+    assert [(one.sitemap, one.line) for one in found] == [((site / "sitemap.xml").as_uri(), 2)]
+    assert found[0].message == "there is no file for https://example.org/teas.xml"
+
+
+def test_a_message_names_files_inside_the_folder(site):
+    messages = [finding.message for finding in usp.check(site)]
+    assert any("(declared in sitemap.xml" in message for message in messages), messages
+    assert not any("file:" in message for message in messages), messages
+
+
+def test_a_baseline_holds_for_a_copy_of_the_folder(site, tmp_path):
+    known = site.parent / "known.json"
+    baseline = Baseline.of(usp.check(site), site.parent)
+    assert len(baseline) >= 2
+    baseline.save(known)
+    there = shutil.copytree(site.parent, tmp_path / "there" / "another")
+    assert list(usp.check(there / "public", baseline=there / "known.json")) == []
+
+
+def test_media_in_the_folder_are_not_read(site, caplog):
+    for name in ("app.js", "photo.JPG", "font.woff2"):
+        (site / name).write_text("https://example.org/a\n")
+    (site / "style.css").write_text("a {}")
+    names = {node.url.rpartition("/")[2] for node in tree_of(site, None, None).all_sitemaps()}
+    assert names.isdisjoint({"app.js", "photo.JPG", "font.woff2", "style.css"})
+    assert not [record for record in caplog.records if "style.css" in record.getMessage()]
+
+
+def test_media_that_an_index_lists_are_read(site):
+    (site / "teas.js").write_text("https://example.org/a\n")
+    (site / "sitemap.xml").write_text(INDEX.replace("teas.xml", "teas.js"))
+    assert "missing-file" not in {finding.name for finding in usp.check(site)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from check_examples import HOME, Client, Reply, replies_of
+from check_examples import HOME, Client, Reply, locs, replies_of
 
 import usp
 from usp._crawl.stored_pages import SourcePosition
@@ -22,16 +22,19 @@ def fetched(pages, *, robots="User-agent: *\nAllow: /\n", listed=ENTRIES, most=1
     replies = replies_of(listed)
     replies[f"{HOME}/robots.txt"] = Reply(f"{robots}Sitemap: {HOME}/sitemap.xml\n".encode())
     replies.update({f"{HOME}{path}": reply for path, reply in pages.items()})
-    tree = usp.sitemap_tree_for_homepage(f"{HOME}/", Client(replies))
+    return checked(usp.sitemap_tree_for_homepage(f"{HOME}/", Client(replies)), replies, most)
+
+
+def checked(tree, replies, most=5):
+    """Check a tree; return the same."""
     client = Client(replies)
-    found = list(usp.check(tree, client, select=["SM9"], fetch_pages=most))
-    return found, client.requested
+    return list(usp.check(tree, client, select=["SM9"], fetch_pages=most)), client.requested
 
 
 def one(html, **headers):
     """Check a website with one page."""
     reply = Reply(html.encode(), headers=HTML | headers)
-    found, _ = fetched({"/a": reply}, listed=f"<url><loc>{HOME}/a</loc></url>")
+    found, _ = fetched({"/a": reply}, listed=locs("/a"))
     return [(finding.name, finding.message) for finding in found]
 
 
@@ -49,20 +52,14 @@ class Pages:
 # Which pages -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [[100], [1] * 100, [3, 0, 50, 47]])
-def test_a_sample_has_its_size_and_no_page_twice(sizes):
+@pytest.mark.parametrize("sizes", [[100], [1] * 100, [3, 0, 50, 47], [7]])
+def test_a_sample_has_its_size_and_no_page_twice_or_all_pages(sizes):
     sample, first = Sample(20), 0
     for size in sizes:
         sample.add(Pages(first, size))
         first += size
     urls = [listed.url for listed in sample.pages]
-    assert len(urls) == len(set(urls)) == 20
-
-
-def test_a_sample_of_few_pages_has_all_of_them():
-    sample = Sample(20)
-    sample.add(Pages(0, 7))
-    assert [listed.url for listed in sample.pages] == list("0123456")
+    assert len(urls) == len(set(urls)) == min(first, 20)
 
 
 def test_every_page_has_the_same_chance(monkeypatch):
@@ -76,42 +73,30 @@ def test_every_page_has_the_same_chance(monkeypatch):
     assert all(800 < chosen[quarter] < 1200 for quarter in range(4)), chosen
 
 
-def test_the_same_pages_are_fetched_each_time():
+def test_the_same_pages_are_fetched_each_time_and_no_more_than_asked_for():
     assert fetched({})[1] == fetched({})[1]
-
-
-def test_no_page_is_fetched_unless_asked_for():
     assert fetched({}, most=0) == ([], [])
+    assert len(fetched({}, most=7)[1]) == 7
 
 
 # How politely -------------------------------------------------------------------------------------
 
 
-def test_no_more_pages_are_fetched_than_asked_for():
-    assert len(fetched({}, most=7)[1]) == 7
+def of_sitemap(robots: str, *urls: str):
+    """Check a sitemap alone, with a robots.txt; return what was found and requested."""
+    replies = replies_of(f"{locs(*urls)}\n--- {robots}")
+    tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", Client(replies))
+    return checked(tree, replies)
 
 
 def test_what_robots_txt_disallows_is_not_fetched():
+    """Also that of another host, and nothing if the server fails."""
     assert fetched({}, robots="User-agent: *\nDisallow: /page\n") == ([], [])
-
-
-def test_the_robots_txt_of_another_host_is_respected():
+    assert of_sitemap("/robots.txt 503", "/a") == ([], [f"{HOME}/robots.txt"])
     other = "https://example.net"
-    replies = replies_of(f"<url><loc>{other}/a</loc></url><url><loc>{other}/private</loc></url>")
-    replies[f"{other}/robots.txt"] = Reply(b"User-agent: *\nDisallow: /private")
-    tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", Client(replies))
-    client = Client(replies)
-    list(usp.check(tree, client, select=["SM9"], fetch_pages=5))
-    assert client.requested == [f"{other}/robots.txt", f"{other}/a"]
-
-
-def test_nothing_is_fetched_from_a_host_whose_robots_txt_fails():
-    replies = replies_of(f"<url><loc>{HOME}/a</loc></url>")
-    replies[f"{HOME}/robots.txt"] = Reply(status=503)
-    tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", Client(replies))
-    client = Client(replies)
-    assert list(usp.check(tree, client, select=["SM9"], fetch_pages=5)) == []
-    assert client.requested == [f"{HOME}/robots.txt"]
+    robots = f"{other}/robots.txt\nUser-agent: *\nDisallow: /private"
+    _, requested = of_sitemap(robots, f"{other}/a", f"{other}/private")
+    assert requested == [f"{other}/robots.txt", f"{other}/a"]
 
 
 def test_pages_are_requested_with_the_pause_that_robots_txt_asks_for(monkeypatch):
@@ -122,9 +107,8 @@ def test_pages_are_requested_with_the_pause_that_robots_txt_asks_for(monkeypatch
 
 
 def test_a_client_that_allows_it_is_asked_for_several_pages_at_once():
-    replies = replies_of(ENTRIES)
-    tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", Client(replies))
-    client = Client(replies)
+    client = Client(replies_of(ENTRIES))
+    tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", client)
     client.max_concurrent_requests = 8
     found = list(usp.check(tree, client, select=["SM9"], fetch_pages=40))
     assert len(found) == 40
@@ -134,13 +118,9 @@ def test_a_client_that_allows_it_is_asked_for_several_pages_at_once():
 # From where -----------------------------------------------------------------------------------------
 
 
-def listing(*urls):
-    return "".join(f"<url><loc>{url}</loc></url>" for url in urls)
-
-
 def test_a_listed_page_does_not_open_the_network_that_it_is_on():
     with Site({"/robots.txt": Answer("User-agent: *"), "/": Answer("<p>")}) as machine:
-        replies = replies_of(listing(f"{machine.base}/"))
+        replies = replies_of(locs(f"{machine.base}/"))
         tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", Client(replies))
         found = list(usp.check(tree, select=["SM9"], fetch_pages=5))
         assert machine.requests == []
@@ -153,7 +133,7 @@ def test_the_pages_of_a_file_may_be_on_this_machine_if_most_of_them_are(tmp_path
     path = tmp_path / "sitemap.xml"
     with Site({"/robots.txt": Answer("User-agent: *"), "/a": Answer("<p>")}) as machine:
         urls = ["http://10.255.255.1/", f"{machine.base}/a", f"{machine.base}/b"]
-        path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{listing(*urls)}</urlset>')
+        path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{locs(*urls)}</urlset>')
         found = list(usp.check(path, select=["SM9"], fetch_pages=5))
     assert [(finding.code, finding.page) for finding in found] == [
         ("SM902", urls[0]),
@@ -163,7 +143,7 @@ def test_the_pages_of_a_file_may_be_on_this_machine_if_most_of_them_are(tmp_path
 
 def test_a_page_on_a_host_that_does_not_exist_is_found(tmp_path):
     path = tmp_path / "sitemap.xml"
-    path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{listing("http://a.invalid/")}</urlset>')
+    path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{locs("http://a.invalid/")}</urlset>')
     found = list(usp.check(path, select=["SM9"], fetch_pages=5))
     assert [finding.message for finding in found] == [
         "the page could not be fetched: no such host: a.invalid"
@@ -179,6 +159,13 @@ def test_a_page_has_its_place_in_the_sitemap():
     assert {finding.sitemap for finding in found} == {f"{HOME}/sitemap.xml"}
 
 
+def all_found(pages=(), robots=(), links=()):
+    """Return what is found in pages, and because of headers, by their texts."""
+    found = {html: one(html) for html in pages}
+    found |= {value: one("<p>", **{"X-Robots-Tag": value}) for value in robots}
+    return found | {value: one("<p>", Link=value) for value in links}
+
+
 def test_noindex_is_found_however_it_is_written():
     pages = [
         '<meta name="robots" content="noindex">',
@@ -187,18 +174,17 @@ def test_noindex_is_found_however_it_is_written():
         '<body><meta name="robots" content="follow, noindex"></body>',
     ]
     headers = ["noindex", "googlebot: noindex", "nofollow, NOINDEX"]
-    headers += ["otherbot: nofollow, bingbot: noindex"]
-    found = {html: one(html) for html in pages}
-    found |= {value: one("<p>", **{"X-Robots-Tag": value}) for value in headers}
+    found = all_found(pages, [*headers, "otherbot: nofollow, bingbot: noindex"])
     assert found == {key: [("page-noindex", "the page says noindex")] for key in found}
 
 
-@pytest.mark.parametrize(
-    "value", ['</b>; rel="canonical"', f"</x>; rel=next, <{HOME}/b>; title=b; rel=Canonical"]
-)
-def test_a_canonical_url_is_found_in_a_header(value):
-    found = one("<p>", Link=value)
-    assert found == [("canonical-elsewhere", f"the canonical URL of the page is {HOME}/b")]
+def test_a_canonical_url_is_found_in_a_header_and_in_another_case():
+    links = ['</b>; rel="canonical"', f"</x>; rel=next, <{HOME}/b>; title=b; rel=Canonical"]
+    found = all_found(['<head><link href="/A" rel="canonical">'], (), links)
+    told = [
+        [("canonical-elsewhere", f"the canonical URL of the page is {HOME}/{x}")] for x in "Abb"
+    ]
+    assert list(found.values()) == told
 
 
 def test_a_page_that_says_nothing_of_the_kind_is_fine():
@@ -219,18 +205,9 @@ def test_a_page_that_says_nothing_of_the_kind_is_fine():
     others = ["otherbot: noindex", "otherbot: nofollow, noindex", "max-snippet:0"]
     others += ["unavailable_after: 25 Jun 2031 15:00:00 PST"]
     links = ["", "<", "</a>; rel=canonical", "</b>; rel=amphtml", ";;=,<>"]
-    found = {html: one(html) for html in pages}
-    found |= {value: one("<p>", **{"X-Robots-Tag": value}) for value in others}
-    found |= {value: one("<p>", Link=value) for value in links}
+    found = all_found(pages, others, links)
     assert {what: told for what, told in found.items() if told} == {}
 
 
-def test_a_canonical_url_in_another_case_is_another_page():
-    found = one('<head><link href="/A" rel="canonical">')
-    assert found == [("canonical-elsewhere", f"the canonical URL of the page is {HOME}/A")]
-
-
 def test_what_is_not_html_is_not_read_as_html():
-    reply = Reply(b'<meta name="robots" content="noindex">', headers={"Content-Type": "image/png"})
-    found, _ = fetched({"/a": reply}, listed=f"<url><loc>{HOME}/a</loc></url>")
-    assert found == []
+    assert one('<meta name="robots" content="noindex">', **{"Content-Type": "image/png"}) == []

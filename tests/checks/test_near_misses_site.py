@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import gzip
 
-from check_examples import HOME, Client, Reply, found_in, replies_of
+from check_examples import (
+    HOME,
+    Client,
+    Reply,
+    codes_in,
+    found_at,
+    found_in,
+    index,
+    locs,
+    replies_of,
+    with_robots,
+)
 
 import usp
 from usp.checks import Severity
 from usp.checks.rules import sm2_transport
 
-ROBOTS = "--- /robots.txt\nUser-agent: *\nAllow: /\nSitemap: https://example.org/sitemap.xml\n"
-PAGE = "<url><loc>https://example.org/tea</loc></url>\n"
+PAGE = f"{locs('/tea')}\n"
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-
-
-def index_of(*urls: str) -> str:
-    entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>\n" for url in urls)
-    return f"<sitemapindex {XMLNS}>\n{entries}</sitemapindex>\n"
-
-
-def codes(example: str) -> list[str]:
-    return [finding.code for finding in found_in(example)]
-
+CDN = "https://cdn.example.net"
 
 DISCOVERY = {
     "a redirect of robots.txt": (
@@ -30,54 +31,44 @@ DISCOVERY = {
         f"Sitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
     ),
     "a known path that redirects to a declared sitemap": (
-        f"--- /robots.txt\nSitemap: {HOME}/map.xml\n--- /map.xml\n{PAGE}--- /sitemap.xml -> /map.xml\n"
+        f"--- /map.xml (declared)\n{PAGE}--- /sitemap.xml -> /map.xml\n"
     ),
     "a known path that an index lists": (
-        f"--- /robots.txt\nSitemap: {HOME}/index.xml\n"
-        f"--- /index.xml\n{index_of(f'{HOME}/sitemap.xml')}--- /sitemap.xml\n{PAGE}"
+        f"--- /index.xml (declared)\n{index('/sitemap.xml')}\n--- /sitemap.xml\n{PAGE}"
     ),
     "a sitemap that is declared without www": (
         f"--- /robots.txt\nSitemap: https://www.example.org/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
-        "--- https://www.example.org/sitemap.xml\n<url><loc>https://www.example.org/tea</loc></url>\n"
+        f"--- https://www.example.org/sitemap.xml\n{locs('https://www.example.org/tea')}\n"
     ),
-    "a path that is disallowed for one robot": (
-        "--- /robots.txt\nUser-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart\n"
-        f"Sitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
+    "a path that is disallowed for one robot": with_robots(
+        "User-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart", PAGE
     ),
-    "a shorter rule that disallows, and a longer one that allows": (
-        "--- /robots.txt\nUser-agent: *\nDisallow: /*.xml$\nAllow: /sitemap.xml\n"
-        f"Sitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
+    "a shorter rule that disallows, and a longer one that allows": with_robots(
+        "User-agent: *\nDisallow: /*.xml$\nAllow: /sitemap.xml", PAGE
     ),
     "a sitemap on another host, which robots.txt declares": (
-        f"--- /robots.txt\nDisallow: /x\nSitemap: https://cdn.example.net/x.xml\n"
-        f"--- https://cdn.example.net/x.xml\n{PAGE}"
+        f"--- /robots.txt\nDisallow: /x\nSitemap: {CDN}/x.xml\n--- {CDN}/x.xml\n{PAGE}"
     ),
     "an index on another host, which robots.txt declares, with a sitemap of the website": (
-        f"--- /robots.txt\nSitemap: https://cdn.example.net/index.xml\n"
-        f"--- https://cdn.example.net/index.xml\n{index_of(f'{HOME}/a.xml')}--- /a.xml\n{PAGE}"
+        f"--- {CDN}/index.xml (declared)\n{index('/a.xml')}\n--- /a.xml\n{PAGE}"
     ),
     "two sitemaps whose URLs differ in case": (
-        f"--- /robots.txt\nSitemap: {HOME}/a.xml\nSitemap: {HOME}/A.xml\n"
-        f"--- /a.xml\n{PAGE}--- /A.xml\n<url><loc>https://example.org/cup</loc></url>\n"
+        f"--- /a.xml (declared)\n{PAGE}--- /A.xml (declared)\n{locs('/cup')}"
     ),
-    "a host in capitals": (
-        f"--- /robots.txt\nSitemap: https://EXAMPLE.org/sitemap.xml\n"
-        f"--- https://EXAMPLE.org/sitemap.xml\n{PAGE}"
-    ),
-    "a robots.txt that is empty but for the sitemap": f"{ROBOTS}--- /sitemap.xml\n{PAGE}",
+    "a host in capitals": f"--- https://EXAMPLE.org/sitemap.xml (declared)\n{PAGE}",
+    "a robots.txt that is empty but for the sitemap": with_robots("", PAGE),
 }
 
 
 def test_a_sitemap_is_found_as_it_should_be():
-    assert {name: told for name, example in DISCOVERY.items() if (told := codes(example))} == {}
+    assert {name: told for name, example in DISCOVERY.items() if (told := codes_in(example))} == {}
 
 
 def test_a_robots_txt_of_exactly_500_kib_is_read_to_its_end():
-    line = f"Sitemap: {HOME}/sitemap.xml\n"
-    rest = 500 * 1024 - len(line)
-    body = ("#" * 99 + "\n") * (rest // 100) + "#" * (rest % 100 - 1) + "\n" + line
-    assert codes(f"--- /robots.txt\n{body}--- /sitemap.xml\n{PAGE}") == []
-    assert codes(f"--- /robots.txt\n#{body}--- /sitemap.xml\n{PAGE}") == ["SM105"]
+    lines, rest = divmod(500 * 1024 - len(f"\nSitemap: {HOME}/sitemap.xml\n"), 100)
+    body = ("#" * 99 + "\n") * lines + "#" * rest
+    for more, expected in {"": [], "#": ["SM105"]}.items():
+        assert codes_in(with_robots(more + body, PAGE)) == expected
 
 
 def test_nothing_is_said_about_a_robots_txt_that_was_not_asked_for():
@@ -91,44 +82,35 @@ def test_a_missing_sitemap_is_reported_with_where_it_is_declared():
     assert finding.message.endswith(f"(declared in {HOME}/robots.txt, line 3)")
 
 
+MIXED = f"<urlset {XMLNS}>{PAGE}{index('/a.xml')}</urlset>\n"
+ONE_CAUSE = {  # a missing robots.txt declares nothing; a soft 404 is not a sitemap that is HTML
+    "SM101": f"--- /sitemap.xml\n{PAGE}",
+    "SM112": "<html><body>x</body></html>",
+    "SM102": "--- /robots.txt 500\n",
+    "SM456": f"--- /index.xml (declared)\n{index('example.org/a.xml')}\n--- /a.xml\n{PAGE}",
+    "SM152": f"--- /index.xml (declared)\n{index('/index.xml')}",
+    "SM378": f"--- /index.xml (declared)\n{MIXED}--- /a.xml\n{locs('/cup')}",
+    "SM111 SM111": "--- /a.xml -> /c.xml (declared)\n--- /b.xml -> /c.xml (declared)\n"
+    f"--- /c.xml\n{PAGE}",
+}
+
+
 def test_one_cause_is_reported_once():
-    """A robots.txt that is missing cannot declare sitemaps; a soft 404 is not a sitemap that is HTML."""
-    assert codes(f"--- /sitemap.xml\n{PAGE}") == ["SM101"]
-    assert codes(f"{ROBOTS}--- /sitemap.xml\n<html><body>x</body></html>") == ["SM112"]
-    assert codes("--- /robots.txt 500\n") == ["SM102"]
-
-
-def test_a_mistake_in_a_declaration_is_reported_once():
-    robots = f"--- /robots.txt\nSitemap: {HOME}/index.xml\n"
-    index = index_of("example.org/a.xml")
-    assert codes(f"{robots}--- /index.xml\n{index}--- /a.xml\n{PAGE}") == ["SM456"]
-    assert codes(f"{robots}--- /index.xml\n{index_of(f'{HOME}/index.xml')}") == ["SM152"]
-    mixed = f"<urlset {XMLNS}>{PAGE}<sitemap><loc>{HOME}/a.xml</loc></sitemap></urlset>\n"
-    other = PAGE.replace("tea", "cup")
-    assert codes(f"{robots}--- /index.xml\n{mixed}--- /a.xml\n{other}") == ["SM378"]
-
-
-def test_a_sitemap_to_which_two_redirects_lead_is_checked_once():
-    example = (
-        f"--- /robots.txt\nSitemap: {HOME}/a.xml\nSitemap: {HOME}/b.xml\n"
-        f"--- /a.xml -> /c.xml\n--- /b.xml -> /c.xml\n--- /c.xml\n{PAGE}"
-    )
-    assert codes(example) == ["SM111", "SM111"]
+    """And a sitemap to which two redirects lead is checked once."""
+    assert {" ".join(codes_in(example)): example for example in ONE_CAUSE.values()} == ONE_CAUSE
 
 
 def test_rules_of_robots_txt_count_in_a_folder_too(tmp_path):
     (tmp_path / "a.xml").write_text(f"<urlset {XMLNS}>{PAGE}</urlset>")
     (tmp_path / "robots.txt").write_text(f"User-agent: *\nDisallow: /a\nSitemap: {HOME}/a.xml\n")
-    found = list(usp.check(tmp_path / "robots.txt", select=["SM104"]))
-    (finding,) = found
+    (finding,) = usp.check(tmp_path / "robots.txt", select=["SM104"])
     assert finding.sitemap.endswith("/robots.txt")
     assert finding.line == 3
     assert f"{HOME}/a.xml" in finding.message
 
 
 def test_only_redirects_of_declared_sitemaps_are_reported():
-    example = f"--- /robots.txt\nSitemap: {HOME}/a.xml\n--- /a.xml -> /b.xml\n--- /b.xml\n{PAGE}"
-    (finding,) = found_in(example)
+    (finding,) = found_in(f"--- /a.xml -> /b.xml (declared)\n--- /b.xml\n{PAGE}")
     assert (finding.code, finding.severity) == ("SM111", Severity.WARNING)
     client = Client(replies_of(f"--- /a.xml -> /b.xml\n--- /b.xml\n{PAGE}"))
     assert list(usp.check(f"{HOME}/a.xml", client)) == []
@@ -144,10 +126,8 @@ RSS = b"""<rss version="2.0"><channel><title>Tea</title><link>https://example.or
 
 def sent(body: bytes, name: str = "sitemap.xml", **headers: str) -> list[str]:
     """Return the codes of what is found in a sitemap that was sent with some headers."""
-    url = f"{HOME}/{name}"
     named = {header.replace("_", "-"): value for header, value in headers.items()}
-    client = Client({url: Reply(body, headers=named)})
-    return [one.code for one in usp.check(usp.sitemap_tree_for_sitemap(url, client))]
+    return [one.code for one in found_at(name, Reply(body, headers=named))]
 
 
 TYPES = {
@@ -175,26 +155,21 @@ def test_a_type_is_right_or_wrong():
     for name, (body, right, wrong) in TYPES.items():
         told = {kind: sent(body, name, Content_Type=kind) for kind in (*right, *wrong)}
         assert told == {key: [] for key in right} | {key: ["SM201"] for key in wrong}, name
-
-
-def test_a_document_without_a_type_may_be_anything():
-    assert sent(URLSET) == []
+    assert sent(URLSET) == [], "a document without a type may be anything"
 
 
 def test_fifty_thousand_urls_are_allowed():
     pages = "".join(f"<url><loc>{HOME}/{n}</loc></url>" for n in range(50_000))
-    whole = gzip.compress(f"<urlset {XMLNS}>{pages}</urlset>".encode())
-    assert sent(whole, "sitemap.xml.gz") == []
-    more = gzip.compress(f"<urlset {XMLNS}>{pages}{PAGE}</urlset>".encode())
-    assert sent(more, "sitemap.xml.gz") == ["SM203"]
+    for more, expected in {"": [], PAGE: ["SM203"]}.items():
+        body = gzip.compress(f"<urlset {XMLNS}>{pages}{more}</urlset>".encode(), 1)
+        assert sent(body, "sitemap.xml.gz") == expected
 
 
 def test_an_index_has_the_same_limit(monkeypatch):
     monkeypatch.setattr(sm2_transport, "MAX_ENTRIES", 3)
-    index = index_of(*(f"{HOME}/{n}.xml" for n in range(3)))
-    assert "SM203" not in codes(f"{ROBOTS}--- /sitemap.xml\n{index}")
-    index = index_of(*(f"{HOME}/{n}.xml" for n in range(4)))
-    assert "SM203" in codes(f"{ROBOTS}--- /sitemap.xml\n{index}")
+    for count in (3, 4):
+        found = codes_in(index(*(f"/{n}.xml" for n in range(count))))
+        assert ("SM203" in found) is (count == 4)
 
 
 def test_a_sitemap_of_exactly_50_mib_is_allowed(monkeypatch):
@@ -215,21 +190,27 @@ def test_compression_is_asked_of_large_documents_that_are_sent(monkeypatch, tmp_
     assert list(usp.check(file)) == []
 
 
-def test_a_gz_file_may_be_compressed_by_the_server_or_as_a_file():
-    once = gzip.compress(URLSET)
-    assert sent(once, "sitemap.xml.gz") == []
-    assert sent(once, "sitemap.xml.gz", Content_Encoding="gzip") == []
-    assert sent(gzip.compress(once), "sitemap.xml.gz", Content_Encoding="gzip") == []
-    assert sent(gzip.compress(once), "sitemap.xml.gz") == ["SM206"]
+ONCE = gzip.compress(URLSET)
+TWICE = gzip.compress(ONCE)
+COMPRESSED = [
+    ([], ONCE, "sitemap.xml.gz", {}),
+    ([], ONCE, "sitemap.xml.gz", {"Content_Encoding": "gzip"}),
+    ([], TWICE, "sitemap.xml.gz", {"Content_Encoding": "gzip"}),
+    (["SM206"], TWICE, "sitemap.xml.gz", {}),
+    ([], ONCE, "map?file=sitemap.xml.gz", {}),
+    ([], ONCE, "sitemap", {"Content_Disposition": 'attachment; filename="sitemap.xml.gz"'}),
+    ([], ONCE, "sitemap", {"Content_Type": "application/x-gzip"}),
+    (["SM207"], ONCE, "sitemap", {}),
+    ([], URLSET, "about.gz.html", {}),
+    (["SM205"], URLSET, "sitemap.xml.gz", {"Content_Type": "application/gzip"}),
+    (["SM270"], gzip.compress(URLSET * 9)[:-20], "sitemap.xml.gz", {}),
+]
 
 
-def test_a_name_in_the_query_or_in_a_header_announces_gzip():
-    once = gzip.compress(URLSET)
-    assert sent(once, "map?file=sitemap.xml.gz") == []
-    assert sent(once, "sitemap", Content_Disposition='attachment; filename="sitemap.xml.gz"') == []
-    assert sent(once, "sitemap", Content_Type="application/x-gzip") == []
-    assert sent(once, "sitemap") == ["SM207"]
-    assert sent(URLSET, "about.gz.html") == []
+def test_a_compressed_sitemap_is_compressed_once_and_a_name_or_a_header_says_so():
+    """By the server or as a file; and one cause is reported once."""
+    for expected, body, name, headers in COMPRESSED:
+        assert sent(body, name, **headers) == expected, (name, headers)
 
 
 def test_a_pipe_has_no_name_that_could_announce_gzip(tmp_path):
@@ -244,17 +225,13 @@ def test_utf_8_and_its_first_half_are_utf_8():
         body = f'<?xml version="1.0" encoding="{label}"?>\n'.encode() + URLSET
         assert sent(body) == []
         assert sent(body, Content_Type=f"text/xml; charset={label.lower()}") == []
-
-
-def test_a_byte_order_mark_of_utf_8_is_allowed():
-    body = b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>' + URLSET
-    assert sent(body, Content_Type="application/xml; charset=utf-8") == []
+    marked = b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>' + URLSET
+    assert sent(marked, Content_Type="application/xml; charset=utf-8") == []
 
 
 def test_feeds_may_have_any_encoding():
-    body = b'<?xml version="1.0" encoding="ISO-8859-1"?>' + RSS.replace(
-        b"<title>Tea", b"<title>Caf\xe9"
-    )
+    cafe = RSS.replace(b"<title>Tea", b"<title>Caf\xe9")
+    body = b'<?xml version="1.0" encoding="ISO-8859-1"?>' + cafe
     assert sent(body, "feed.rss") == []
     assert sent(body, "feed.rss", Content_Type="application/rss+xml; charset=iso-8859-1") == []
     assert sent(body, "feed.rss", Content_Type="text/xml; charset=utf-8") == ["SM209"]
@@ -282,8 +259,3 @@ def labelled(encoding, declared, header):
 
 def test_encodings_are_told_from_their_labels():
     assert {labels: labelled(*labels) for labels in ENCODINGS} == ENCODINGS
-
-
-def test_one_cause_of_how_a_document_is_sent_is_reported_once():
-    assert sent(URLSET, "sitemap.xml.gz", Content_Type="application/gzip") == ["SM205"]
-    assert sent(gzip.compress(URLSET * 9)[:-20], "sitemap.xml.gz") == ["SM270"]

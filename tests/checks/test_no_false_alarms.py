@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
-from check_examples import HOME, Client, Reply, replies_of
+from check_examples import HOME, Client, Reply, locs, replies_of
 
 import usp
 from usp._demo import demo_site
@@ -21,26 +20,17 @@ PLAIN = """
   <changefreq>weekly</changefreq><priority>0.8</priority></url>
 <url><loc>https://example.org/a,b;c=(d)!'*~$@:</loc><lastmod>2024-05</lastmod><priority>1</priority></url>
 """
-RICH = """
-<url><loc>https://example.org/en</loc>
-  <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-  <xhtml:link rel="alternate" hreflang="de-CH" href="https://example.org/de"/>
-  <xhtml:link rel="alternate" hreflang="zh-Hant" href="https://example.org/zh"/>
-  <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
-</url>
-<url><loc>https://example.org/de</loc>
-  <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-  <xhtml:link rel="alternate" hreflang="de-CH" href="https://example.org/de"/>
-  <xhtml:link rel="alternate" hreflang="zh-Hant" href="https://example.org/zh"/>
-  <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
-</url>
-<url><loc>https://example.org/zh</loc>
-  <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-  <xhtml:link rel="alternate" hreflang="de-CH" href="https://example.org/de"/>
-  <xhtml:link rel="alternate" hreflang="zh-Hant" href="https://example.org/zh"/>
-  <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
-</url>
-<url><loc>https://example.org/news</loc>
+LANGUAGES = {"en": "en", "de-CH": "de", "zh-Hant": "zh", "x-default": "en"}
+LINKS = "".join(
+    f'\n  <xhtml:link rel="alternate" hreflang="{code}" href="https://example.org/{path}"/>'
+    for code, path in LANGUAGES.items()
+)
+LINKED = "".join(
+    locs(f"/{path}").replace("</url>", f"{LINKS}\n</url>\n") for path in ("en", "de", "zh")
+)
+RICH = (
+    LINKED
+    + """<url><loc>https://example.org/news</loc>
   <news:news><news:publication><news:name>The Tea Times</news:name><news:language>fil</news:language>
   </news:publication><news:publication_date>{now-47h}</news:publication_date>
   <news:title>Tea &amp; more</news:title></news:news>
@@ -67,6 +57,7 @@ RICH = """
   </video:video>
 </url>
 """
+)
 INDEX = """<?xml version="1.0" encoding="UTF-8"?>
 <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 <sitemap><loc>https://example.org/a.xml</loc><lastmod>{now-1h}</lastmod></sitemap>
@@ -86,39 +77,22 @@ ATOM = """<?xml version="1.0" encoding="utf-8"?>
 <entry><title>One</title><id>urn:2</id><link href="https://example.org/1"/><updated>2020-01-02T03:04:05Z</updated></entry>
 </feed>
 """
-TEXT = "https://example.org/a\nhttps://example.org/b\n"
-
-
-def site(**documents):
-    """Return the documents of a website whose robots.txt declares the first of them."""
-    replies = {}
-    for path, text in documents.items():
-        name = path.replace("_", ".")
-        whole = replies_of(text)[f"{HOME}/sitemap.xml"]
-        data = gzip.compress(whole.body) if name.endswith(".gz") else whole.body
-        kind = "text/plain" if name.endswith(".txt") else "application/xml"
-        kind = "application/gzip" if name.endswith(".gz") else kind
-        replies[f"{HOME}/{name}"] = Reply(data, headers={"Content-Type": kind})
-    first = next(iter(replies))
-    robots = f"User-agent: *\nDisallow: /basket\n\nSitemap: {first}\n"
-    replies[f"{HOME}/robots.txt"] = Reply(robots.encode(), headers={"Content-Type": "text/plain"})
-    return replies
-
-
+BASKET = f"--- /robots.txt\nUser-agent: *\nDisallow: /basket\n\nSitemap: {HOME}/sitemap.xml\n"
 SITES = {
-    "plain": site(sitemap_xml=PLAIN),
-    "rich": site(sitemap_xml=RICH),
-    "gzip": site(sitemap_xml_gz=PLAIN),
-    "index": site(sitemap_xml=INDEX, a_xml=PLAIN, b_xml_gz=RICH),
-    "rss": site(feed_rss=RSS),
-    "atom": site(feed_atom=ATOM),
-    "text": site(urls_txt=TEXT),
+    "plain": f"--- /sitemap.xml\n{PLAIN}\n{BASKET}",
+    "rich": f"--- /sitemap.xml (declared)\n{RICH}",
+    "gzip": f"--- /sitemap.xml.gz (declared)\n{PLAIN}",
+    "index": f"--- /sitemap.xml (declared)\n{INDEX}\n--- /a.xml\n{PLAIN}\n--- /b.xml.gz\n{RICH}",
+    "rss": f"--- /feed.rss (declared)\n{RSS}",
+    "atom": f"--- /feed.atom (declared)\n{ATOM}",
+    "text": f"--- /urls.txt (declared)\n{HOME}/a\n{HOME}/b\n",
 }
 
 
 def test_a_valid_website_sitemap_or_file_gives_no_finding(tmp_path):
-    for name, replies in SITES.items():
-        url = next(iter(replies))
+    for name, example in SITES.items():
+        replies = replies_of(example)
+        url = next(url for url in replies if not url.endswith("/robots.txt"))
         website = usp.sitemap_tree_for_homepage(f"{HOME}/", Client(replies))
         assert website.page_count() > 0
         assert list(usp.check(website)) == [], name

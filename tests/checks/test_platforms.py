@@ -5,14 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from check_examples import found_in
+from check_examples import codes_in, found_in, locs, with_robots
 
-ROBOTS = """--- /robots.txt
-User-agent: *
-Allow: /
-Sitemap: https://example.org/sitemap.xml
-"""
-PAGE = "<url><loc>https://example.org/tea</loc></url>\n"
+PAGE = f"{locs('/tea')}\n"
 URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{}\n</urlset>\n'
 ENTRY = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Tea</title><id>tag:a</id>
 <updated>2024-05-06T07:08:09Z</updated>
@@ -37,20 +32,14 @@ HTML = (
 )
 
 
-def sent(body: str, status: str = "") -> str:
-    """Return a website whose sitemap is this."""
-    return f"{ROBOTS}--- /sitemap.xml{status}\n{body}"
-
-
-def with_robots(text: str, status: str = "", kind: str = "text/plain") -> str:
+def answering(text: str, status: str = "", kind: str = "text/plain") -> str:
     """Return a website whose robots.txt is this."""
     headers = "" if status else f"Content-Type: {kind}\n\n"
     return f"--- /robots.txt{status}\n{headers}{text}\n--- /sitemap.xml\n{PAGE}"
 
 
 def disallowed(rule: str, path: str) -> str:
-    robots = ROBOTS.replace("Allow: /\n", f"Disallow: {rule}\n")
-    return f"{robots}--- /sitemap.xml\n<url><loc>https://example.org{path}</loc></url>\n{PAGE}"
+    return with_robots(f"User-agent: *\nDisallow: {rule}", locs(path, "/tea"))
 
 
 def frequency(value: str) -> str:
@@ -58,7 +47,7 @@ def frequency(value: str) -> str:
 
 
 def again(url: str) -> str:
-    return f"{ROBOTS}Sitemap: {url}\n--- /sitemap.xml\n{PAGE}--- {url}\n{PAGE}"
+    return f"{PAGE}--- {url} (declared)\n{PAGE}"
 
 
 NOW = datetime.now(UTC)
@@ -66,40 +55,43 @@ LAST = NOW - timedelta(hours=12)  # where a day ends last, a story of that day m
 SITES = {
     "a prefix is declared by the element that has it": (
         [],
-        sent(ENTRY.format(THUMBNAIL.format(MEDIA))),  # of Blogger
-        sent(ENTRY.format(f"<media:group {MEDIA}><media:title>x</media:title></media:group>")),
-        sent(URLSET.format(LINK.format("tea", XHTML))),
-        sent(URLSET.format("\n".join(LINK.format(n, XHTML) for n in range(300)))),
+        ENTRY.format(THUMBNAIL.format(MEDIA)),  # of Blogger
+        ENTRY.format(f"<media:group {MEDIA}><media:title>x</media:title></media:group>"),
+        URLSET.format(LINK.format("tea", XHTML)),
+        URLSET.format("\n".join(LINK.format(n, XHTML) for n in range(300))),
     ),
     "a prefix is not declared where it is used": (
         ["SM304"],
-        sent(ENTRY.format(THUMBNAIL.format(""))),
-        sent(URLSET.format(LINK.format("tea", ""))),
-        sent(URLSET.format(LINK.format("tea", XHTML) + LINK.format("milk", ""))),
+        ENTRY.format(THUMBNAIL.format("")),
+        URLSET.format(LINK.format("tea", "")),
+        URLSET.format(LINK.format("tea", XHTML) + LINK.format("milk", "")),
     ),
-    "a declared sitemap that is also looked for fails once: 401": (["SM251"], sent("", " 401")),
-    "403": (["SM250"], sent("", " 403")),
-    "418": (["SM254"], sent("", " 418")),
-    "503": (["SM253"], sent("", " 503")),
+    "a declared sitemap that is also looked for fails once: 401": (
+        ["SM251"],
+        "--- /sitemap.xml 401 (declared)\n",
+    ),
+    "403": (["SM250"], "--- /sitemap.xml 403 (declared)\n"),
+    "418": (["SM254"], "--- /sitemap.xml 418 (declared)\n"),
+    "503": (["SM253"], "--- /sitemap.xml 503 (declared)\n"),
     "robots take a refused robots.txt as missing": (
         ["SM101"],
-        *(with_robots("", f" {status}") for status in (400, 401, 403, 410)),
+        *(answering("", f" {status}") for status in (400, 401, 403, 410)),
     ),
     "robots respect a failing server": (
         ["SM102"],
-        *(with_robots("", f" {status}") for status in (429, 500)),
+        *(answering("", f" {status}") for status in (429, 500)),
     ),
     "a robots.txt without a line that robots know": (
         ["SM103"],
-        with_robots('{"error": "not found"}', kind="application/json"),
-        with_robots("Nothing to see here.", kind="application/json"),
-        with_robots("Error: no such page", kind="application/json"),
-        with_robots("\x89PNG\n\x00\x01", kind="application/json"),
+        answering('{"error": "not found"}', kind="application/json"),
+        answering("Nothing to see here.", kind="application/json"),
+        answering("Error: no such page", kind="application/json"),
+        answering("\x89PNG\n\x00\x01", kind="application/json"),
     ),
     "a robots.txt that says little": (
         ["SM107"],
-        *map(with_robots, ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")),
-        with_robots("user-agent:*\ndissallow:/x"),
+        *map(answering, ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")),
+        answering("user-agent:*\ndissallow:/x"),
     ),
     "characters escaped in robots.txt are the characters themselves": (
         ["SM411"],
@@ -110,11 +102,11 @@ SITES = {
     ),
     "a web page instead of a sitemap is not checked as XML": (
         ["SM112"],
-        sent(f"Content-Type: text/html\n\n{HTML}"),
+        f"Content-Type: text/html\n\n{HTML}",
     ),
     "what follows the end of a document is not an element of it": (
         ["SM377"],
-        sent(URLSET.format(PAGE) + "<script>x</script>"),
+        URLSET.format(PAGE) + "<script>x</script>",
     ),
     "a day without a time is one of any time zone": (
         [],
@@ -144,11 +136,11 @@ SITES = {
 def test_what_is_right_is_not_found_and_what_is_wrong_once(name):
     expected, *examples = SITES[name]
     for example in examples:
-        assert sorted(finding.code for finding in found_in(example)) == expected, example
+        assert sorted(codes_in(example)) == expected, example
 
 
 def test_hints_are_for_the_owner_of_a_website():
-    (found,) = found_in(f"{ROBOTS}--- /sitemap.xml 401\n")
+    (found,) = found_in("--- /sitemap.xml 401 (declared)\n")
     assert "auth=" not in found.hint
     assert "login" in found.hint
 

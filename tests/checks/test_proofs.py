@@ -5,19 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from check_examples import HOME, Client, replies_of
+from check_examples import HOME, Client, index, locs, replies_of
 
 import usp
 from usp.checks import robots_rules
 
-ROBOTS = f"--- /robots.txt\nSitemap: {HOME}/index.xml\n"
-INDEX = f"""--- /index.xml
-<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-<sitemap><loc>{HOME}/teas.xml</loc></sitemap>
-</sitemapindex>
-"""
-TEAS = "--- /teas.xml\n<url><loc>https://example.de/tee</loc></url>\n"
-SITE = ROBOTS + INDEX + TEAS
+INDEX = f"--- /index.xml (declared)\n{index('/teas.xml')}\n"
+TEAS = f"--- /teas.xml\n{locs('https://example.de/tee')}\n"
+SITE = INDEX + TEAS
 OTHER = "--- https://example.de/robots.txt\nSitemap: {}\n"
 
 
@@ -26,24 +21,17 @@ def check(example, **options):
     return [one.code for one in usp.check(f"{HOME}/", client, **options)], client.requested
 
 
-@pytest.mark.parametrize(
-    "declared", [f"{HOME}/teas.xml", f"{HOME}/index.xml", "HTTPS://Example.org:443/teas.xml"]
-)
-def test_the_robots_txt_of_another_host_proves_that_its_pages_may_be_listed(declared):
-    assert check(SITE + OTHER.format(declared))[0] == []
-
-
-@pytest.mark.parametrize(
-    "more", ["", OTHER.format(f"{HOME}/cups.xml"), "--- https://example.de/robots.txt 503\n"]
-)
-def test_without_the_proof_a_page_of_another_host_is_found(more):
-    assert check(SITE + more)[0] == ["SM402"]
+def test_the_robots_txt_of_another_host_proves_that_its_pages_may_be_listed():
+    for declared in (f"{HOME}/teas.xml", f"{HOME}/index.xml", "HTTPS://Example.org:443/teas.xml"):
+        assert check(SITE + OTHER.format(declared))[0] == []
+    for more in ("", OTHER.format(f"{HOME}/cups.xml"), "--- https://example.de/robots.txt 503\n"):
+        assert check(SITE + more)[0] == ["SM402"]
 
 
 @pytest.mark.parametrize("declared", ["https://files.example/teas.xml", f"{HOME}/index.xml"])
 def test_an_index_may_list_what_the_other_host_declares(declared):
-    site = ROBOTS + INDEX.replace(f"{HOME}/teas", "https://files.example/teas")
-    site += "--- https://files.example/teas.xml\n<url><loc>https://example.org/tea</loc></url>\n"
+    site = INDEX.replace(f"{HOME}/teas", "https://files.example/teas")
+    site += f"--- https://files.example/teas.xml\n{locs('/tea')}\n"
     other = f"--- https://files.example/robots.txt\nSitemap: {declared}\n"
     assert check(site)[0] == ["SM113"]
     assert check(site + other)[0] == []
@@ -51,16 +39,16 @@ def test_an_index_may_list_what_the_other_host_declares(declared):
 
 def test_a_robots_txt_is_fetched_once_and_only_if_it_is_needed():
     page = "<url><loc>https://example.de/{n}</loc></url> (x 3)\n"
-    _, requested = check(f"{ROBOTS}{INDEX}--- /teas.xml\n{page}")
+    _, requested = check(f"{INDEX}--- /teas.xml\n{page}")
     assert requested.count("https://example.de/robots.txt") == 1
-    _, requested = check(ROBOTS + INDEX + TEAS.replace("example.de", "example.org"))
+    _, requested = check(SITE.replace("example.de", "example.org"))
     assert not [url for url in requested if "example.de" in url]
 
 
 def test_only_some_hosts_are_asked(monkeypatch):
     monkeypatch.setattr(robots_rules, "MOST_HOSTS", 2)
     page = "<url><loc>https://h{n}.example/</loc></url> (x 5)\n"
-    found, requested = check(f"{ROBOTS}{INDEX}--- /teas.xml\n{page}")
+    found, requested = check(f"{INDEX}--- /teas.xml\n{page}")
     assert found == ["SM402"] * 5
     assert sum(".example/robots.txt" in url for url in requested) == 2
 

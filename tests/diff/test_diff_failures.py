@@ -29,20 +29,18 @@ def crawled(changes=(), **options):
     return usp.sitemap_tree_for_homepage(f"{H}/", Client(Web(docs)), **options)
 
 
+def changes(before, after, what) -> set[tuple[str, str]]:
+    found = (change for change in usp.diff(before, after) if isinstance(change, what))
+    return {(change.kind.value, change.url.removeprefix(H)) for change in found}
+
+
 def by_kind(before, after) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for change in usp.diff(before, after):
-        if isinstance(change, PageChange):
-            found.setdefault(change.kind.value, set()).add(change.url.removeprefix(H))
-    return found
+    pages = changes(before, after, PageChange)
+    return {kind: {url for one, url in pages if one == kind} for kind, _ in pages}
 
 
 def sitemaps(before, after) -> set[tuple[str, str]]:
-    return {
-        (change.kind.value, change.url.removeprefix(H))
-        for change in usp.diff(before, after)
-        if isinstance(change, SitemapChange)
-    }
+    return changes(before, after, SitemapChange)
 
 
 def truncated(text: str) -> bytes:
@@ -96,11 +94,8 @@ def test_limits_callbacks_and_skips_remove_nothing():
         assert not found.keys() & {"removed", "added"}, options
 
 
-def test_a_page_is_removed_if_all_its_sitemaps_were_read():
+def test_a_page_is_removed_if_all_its_sitemaps_were_read_or_are_gone_from_a_complete_index():
     assert by_kind(crawled(), crawled({"/b.xml": urlset("/2")})) == {"removed": {"/3"}}
-
-
-def test_a_page_is_removed_with_a_sitemap_that_a_complete_index_does_not_list():
     after = crawled({"/below.xml": index()})
     assert by_kind(crawled(), after) == {"removed": {"/3"}, "moved": {"/2"}}
     assert sitemaps(crawled(), after) == {("removed", "/b.xml")}
@@ -108,21 +103,17 @@ def test_a_page_is_removed_with_a_sitemap_that_a_complete_index_does_not_list():
     assert sitemaps(crawled(), gone) == {("removed", "/b.xml"), ("removed", "/below.xml")}
 
 
-def test_a_page_of_two_sitemaps_is_unknown_if_one_of_them_failed():
-    before = crawled()
-    after = crawled({"/a.xml": urlset("/1"), "/b.xml": Doc(status=503)})
-    assert by_kind(before, after) == {"unknown": {"/2", "/3"}}
-
-
-def test_a_page_that_may_be_in_a_new_sitemap_that_failed_is_unknown():
+def test_a_page_is_unknown_if_one_of_its_sitemaps_failed_or_a_new_one():
     """Sitemaps are renamed all the time; the index says nothing about what is in which."""
+    after = crawled({"/a.xml": urlset("/1"), "/b.xml": Doc(status=503)})
+    assert by_kind(crawled(), after) == {"unknown": {"/2", "/3"}}
     after = crawled({"/below.xml": index("/renamed.xml"), "/renamed.xml": Doc(status=503)})
     assert by_kind(crawled(), after) == {"unknown": {"/3"}}
     assert sitemaps(crawled(), after) == {("removed", "/b.xml"), ("failed", "/renamed.xml")}
 
 
 def test_sitemaps_fail_and_recover():
-    good, bad = crawled(), crawled({"/b.xml": Doc(status=503), "/robots.txt": SITE["/robots.txt"]})
+    good, bad = crawled(), crawled({"/b.xml": Doc(status=503)})
     assert sitemaps(good, bad) == {("failed", "/b.xml")}
     assert sitemaps(bad, good) == {("recovered", "/b.xml")}
     assert sitemaps(bad, bad) == set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 from diff_oracle import expected
@@ -23,10 +23,12 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_sitemap
+from website import SITEMAP_NS
 
 few = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 H = "http://h"
-HEAD = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+IMAGE_NS = "http://www.google.com/schemas/sitemap-image/1.1"
+HEAD = f'<urlset xmlns="{SITEMAP_NS}" xmlns:image="{IMAGE_NS}">'
 IMAGE = "<image:image><image:loc>http://h/i.png</image:loc></image:image>"
 
 entries = st.tuples(
@@ -58,8 +60,7 @@ def entry(number: int, lastmod: str, way: str) -> str:
 
 
 def document(listed) -> bytes:
-    head = HEAD.replace(">", ' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">')
-    return (head + "".join(entry(*one) for one in listed) + "</urlset>").encode()
+    return (HEAD + "".join(entry(*one) for one in listed) + "</urlset>").encode()
 
 
 def index(name: str, given, *, failed: bool):
@@ -74,10 +75,8 @@ def index(name: str, given, *, failed: bool):
         elif content == "failed":
             below.append(InvalidSitemap(child_url, "503"))
         elif content == "cut":
-            page = SitemapPage(f"{H}/1")
-            below.append(
-                PagesXMLSitemap(child_url, [page], failure=Failure(child_url, "broke off"))
-            )
+            failure = Failure(child_url, "broke off")
+            below.append(PagesXMLSitemap(child_url, [SitemapPage(f"{H}/1")], failure=failure))
         else:
             read = sitemap_from_bytes(document(content), child_url)
             below.append(PagesXMLSitemap(child_url, read._pages))
@@ -143,9 +142,7 @@ def test_changes_come_in_the_order_of_the_trees():
 
 
 def test_a_changed_page_tells_which_fields_from_what_to_what():
-    before = tree(("a", [(1, "2024-01-01T00:00:00Z")]))
-    after = tree(("a", [(1, "")]))
-    (change,) = diff(before, after)
+    (change,) = diff(tree(("a", [(1, "2024-01-01T00:00:00Z")])), tree(("a", [(1, "")])))
     (field,) = change.fields
     assert (field.name, field.after) == ("lastmod", None)
     assert field.before == change.before.last_modified
@@ -179,17 +176,13 @@ def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_only_what_differs()
 
 
 def test_a_document_that_did_not_change_is_read_once(monkeypatch):
-    read = []
-    original = comparison.read_fingerprints
-    monkeypatch.setattr(
-        comparison, "read_fingerprints", lambda node: read.append(node.url) or original(node)
-    )
-    before = tree(("a", [(1, "")]), ("b", [(2, "")]))
-    after = tree(("a", [(1, "")]), ("b", [(3, "")]))
-    assert [said(change)[:2] for change in diff(before, after)] == [
-        ("added", f"{H}/3"), ("removed", f"{H}/2"),
-    ]  # fmt: skip
-    assert sorted(read) == [f"{H}/a.xml", f"{H}/b.xml", f"{H}/b.xml"]
+    reading = Mock(side_effect=comparison.read_fingerprints)
+    monkeypatch.setattr(comparison, "read_fingerprints", reading)
+    before, after = (tree(("a", [(1, "")]), ("b", [(number, "")])) for number in (2, 3))
+    changes = [said(change)[:2] for change in diff(before, after)]
+    assert changes == [("added", f"{H}/3"), ("removed", f"{H}/2")]
+    read = sorted(call.args[0].url for call in reading.call_args_list)
+    assert read == [f"{H}/a.xml", f"{H}/b.xml", f"{H}/b.xml"]
 
 
 def test_the_same_bytes_at_another_address_may_mean_other_pages():
@@ -213,26 +206,13 @@ def test_files_snapshots_and_urls_are_compared_too(tmp_path, serve):
     assert list(diff(f"{site.base}/", f"{site.base}/")) == []
 
 
-def listing(*pages: SitemapPage) -> IndexWebsiteSitemap:
-    return IndexWebsiteSitemap("http://h/", [PagesXMLSitemap("http://h/s.xml", list(pages))])
-
-
 def test_a_change_is_printed_as_one_line():
-    old = listing(
-        SitemapPage("http://h/menu", last_modified=datetime(2025, 1, 1, tzinfo=UTC)),
-        SitemapPage("http://h/jobs"),
-    )
-    new = listing(
-        SitemapPage("http://h/menu", last_modified=datetime(2025, 2, 1, tzinfo=UTC)),
-        SitemapPage("http://h/visit"),
-    )
+    old = tree(("a", [(1, "2025-01-01T00:00:00Z"), (2, "")]))
+    new = tree(("a", [(1, "2025-02-01T00:00:00Z"), (3, "")]))
     assert [str(change) for change in diff(old, new)] == [
-        "~ http://h/menu  lastmod 2025-01-01T00:00:00Z -> 2025-02-01T00:00:00Z",
-        "+ http://h/visit",
-        "- http://h/jobs",
+        "~ http://h/1  lastmod 2025-01-01T00:00:00Z -> 2025-02-01T00:00:00Z",
+        "+ http://h/3",
+        "- http://h/2",
     ]
-
-
-def test_a_failed_sitemap_is_printed_with_its_reason():
-    change = SitemapChange(ChangeKind.FAILED, "http://h/a.xml", "404 Not Found")
-    assert f"{change}" == "! sitemap http://h/a.xml failed: 404 Not Found"
+    failed = SitemapChange(ChangeKind.FAILED, "http://h/a.xml", "404 Not Found")
+    assert f"{failed}" == "! sitemap http://h/a.xml failed: 404 Not Found"

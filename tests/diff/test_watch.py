@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from contextlib import aclosing, closing
+from unittest.mock import Mock
 
 import pytest
 
@@ -80,8 +81,7 @@ def test_a_host_that_is_down_is_reported_and_asked_again(site, path):
     assert usp.load(path, last_good=True).page_count() == 2
     gone = path.with_name("other.warc.gz")
     with closing(usp.watch(f"{base}/", gone, every=QUICK)) as watch:
-        current = next(watch)
-        assert current.error is not None
+        assert next(watch).error is not None
         assert next(watch).number == 2
     assert not gone.exists()
 
@@ -107,27 +107,21 @@ def test_a_full_disk_is_an_error_of_the_round_only(site, path, monkeypatch):
         next(watch)
         site.answers["/a.xml"] = urlset("/1", "/3")
         with monkeypatch.context() as full:
-
-            def fail(*_, **__):
-                raise OSError(28, "No space left on device")
-
-            full.setattr(watching.UpdatePlan, "run", fail)
+            failing = Mock(side_effect=OSError(28, "No space left on device"))
+            full.setattr(watching.UpdatePlan, "run", failing)
             assert next(watch).error.errno == 28
         assert said(next(watch)) == [("added", "3")]
 
 
-def test_a_snapshot_of_another_website_is_not_overwritten(site, path):
+def test_a_snapshot_of_another_website_and_a_pause_that_is_no_number_are_refused(site, path):
+    for every in (0, -1, float("nan"), "5m", True):
+        with pytest.raises(ValueError, match="every must be a positive number"):
+            usp.watch("https://example.org/", path, every=every)
     list(rounds(site, path, rounds=1))
     before = path.read_bytes()
     with pytest.raises(usp.SnapshotError, match="is a snapshot of"):
         usp.watch("https://example.org/", path)
     assert path.read_bytes() == before
-
-
-def test_a_pause_is_a_number_of_seconds(path):
-    for every in (0, -1, float("nan"), "5m", True):
-        with pytest.raises(ValueError, match="every must be a positive number"):
-            usp.watch("https://example.org/", path, every=every)
 
 
 def test_pauses_follow_no_wall_clock_and_are_not_all_the_same(path, monkeypatch):

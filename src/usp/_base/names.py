@@ -81,8 +81,7 @@ LAZY_NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "usp.checks": {
         "RULES": "usp.checks.rules:RULES",
-        "Baseline": "usp.checks.baseline:Baseline",
-        **{name: f"usp.checks.finding:{name}" for name in ("Finding", "Severity")},
+        **{name: f"usp.checks.finding:{name}" for name in ("Baseline", "Finding", "Severity")},
         **{name: f"usp.checks.registry:{name}" for name in ("Group", "Rule")},
         **{name: f"usp.checks.checking:{name}" for name in ("check", "check_async")},
     },

@@ -56,6 +56,11 @@ class SeenUrls:
             self._plain = None
         return new
 
+    def __contains__(self, url: str) -> bool:
+        """Return whether a URL is known."""
+        known = self._plain if self._prints is None else self._prints
+        return known is not None and url in known
+
     @staticmethod
     def _adds_only_new(urls: list[str], seen: set[str]) -> bool:
         """Add URLs in a few calls; return False, and do nothing, if one is known or comes twice."""

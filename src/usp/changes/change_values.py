@@ -1,4 +1,4 @@
-"""What a comparison of two trees gives: changes of sitemaps and of pages, as frozen values."""
+"""What a comparison of two trees gives: changes as values, and as lines of text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from usp._base.dates import as_written, precision_of
+from usp._base.safe_text import printable
+from usp.export.schema import COLUMNS, OF_FIELDS
+from usp.export.text_formats import guarded, json_list, plain, quoted, to_json
+from usp.objects.extension_values import plain as plain_value
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp.objects.failure_codes import FailureCode
     from usp.objects.page import PageFields, SitemapPage
@@ -60,7 +66,7 @@ class PageChange(NamedTuple):
 
     def __str__(self) -> str:
         """Return the change in one line, as ``usp diff`` shows it."""
-        return _line(self)
+        return text_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +80,11 @@ class SitemapChange:
 
     def __str__(self) -> str:
         """Return the change in one line, as ``usp diff`` shows it."""
-        return _line(self)
+        return text_of(self)
 
 
 Change: TypeAlias = PageChange | SitemapChange
 """A change of a page or of a sitemap."""
-
-
-def _line(change: Change) -> str:
-    from usp.changes.formats import text_of  # noqa: PLC0415 - it needs the values
-
-    return text_of(change)
 
 
 @dataclass(slots=True)
@@ -125,3 +125,168 @@ def field_changes(before: PageFields, after: PageFields) -> tuple[FieldChange, .
     """Return the fields that differ, in the order of the page's attributes."""
     rows = zip(_FIELDS, before, after, strict=True)
     return tuple([FieldChange(*row) for row in rows if row[1] is not row[2] and row[1] != row[2]])
+
+
+# How changes are written ------------------------------------------------------------------------------
+
+SIGNS = {
+    ChangeKind.ADDED: "+",
+    ChangeKind.REMOVED: "-",
+    ChangeKind.CHANGED: "~",
+    ChangeKind.MOVED: ">",
+    ChangeKind.UNKNOWN: "?",
+    ChangeKind.FAILED: "!",
+    ChangeKind.RECOVERED: "=",
+}
+"""What a line of text begins with."""
+
+CSV_COLUMNS = ("what", "change", "url", "field", "before", "after", "left", "joined", "reason")
+_LONGEST = 60  # characters of a value in a line of text
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def text_of(change: Change) -> str:
+    """Return a change in one line, for people and ``grep``."""
+    sign, details = SIGNS[change.kind], details_of(change)
+    if not isinstance(change, PageChange):
+        named = (ChangeKind.FAILED, ChangeKind.RECOVERED, ChangeKind.UNKNOWN)
+        word = f" {change.kind.value}" if change.kind in named else ""
+        return printable(f"{sign} sitemap {change.url}{word}{details and f': {details}'}")
+    return printable(f"{sign} {change.url}{details and f'  {details}'}")
+
+
+def details_of(change: Change) -> str:
+    """Return what changed, in a few words: fields and sitemaps of a page, the reason of a failure."""
+    if not isinstance(change, PageChange):
+        return change.reason or ""
+    said = [
+        f"{name} {_short(name, before)} -> {_short(name, after)}"
+        for name, before, after in change.fields
+    ]
+    if change.kind in (ChangeKind.CHANGED, ChangeKind.MOVED) and (change.left or change.joined):
+        said.append(_move_text(change))
+    return "; ".join(said)
+
+
+def _short(name: str, value: Any) -> str:
+    """Return a value in a few words; a long list is counted."""
+    if isinstance(value, list):
+        return str(len(value))
+    if name == "lastmod" and value is not None:
+        return as_written(value)
+    text = "none" if value is None else " ".join(_text(_json_value(name, value)).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _move_text(change: PageChange) -> str:
+    if not change.joined:
+        return f"no longer in {', '.join(change.left)}"
+    if not change.left:
+        return f"also in {', '.join(change.joined)}"
+    return f"{', '.join(change.left)} -> {', '.join(change.joined)}"
+
+
+# JSON and CSV -------------------------------------------------------------------------------------
+
+
+def json_of(change: Change) -> dict[str, Any]:
+    """Return a change as an object for JSON; a page has the columns of ``usp.export`` that it uses."""
+    result: dict[str, Any] = {
+        "what": "page" if isinstance(change, PageChange) else "sitemap",
+        "change": change.kind.value,
+        "url": change.url,
+    }
+    if not isinstance(change, PageChange):
+        if change.reason is not None:
+            code = None if change.code is None else change.code.value
+            result |= {"reason": change.reason, "code": code}
+        return result
+    if change.fields:
+        result["fields"] = {
+            name: {"before": _json_value(name, before), "after": _json_value(name, after)}
+            for name, before, after in change.fields
+        }
+    result |= {"left": list(change.left), "joined": list(change.joined)}
+    page = change.after or change.before
+    if page is not None:
+        result["page"] = page_json(page)
+    return result
+
+
+def page_json(page: SitemapPage) -> dict[str, Any]:
+    """Return what a sitemap says about a page: its columns but for the empty ones."""
+    fields = page.fields()
+    columns = {
+        name: _json_value(name, getattr(fields, attribute)) for name, attribute in OF_FIELDS.items()
+    }
+    return {name: value for name, value in columns.items() if value not in (None, False)}
+
+
+def _json_value(name: str, value: Any) -> Any:
+    if name == "lastmod_precision":
+        return precision_of(value)
+    if name == "changefreq":
+        return value and value.value
+    return plain(value, COLUMNS[name]) if name in COLUMNS else plain_value(value)
+
+
+def _csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a change: one for each field that changed, or one."""
+    if not isinstance(change, PageChange):
+        yield ("sitemap", change.kind.value, change.url, *[""] * 5, change.reason or "")
+        return
+    moved = " ".join(change.left), " ".join(change.joined), ""
+    for name, *values in change.fields or [("", None, None)]:
+        cells = (_text(_json_value(name, value)) for value in values)
+        yield ("page", change.kind.value, change.url, name, *cells, *moved)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else to_json(value)
+
+
+def lines_of(
+    changes: Iterable[Change],
+    form: str,
+    counts: Callable[[], ChangeCounts],
+    shown: Callable[[Change], str] = text_of,
+) -> Iterator[str]:
+    """Yield the lines of changes in one of the formats, without line ends.
+
+    ``counts`` is asked when the changes have come to their end; ``shown`` writes a line of text.
+    """
+    if form == "text":
+        yield from map(shown, changes)
+    elif form == "jsonl":
+        yield from (to_json(json_of(change)) for change in changes)
+    elif form == "json":
+        yield from json_list(
+            '{"changes":[',
+            (to_json(json_of(change)) for change in changes),
+            lambda: f',"counts":{to_json(counts_json(counts()))}}}',
+        )
+    else:
+        yield ",".join(CSV_COLUMNS)
+        for change in changes:
+            for row in _csv_rows(change):
+                yield ",".join(quoted(guarded(cell)) for cell in row)
+
+
+def counts_json(counts: ChangeCounts) -> dict[str, dict[str, int]]:
+    """Return how many changes there are, for JSON."""
+    return {
+        what: {kind.value: found[kind] for kind in ChangeKind if found[kind]}
+        for what, found in (("pages", counts.pages), ("sitemaps", counts.sitemaps))
+    }
+
+
+def summary_of(counts: ChangeCounts) -> str:
+    """Return how many changes there are, in a few words."""
+    parts = [
+        f"{what}: {', '.join(f'{count:,} {kind}' for kind, count in found.items())}"
+        for what, found in counts_json(counts).items()
+        if found
+    ]
+    return "; ".join(parts) or "nothing changed"

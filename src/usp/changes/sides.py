@@ -41,8 +41,9 @@ class Side:
         self._absent: set[str] = set()
         self._tried: dict[str, Exchange] = {}
         self._unsound: set[str] = set()  # indexes with something incomplete or skipped below them
-        website = isinstance(tree, IndexWebsiteSitemap)
-        for node in (*(() if website else (tree,)), *tree.all_sitemaps()):
+        if not isinstance(tree, IndexWebsiteSitemap):
+            self._add(tree)
+        for node in tree.all_sitemaps():
             self._add(node)
         if isinstance(tree, IndexWebsiteSitemap):
             for failure in tree.not_found:
@@ -50,14 +51,8 @@ class Side:
                     self._absent.add(self.key(failure.url))
                 self._fail(self.key(failure.url), failure)
             self._tried = {self.key(exchange.url): exchange for exchange in tree.tried}
-        self._find_unsound()
-
-    def _find_unsound(self) -> None:
-        """Take note of the indexes that do not show all that they declare."""
-        nodes = [self.tree]
-        for node in nodes:  # grows on the way
-            nodes.extend(node.sub_sitemaps)
-        for node in reversed(nodes):
+        # Indexes that do not show all that they declare; those below come before those above.
+        for node in reversed([tree, *tree.all_sitemaps()]):
             below = [self.key(child.url) for child in node.sub_sitemaps]
             is_short = isinstance(node, AbstractIndexSitemap) and bool(node.skipped)
             if is_short or any(key in self.incomplete or key in self._unsound for key in below):

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from usp._base.urls import unquote, urlsplit
 from usp._inputs.sources import is_url, tree_of, tree_of_async
-from usp.checks.baseline import Baseline
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import FetchedPage, Sample, fetched_pages
-from usp.checks.finding import Finding, Hit, Severity
+from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
 from usp.checks.page_urls import normal_url
 from usp.checks.registry import Rule, RuleScope, RuleSelection
@@ -74,8 +73,8 @@ class Checking:
 
         ``on_pages`` is called with the number of pages of each block that was read.
         """
-        site = Site(root)
-        if self.is_live and site.start_url is not None:
+        site = Site(root, robots=robots_of(root))
+        if self.is_live:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
         return _Run(self, site, on_pages).findings()
 
@@ -101,14 +100,14 @@ class _Run:
         self._rules: dict[RuleScope, list[Rule]] = defaultdict(list)
         for rule in chosen.rules:
             self._rules[rule.scope].append(rule)
-        self._collecting: list[SeenPages | HreflangGroups] = [
-            getattr(site, name)
-            for name in sorted({name for rule in chosen.rules for name in rule.uses})
+        uses = sorted({name for rule in chosen.rules for name in rule.uses})
+        self._collecting: list[Sample | SeenPages | HreflangGroups] = [
+            self._sample,
+            *(getattr(site, name) for name in uses),
         ]
         self._read: set[int | str] = set()  # documents that were checked, and their URLs
 
     def findings(self) -> Iterator[Finding]:
-        self._site.robots = robots_of(self._site.root)
         waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(self._site.root, None)]
         while waiting:
             node, parent = waiting.pop()
@@ -148,7 +147,6 @@ class _Run:
                     first = examined.place(0).line
                 block = PageColumns(sitemap, examined)
                 sitemap.add(block)
-                self._sample.add(block)
                 for collecting in self._collecting:
                     collecting.add(block)
                 if self._on_pages is not None:
@@ -205,19 +203,10 @@ class _Run:
     def _found(self, rule: Rule, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
         if rule.code not in self._chosen:
             return
+        severity = self._chosen.severities[rule.code]
         for hit in hits:
-            yield Finding(
-                rule.code,
-                rule.name,
-                self._chosen.severity(rule),
-                hit.message,
-                hit.sitemap or url,
-                hit.page,
-                hit.line,
-                hit.column,
-                rule.hint,
-                hit.times,
-            )
+            place = hit.sitemap or url, hit.page, hit.line, hit.column
+            yield Finding(rule.code, rule.name, severity, hit.message, *place, rule.hint, hit.times)
 
 
 _BATCH = 500  # findings that a thread makes at a time

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import unquote
 from usp.checks.hreflang import HreflangGroups
-from usp.checks.page_urls import Origins, Reach, SeenPages, bare_url, read_all
+from usp.checks.page_urls import Origins, SeenPages, bare, read_all
 from usp.checks.robots_rules import CrossHostDeclarations, Robots
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
-    InvalidSitemap,
-    PagesAtomSitemap,
-    PagesRSSSitemap,
     kind_of,
 )
 
@@ -87,25 +84,9 @@ class Site:
         """What was looked for and could not be fetched, although it may exist."""
         return self.root.not_found if isinstance(self.root, IndexWebsiteSitemap) else []
 
-    def failed(self, url: str) -> bool:
-        """Return whether a document that is not in the tree could not be fetched."""
-        return any(failure.url == url for failure in self.not_found)
-
     def is_robots_url(self, url: str) -> bool:
         """Return whether a URL is that of the website's robots.txt."""
         return url == f"{self.root.url}robots.txt"
-
-    @property
-    def declared(self) -> set[str]:
-        """The URLs of all sitemaps that are declared so far, as :func:`bare_url` returns them."""
-        return {
-            bare_url(url)
-            for sitemap in self.sitemaps
-            for url in (
-                *(child.loc for child in sitemap.children),
-                *((sitemap.url,) if not sitemap.is_undeclared else ()),
-            )
-        }
 
 
 class FieldTally:
@@ -121,12 +102,10 @@ class FieldTally:
     def add(self, values: Iterable[object]) -> None:
         """Count values; those that are empty are not counted."""
         given = list(filter(None, values))
-        if not given:
-            return
-        if not self.count:
-            self.first = given[0]
-        self.count += len(given)
-        self.varies = self.varies or len(set(given)) > 1 or given[0] != self.first
+        if given:
+            self.first = self.first or given[0]
+            self.count += len(given)
+            self.varies = self.varies or {self.first} != set(given)
 
 
 class CheckedSitemap:
@@ -149,13 +128,11 @@ class CheckedSitemap:
         self.pages = 0
         self.stories = 0
         self.newest: datetime | None = None
-        self.lastmods = FieldTally()
-        self.changefreqs = FieldTally()
-        self.priorities = FieldTally()
+        self.tallies = {name: FieldTally() for name in ("lastmod", "changefreq", "priority")}
         self.origins = Origins()
         self.examination: Examination | None = None
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on."""
         return kind_of(self.node).name
@@ -177,14 +154,9 @@ class CheckedSitemap:
         return isinstance(self.node, AbstractIndexSitemap) and not self.is_robots
 
     @property
-    def is_invalid(self) -> bool:
-        """Whether it could not be read at all."""
-        return isinstance(self.node, InvalidSitemap)
-
-    @property
     def is_feed(self) -> bool:
         """Whether this is RSS or Atom, which have rules of their own."""
-        return isinstance(self.node, PagesRSSSitemap | PagesAtomSitemap)
+        return self.kind in ("rss", "atom")
 
     @cached_property
     def urls(self) -> tuple[HttpUrl, ...]:
@@ -200,9 +172,14 @@ class CheckedSitemap:
         return parent if parent is None or parent.is_robots else parent.declared_by
 
     @cached_property
-    def reach(self) -> Reach:
-        """Which URLs it may list."""
-        return Reach(self.urls, () if self.declared_by is None else self.declared_by.urls)
+    def proven(self) -> tuple[HttpUrl, ...]:
+        """The URLs of the robots.txt that declares it: it may list everything on their hosts."""
+        return () if self.declared_by is None else self.declared_by.urls
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """Its hosts, and those of the robots.txt that declares it, without ``www.``."""
+        return frozenset(map(bare, self.urls + self.proven))
 
     def is_declared_by(self, origin: HttpUrl, *more: str) -> bool:
         """Return whether the robots.txt of an origin declares it, an index above it, or ``more``."""
@@ -335,21 +312,16 @@ class CheckedSitemap:
     def lines_of(self, names: Iterable[str]) -> Mapping[str, int]:
         """Return the line of the first element of each name; the document is read again."""
         stored = self.node.stored
-        return {} if stored is None else lines_of_tags(stored.texts(), set(names))
-
-    @property
-    def beginning(self) -> str:
-        """The first characters of the document: its declaration and its root tag."""
-        return "" if self.examination is None else self.examination.parser.beginning
+        wanted = set(names)
+        return lines_of_tags(stored.texts(), wanted) if stored is not None and wanted else {}
 
     def add(self, block: PageColumns) -> None:
         """Count what is in a block of its pages."""
         self.pages += len(block.urls)
         block.origins = self.origins.add(block)
         self.stories += len(block.stories)
-        self.lastmods.add(block.lastmods)
-        self.changefreqs.add(block.changefreqs)
-        self.priorities.add(block.priorities)
+        for name, tally in self.tallies.items():
+            tally.add(block.own_texts.get(name, ()))
         if self.claim is not None:
             self.newest = max(
                 filter(None, [self.newest, block.dates.newest(self.now)]), default=None
@@ -367,8 +339,6 @@ def _token(names: set[str]) -> re.Pattern[str]:
 def lines_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, int]:
     """Return the lines of the first tags of some names, outside of comments."""
     lines: dict[str, int] = {}
-    if not names:
-        return lines
     token = _token(names)
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     line, held, in_comment = 1, "", False

@@ -178,16 +178,15 @@ def fetched_pages(
         elif robots[origin].allows(listed.url):
             by_url[listed.url] = listed
     pause = max((robots[origins[url]].delay for url in by_url), default=0.0)
-    for url, result in fetch_pages(
-        list(by_url), start, web_client, options, min(pause, _MAX_PAUSE)
-    ):
+    pause = min(pause, _MAX_PAUSE)
+    for url, result in fetch_pages(list(by_url), start, web_client, options, pause):
         yield FetchedPage(by_url[url], result)
 
 
 def _start(site: Site, sample: Sample) -> str:
     """Return where the check began; for files, the website that most of the pages are on."""
-    if site.root.url.startswith(("http:", "https:")):
-        return site.root.url
+    if site.start_url is not None:
+        return site.start_url
     most = Counter(origin_of(listed.url) for listed in sample.pages).most_common(1)
     return most[0][0] if most else ""
 

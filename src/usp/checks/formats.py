@@ -12,31 +12,29 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-from xml.sax.saxutils import escape, quoteattr
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element, SubElement
 
 import usp
 from usp._base.display import counted
 from usp._base.safe_text import excerpt, printable
 from usp.checks.finding import (
     FindingCounts,
+    FindingGroup,
     GroupedFindings,
     Severity,
     SitemapNames,
     line_col,
     message_of,
 )
+from usp.export.text_formats import json_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from usp.checks.finding import Finding, FindingGroup, Overflow
+    from usp.checks.finding import Finding
     from usp.checks.registry import Rule
-
-
-def _as_it_is(text: str, style: str) -> str:
-    del style
-    return text
 
 
 @dataclass(slots=True)
@@ -54,7 +52,7 @@ class CheckReport:
     rules: Sequence[Rule] = ()
     fail_on: Severity | None = Severity.WARNING
     everything: bool = False
-    paint: Callable[[str, str], str] = _as_it_is
+    paint: Callable[[str, str], str] = lambda text, _style: text
     width: int | None = None
     places: SitemapNames = field(default_factory=lambda: SitemapNames(Path.cwd()))
     counts: FindingCounts = field(default_factory=FindingCounts)
@@ -94,7 +92,8 @@ def text(report: CheckReport) -> Iterator[str]:
     if report.counts.total:
         yield report.paint("What to do", "title")
         for first in grouped.rules():
-            yield from _hint(report, first)
+            begin = f"  {first.code} "
+            yield from _wrapped(report, begin, printable(first.hint or first.name), begin)
         yield ""
     yield from _summary(report, grouped)
 
@@ -120,33 +119,26 @@ def _group(report: CheckReport, group: FindingGroup) -> Iterator[str]:
     for example, where in zip(group.examples, spots, strict=True):
         begin = f"    {where:>{room}}  " if room else "    "
         what = excerpt(printable(message_of(example)), _LONGEST)
-        first, *rest = _wrapped(report, what, len(begin))
-        yield report.paint(begin, "dim") + first
-        yield from rest
+        yield from _wrapped(report, begin, what, report.paint(begin, "dim"))
     if group.more:
         yield report.paint(f"    and {group.more:,} more", "dim")
 
 
-def _how_many(other: Overflow) -> str:
+def _how_many(other: FindingGroup) -> str:
     return f"{counted(other.times, 'finding')} in {counted(len(other.sitemaps), 'sitemap')}"
 
 
-def _hint(report: CheckReport, first: Finding) -> Iterator[str]:
-    begin = f"  {first.code} "
-    line, *rest = _wrapped(report, printable(first.hint or first.name), len(begin))
-    yield begin + line
-    yield from rest
+def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterator[str]:
+    """Yield a text in lines that fit, all but the first indented; URLs are not broken.
 
-
-def _wrapped(report: CheckReport, line: str, indent: int) -> list[str]:
-    """Return lines that fit, all but the first indented; URLs are not broken."""
-    if report.width is None:
-        return [line]
-    room = max(report.width - indent, _NARROWEST)
-    first, *rest = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [
-        line
-    ]
-    return [first, *(" " * indent + more for more in rest)]
+    Before the first one is ``begin``, as it was ``painted``.
+    """
+    lines = [text]
+    if report.width is not None:
+        room = max(report.width - len(begin), _NARROWEST)
+        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or lines
+    yield painted + lines[0]
+    yield from (" " * len(begin) + line for line in lines[1:])
 
 
 def _summary(report: CheckReport, grouped: GroupedFindings | None) -> Iterator[str]:
@@ -174,22 +166,17 @@ def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
 
 def json_per_line(report: CheckReport) -> Iterator[str]:
     """Yield a line for each finding."""
-    yield from map(_json_of, report.counted())
+    yield from (_encoded(finding.to_dict()) for finding in report.counted())
 
 
 def json_object(report: CheckReport) -> Iterator[str]:
     """Yield an object: the findings, and how many there are; a line for each finding."""
-    begin = '{"findings":['
-    for finding in report.counted():
-        yield begin + _json_of(finding)
-        begin = ","
-    end = "" if begin == "," else begin
-    counts = report.counts.to_dict() | {"checked": len(report.sitemaps)}
-    yield f'{end}],"counts":{_encoded(counts)}}}'
 
+    def end() -> str:
+        counts = report.counts.to_dict() | {"checked": len(report.sitemaps)}
+        return f',"counts":{_encoded(counts)}}}'
 
-def _json_of(finding: Finding) -> str:
-    return _encoded(finding.to_dict())
+    return json_list('{"findings":[', json_per_line(report), end)
 
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -260,89 +247,71 @@ def junit(report: CheckReport) -> Iterator[str]:
         most_sitemaps=1_000_000 if report.everything else _MOST_SUITES,
     )
     found = grouped.sitemaps()
+    suites = [
+        (report.places.name(sitemap), list(map(_case, found.get(sitemap, ()))))
+        for sitemap in dict.fromkeys([*report.sitemaps, *found])
+    ]
+    others = [_Case(one.first, _how_many(one), []) for one in grouped.overflow.values()]
+    if others:
+        suites.append(("other sitemaps", others))
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<testsuites>"
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    number = 0
-    for sitemap in dict.fromkeys([*report.sitemaps, *found]):
-        yield from _suite(report, number, time, sitemap, found.get(sitemap, []))
-        number += 1
-    if grouped.overflow:
-        yield from _others(report, number, time, grouped)
+    for number, (name, cases) in enumerate(suites):
+        yield ET.tostring(_suite(report, number, time, name, cases), "unicode")
     yield "</testsuites>"
 
 
-def _suite(
-    report: CheckReport, number: int, time: str, sitemap: str, groups: Sequence[FindingGroup]
-) -> Iterator[str]:
-    name = report.places.name(sitemap)
-    failed = sum(report.fails(group.first) for group in groups)
-    yield _head(number, time, name, tests=max(len(groups), 1), failures=failed)
-    if not groups:
-        yield f'<testcase name="check" classname={_attribute(name)} time="0"/>'
-    told: list[str] = []
-    for group in groups:
-        first = group.first
-        case = (
-            f"<testcase name={_attribute(f'{first.code} {first.name}')} "
-            f'classname={_attribute(name)} time="0"'
-        )
-        if not report.fails(first):
-            yield f"{case}/>"
-            told += _lines(group)
-            continue
-        message = _attribute(f"{counted(group.times, 'finding')}: {message_of(first)}")
-        yield f"{case}>"
-        yield f"<failure type={_attribute(first.severity.value)} message={message}>"
-        yield _escaped_text("\n".join([*_lines(group), first.hint]))
-        yield "</failure></testcase>"
-    yield from _tail(told)
+class _Case(NamedTuple):
+    """The findings of one rule as a test: the first of them, a summary, and lines about each."""
+
+    first: Finding
+    summary: str
+    lines: list[str]
 
 
-def _others(report: CheckReport, number: int, time: str, grouped: GroupedFindings) -> Iterator[str]:
-    """Yield a suite for the sitemaps that have none of their own."""
-    others = list(grouped.overflow.values())
-    failed = sum(report.fails(one.first) for one in others)
-    yield _head(number, time, "other sitemaps", tests=len(others), failures=failed)
-    for one in others:
-        name = _attribute(f"{one.first.code} {one.first.name}")
-        yield f'<testcase name={name} classname="other sitemaps" time="0">'
-        if report.fails(one.first):
-            kind = _attribute(one.first.severity.value)
-            yield f"<failure type={kind} message={_attribute(_how_many(one))}>"
-            yield f"{_escaped_text(one.first.hint)}</failure>"
-        yield "</testcase>"
-    yield from _tail([])
-
-
-def _head(number: int, time: str, name: str, *, tests: int, failures: int) -> str:
-    return (
-        f'<testsuite id="{number}" name={_attribute(name)} package="usp.check" '
-        f'timestamp="{time}" hostname="localhost" tests="{tests}" failures="{failures}" '
-        'errors="0" time="0"><properties>'
-        f'<property name="usp" value={_attribute(usp.__version__)}/></properties>'
-    )
-
-
-def _tail(told: Sequence[str]) -> Iterator[str]:
-    yield "<system-out>" + _escaped_text("\n".join(told)) + "</system-out>"
-    yield "<system-err></system-err></testsuite>"
-
-
-def _lines(group: FindingGroup) -> list[str]:
+def _case(group: FindingGroup) -> _Case:
     lines = [
         ": ".join(filter(None, [line_col(example), message_of(example)]))
         for example in group.examples
     ]
-    return [*lines, f"and {group.more:,} more"] if group.more else lines
+    if group.more:
+        lines.append(f"and {group.more:,} more")
+    summary = f"{counted(group.times, 'finding')}: {message_of(group.first)}"
+    return _Case(group.first, summary, lines)
 
 
-def _escaped_text(text: str) -> str:
-    return escape("\n".join(map(printable, text.split("\n"))))
+def _suite(
+    report: CheckReport, number: int, time: str, name: str, cases: Sequence[_Case]
+) -> Element:
+    about = {"id": str(number), "name": _one_line(name), "package": "usp.check"}
+    about |= {"timestamp": time, "hostname": "localhost", "tests": str(max(len(cases), 1))}
+    failed = sum(report.fails(case.first) for case in cases)
+    suite = Element("testsuite", about, failures=str(failed), errors="0", time="0")
+    SubElement(SubElement(suite, "properties"), "property", name="usp", value=usp.__version__)
+    told: list[str] = []
+    if not cases:
+        SubElement(suite, "testcase", name="check", classname=_one_line(name), time="0")
+    for first, summary, lines in cases:
+        title = f"{first.code} {first.name}"
+        test = SubElement(suite, "testcase", name=title, classname=_one_line(name), time="0")
+        if report.fails(first):
+            kind, message = first.severity.value, _one_line(summary)
+            failure = SubElement(test, "failure", type=kind, message=message)
+            failure.text = f"\n{_lines([*lines, first.hint])}\n"
+        else:
+            told += lines
+    SubElement(suite, "system-out").text = _lines(told)
+    SubElement(suite, "system-err")
+    return suite
 
 
-def _attribute(text: str) -> str:
-    return quoteattr(printable(" ".join(text.split())))
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(map(printable, "\n".join(texts).split("\n")))
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -366,31 +335,22 @@ def sarif(report: CheckReport) -> Iterator[str]:
         f'{{"$schema":{_encoded(SCHEMA)},"version":"2.1.0","runs":[{{"tool":{{"driver":'
         f'{_encoded(driver)}}},"originalUriBaseIds":{_encoded(bases)},"columnKind":"unicodeCodePoints",'
     )
-    begin = '"results":['
-    for finding in _bounded(report):
-        yield begin + _encoded(_result(report, finding, numbers))
-        begin = ","
-    yield "]}]}" if begin == "," else f"{begin}]}}]}}"
+    results = (_encoded(_result(report, finding, numbers)) for finding in _bounded(report))
+    yield from json_list('"results":[', results, lambda: "}]}")
 
 
 def _bounded(report: CheckReport) -> Iterator[Finding]:
     """Yield findings; those of one rule in one sitemap that are too many are one at the end."""
-    if report.everything:
-        yield from report.counted()
-        return
     written: Counter[tuple[str, str]] = Counter()
-    rest: dict[tuple[str, str], Finding] = {}
-    times: Counter[tuple[str, str]] = Counter()
+    rest: dict[tuple[str, str], FindingGroup] = {}
     for finding in report.counted():
         at = finding.sitemap, finding.code
         written[at] += 1
-        if written[at] <= _MOST_RESULTS:
+        if report.everything or written[at] <= _MOST_RESULTS:
             yield finding
-            continue
-        rest.setdefault(at, finding)
-        times[at] += finding.times
-    for at, finding in rest.items():
-        yield replace(finding, times=times[at])
+        else:
+            rest.setdefault(at, FindingGroup(finding)).times += finding.times
+    yield from (replace(group.first, times=group.times) for group in rest.values())
 
 
 def _described(rule: Rule) -> dict[str, Any]:

@@ -12,11 +12,12 @@ import marshal
 import re
 import weakref
 from functools import lru_cache
-from itertools import groupby, repeat
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.safe_text import get_logger
-from usp.checks.page_urls import FirstSeen, normal_all
+from usp._base.seen_urls import SeenUrls
+from usp.checks.page_urls import normal_all
 
 if TYPE_CHECKING:
     import sqlite3
@@ -66,15 +67,6 @@ def versions_of(
         yield Version(at, urls[at], codes, tuple(normal_hrefs[start:end]))
 
 
-class MissingReturn(NamedTuple):
-    """A link that is not returned."""
-
-    page: str
-    version: str
-    sitemap: int
-    line: int | None
-
-
 class _LanguageGroup(NamedTuple):
     """Pages that name the same versions: these in one text, the pages with their sitemap and line."""
 
@@ -88,8 +80,8 @@ class HreflangGroups:
     def __init__(self) -> None:
         self._groups: dict[int, _LanguageGroup] = {}
         self._size = 0
-        self._pages = FirstSeen()
-        self._repeated = FirstSeen()  # pages that name versions twice: these may differ
+        self._pages = SeenUrls()
+        self._repeated = SeenUrls()  # pages that name versions twice: these may differ
         self._database: sqlite3.Connection | None = None
         self._is_full = False  # there was no room for all of them
 
@@ -98,11 +90,13 @@ class HreflangGroups:
         versions = block.versions
         if not versions:
             return
-        lines = block.lines
+        lines = block.examined.lines
         urls = [version.url for version in versions]
-        again = {urls[at] for at, _ in self._pages.add(urls, repeat(0))}
-        if again:
-            self._repeated.add(list(again), repeat(0))
+        new = self._pages.add_all(urls)
+        if new is not None:
+            self._repeated.add_all(
+                [url for url, is_new in zip(urls, new, strict=True) if not is_new]
+            )
         sitemap, groups = block.sitemap.number, self._groups
         for at, url, _, links in versions:
             members = frozenset(links)
@@ -141,8 +135,11 @@ class HreflangGroups:
         self._groups.clear()
         self._size = 0
 
-    def missing_returns(self, listing: SeenPages) -> Iterator[MissingReturn]:
-        """Yield the links that are not returned by a page that is listed too, in the order of pages."""
+    def missing_returns(self, listing: SeenPages) -> Iterator[tuple[str, str, int, int | None]]:
+        """Yield the links that are not returned by a page that is listed too, in the order of pages.
+
+        A link is the page, its version, and the number of the sitemap and the line where it is.
+        """
         if not self._groups and self._database is None:
             return
         self._spill()
@@ -168,7 +165,7 @@ class HreflangGroups:
         for page, link, sitemap, line in database.execute(_NOT_RETURNED):
             url = _decoded(page)
             if url not in self._repeated:
-                yield MissingReturn(url, _decoded(link), sitemap, line or None)
+                yield url, _decoded(link), sitemap, line or None
 
 
 def _encoded(text: str) -> bytes:
@@ -182,8 +179,8 @@ def _decoded(data: bytes) -> str:
 # Codes: ISO 639, ISO 15924, ISO 3166-1 and UN M.49, without what is reserved, withdrawn or private ---
 
 
-def _codes(text: str) -> list[str]:
-    return text.split()
+def _codes(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 _LANGUAGES = [
@@ -213,24 +210,19 @@ LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)
 SHORTER = {three: two for two, *longer in _LANGUAGES for three in longer}
 """The codes of three letters, in ISO 639-2, of languages that have one of two."""
 
-AREAS = frozenset(
-    _codes("""
+AREAS = _codes("""
     001 002 003 005 009 011 013 014 015 017 018 019 021 029 030 034 035 039 053 054 057 061 142 143
     145 150 151 154 155 202 419
-    """)
-)
+""")
 """Parts of the world, of UN M.49: es-419 is the Spanish of Latin America."""
 
-VARIANTS = frozenset(
-    _codes("""
+VARIANTS = _codes("""
     1901 1994 1996 arevela arevmda ekavsk ijekavsk monoton oxendict pinyin polyton scotland tarask
     valencia wadegile
-    """)
-)
+""")
 """The variants of languages that are written most often."""
 
-SCRIPTS = frozenset(
-    _codes("""
+SCRIPTS = _codes("""
     Adlm Afak Aghb Ahom Arab Aran Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Blis Bopo Brah
     Brai Bugi Buhd Cakm Cans Cari Cham Cher Chis Chrs Cirt Copt Cpmn Cprt Cyrl Cyrs Deva Diak Dogr
     Dsrt Dupl Egyd Egyh Egyp Elba Elym Ethi Gara Geok Geor Glag Gong Gonm Goth Gran Grek Gujr Gukh
@@ -243,12 +235,10 @@ SCRIPTS = frozenset(
     Sogo Sora Sund Sunu Sylo Syrc Syre Syrj Syrn Tagb Takr Tale Talu Taml Tang Tavt Tayo Telu Teng
     Tfng Tglg Thaa Thai Tibt Tirh Tnsa Todr Tols Toto Tutg Ugar Vaii Visp Vith Wara Wcho Wole Xpeo
     Xsux Yezi Yiii
-    """)
-)
+""")
 """Scripts with four letters."""
 
-REGIONS = frozenset(
-    _codes("""
+REGIONS = _codes("""
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
     BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ
     EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW
@@ -258,8 +248,7 @@ REGIONS = frozenset(
     QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG
     TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM
     ZW
-    """)
-)
+""")
 """Countries and territories with two letters."""
 
 

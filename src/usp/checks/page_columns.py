@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.dates import in_utc, known_date
 from usp.checks.finding import Hit
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PageColumns:
-    """Some pages of a sitemap, in columns.
+    """Some pages of a sitemap, in columns; ``examined`` is how they are written, and where.
 
     ``origins`` are those of its URLs, ``repeated`` are the pages that were listed already, each with
     the number of the sitemap. Rules yield the number of a page in the block as ``at``. Look at columns,
@@ -33,14 +33,14 @@ class PageColumns:
     def __init__(self, sitemap: CheckedSitemap, examined: ExaminedBlock) -> None:
         self.sitemap = sitemap
         self.site = sitemap.site
+        self.examined = examined
         self.urls: Sequence[str] = examined.urls
         self.origins: Sequence[str] = ()
         self.repeated: Sequence[tuple[int, int]] = ()
-        self._examined = examined
 
     def place(self, at: int) -> SourcePosition:
         """Return where an entry begins."""
-        return self._examined.place(at)
+        return self.examined.place(at)
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with its page, and where that is."""
@@ -49,20 +49,17 @@ class PageColumns:
         place = self.place(hit.at)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
 
-    @property
-    def written(self) -> Sequence[str | None] | None:
-        """The URLs as they are written, if any of them differs."""
-        return self._examined.written
-
-    @property
-    def text(self) -> str | None:
-        """What the entries were read from, if they were read together, and so are well-formed."""
-        return self._examined.text
-
     @cached_property
     def joined(self) -> str:
         """All URLs, a line each, with a line end before the first and after the last."""
         return "\n{}\n".format("\n".join(self.urls))
+
+    def found(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the numbers of the URLs in which a pattern is found; all are searched at once first."""
+        if pattern.search(self.joined):
+            for at, url in enumerate(self.urls):
+                if found := pattern.search(url):
+                    yield at, found
 
     @cached_property
     def normal_urls(self) -> Sequence[str]:
@@ -70,86 +67,50 @@ class PageColumns:
         return normal(self.urls, self.joined, self.origins)
 
     @cached_property
-    def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """``lastmod``, ``changefreq`` and ``priority`` as texts, if pages have no other fields."""
-        return self._examined.pages.texts()
-
-    @cached_property
-    def rows(self) -> Sequence[PageFields]:
-        """All fields of each page; see :attr:`extended` first."""
-        return self._examined.pages.rows()
-
-    @property
     def extended(self) -> Sequence[PageFields]:
         """All fields of each page if any may have news, images and so on; otherwise nothing."""
-        return () if self.texts is not None else self.rows
+        pages = self.examined.pages
+        return pages.rows() if pages.texts() is None else ()
+
+    def _with(self, name: str) -> list[tuple[int, Any]]:
+        """Return a field of each page that has it, with the number of the page."""
+        rows = enumerate(self.extended)
+        return [(at, value) for at, row in rows if (value := getattr(row, name))]
 
     @cached_property
     def stories(self) -> Sequence[tuple[int, SitemapNewsStory]]:
         """The news stories with the numbers of their pages; those of feeds are not among them."""
-        if self.sitemap.kind != "urlset":
-            return ()
-        rows = enumerate(self.extended)
-        return [(at, row.news_story) for at, row in rows if row.news_story is not None]
+        return self._with("news_story") if self.sitemap.kind == "urlset" else ()
 
     @cached_property
     def images(self) -> Sequence[tuple[int, list[SitemapImage]]]:
         """The images of each page that has any, with its number."""
-        return [(at, row.images) for at, row in enumerate(self.extended) if row.images]
+        return self._with("images")
 
     @cached_property
     def alternates(self) -> Sequence[tuple[int, list[tuple[str, str]]]]:
         """The links to other languages of each page that has any, with its number."""
-        return [(at, row.alternates) for at, row in enumerate(self.extended) if row.alternates]
+        return self._with("alternates")
 
     @cached_property
-    def languages(self) -> set[str]:
-        """The codes of all links to other languages."""
-        return {code for _, alternates in self.alternates for code, _ in alternates}
+    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
+        """All videos with the numbers of their pages."""
+        return [(at, video) for at, videos in self._with("videos") for video in videos]
 
     @cached_property
     def versions(self) -> Sequence[Version]:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
 
-    @property
-    def lines(self) -> Sequence[int | None]:
-        """The lines on which entries begin; nothing if they are not known."""
-        return self._examined.lines
-
     @cached_property
-    def video_lists(self) -> Sequence[tuple[int, list[SitemapVideo]]]:
-        """The videos of each page that has any, with its number."""
-        return [(at, row.videos) for at, row in enumerate(self.extended) if row.videos]
-
-    @cached_property
-    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
-        """All videos with the numbers of their pages."""
-        return [(at, video) for at, videos in self.video_lists for video in videos]
-
-    @cached_property
-    def _own_texts(self) -> Mapping[str, Sequence[str]]:
-        return ({} if self.sitemap.is_feed else self._examined.own_texts()) or {}
-
-    @property
-    def lastmods(self) -> Sequence[str]:
-        """The dates as written, empty where they are missing; nothing if none is known, or in feeds."""
-        return self._own_texts.get("lastmod", ())
-
-    @property
-    def changefreqs(self) -> Sequence[str]:
-        """The same for frequencies."""
-        return self._own_texts.get("changefreq", ())
-
-    @property
-    def priorities(self) -> Sequence[str]:
-        """The same for priorities."""
-        return self._own_texts.get("priority", ())
+    def own_texts(self) -> Mapping[str, Sequence[str]]:
+        """The protocol's fields as written, empty where they are missing; nothing in feeds."""
+        return ({} if self.sitemap.is_feed else self.examined.own_texts()) or {}
 
     @cached_property
     def dates(self) -> LastmodColumn:
-        """The dates of the pages."""
-        return LastmodColumn(self.lastmods)
+        """The dates of the pages; none if they are not known, or in feeds."""
+        return LastmodColumn(self.own_texts.get("lastmod", ()))
 
 
 TOLERANCE = timedelta(days=1)
@@ -252,7 +213,7 @@ VIDEOS = UrlPlaces(
 
 def relative_in(block: PageColumns, places: UrlPlaces) -> Iterator[tuple[int, str]]:
     """Yield the relative URLs at some places of a block, with the numbers of their entries."""
-    text = block.text
+    text = block.examined.text
     if text is None or "<!--" in text or block.sitemap.kind != "urlset":
         return
     if all(text.count(one) == text.count(f"{one}http") for one in places.before):

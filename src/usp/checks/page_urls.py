@@ -13,13 +13,14 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from usp._base.seen_urls import MOST_CHARACTERS, MOST_PLAIN, SeenUrls, UrlFingerprints
+from usp._base.seen_urls import SeenUrls, UrlFingerprints
 from usp._base.urls import BadUrl, read_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from usp._base.urls import HttpUrl
+    from usp._crawl.stored_pages import SourcePosition
     from usp.checks.page_columns import PageColumns
     from usp.objects.page import PageFields
 
@@ -42,11 +43,6 @@ def beginning(url: str) -> str:
     return found[1] if found else ""
 
 
-def origins_in(joined: str) -> list[str]:
-    """Return the origins of URLs, a line each, as they are written."""
-    return list(dict.fromkeys(_ORIGIN.findall(joined)))
-
-
 def bare(url: HttpUrl) -> str:
     """Return the host and port of a URL, without ``www.``."""
     return url.site.removeprefix("www.")
@@ -58,9 +54,8 @@ class OriginCount:
 
     origin: HttpUrl
     url: str
-    line: int | None
-    column: int | None
-    pages: int = 0
+    place: SourcePosition
+    pages: int
 
 
 class Origins:
@@ -82,41 +77,8 @@ class Origins:
                 self.counts[written].pages += pages
             elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
                 at = next(at for at, url in enumerate(urls) if beginning(url) == written)
-                place = block.place(at)
-                self.counts[written] = OriginCount(
-                    origin, urls[at], place.line, place.column, pages
-                )
+                self.counts[written] = OriginCount(origin, urls[at], block.place(at), pages)
         return list(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a sitemap may list.
-
-    ``own`` are its URLs, before and after redirects; ``proven`` those of the robots.txt that declares
-    it. Both are empty for a file.
-    """
-
-    own: tuple[HttpUrl, ...] = ()
-    proven: tuple[HttpUrl, ...] = ()
-
-    @property
-    def all(self) -> tuple[HttpUrl, ...]:
-        """Everything that gives it a host."""
-        return self.own + self.proven
-
-    def has_host(self, origin: HttpUrl) -> bool:
-        """Return whether an origin is one of its hosts, with or without ``www.``."""
-        return bare(origin) in {bare(url) for url in self.all}
-
-    def folders(self) -> tuple[str, ...]:
-        """Return the folders that limit it, from the root on; empty if nothing does."""
-        found = {folder_of(url) for url in self.own}
-        return () if "/" in found else tuple(sorted(found))
-
-    def is_proven(self, origin: HttpUrl) -> bool:
-        """Return whether a robots.txt declares the sitemap for a host."""
-        return bare(origin) in {bare(url) for url in self.proven}
 
 
 def read_all(urls: Iterable[str | None]) -> tuple[HttpUrl, ...]:
@@ -131,12 +93,6 @@ def folder_of(url: HttpUrl) -> str:
     return path[: path.rfind("/") + 1]
 
 
-def path_in(url: str, written: str) -> str:
-    """Return path and query of a URL, with a slash at its beginning."""
-    rest = url[len(written) :]
-    return rest if rest.startswith("/") else f"/{rest}"
-
-
 _PURPOSES = 6  # bits of a tag; the others are the number of the sitemap
 
 
@@ -148,7 +104,7 @@ class SeenPages:
     """
 
     def __init__(self) -> None:
-        self._pages = FirstSeen()
+        self._pages = UrlFingerprints(tagged=True)
         self._current = -1  # the number of a sitemap, of which those are known that others list too
         self._repeated = SeenUrls()
 
@@ -183,45 +139,7 @@ class SeenPages:
 
 def purpose_of(row: PageFields) -> int:
     """Return which kinds of extensions a page has, as bits."""
-    bits = 0
-    for at, value in enumerate(row[3:]):
-        if value:
-            bits |= 1 << at
-    return bits
-
-
-class FirstSeen:
-    """Remembers URLs, each with the number that it was first added with.
-
-    As ``SeenUrls``: few of them are kept as they are, many as fingerprints.
-    """
-
-    def __init__(self) -> None:
-        self._plain: dict[str, int] = {}
-        self._characters = 0
-        self._prints: UrlFingerprints | None = None
-
-    def add(self, urls: Sequence[str], tags: Iterable[int]) -> list[tuple[int, int]]:
-        """Add URLs with their numbers; return which of them were known, each with its first number."""
-        if self._prints is not None:
-            return self._prints.add(urls, tags)
-        plain = self._plain
-        known: list[tuple[int, int]] = []
-        for at, (url, tag) in enumerate(zip(urls, tags, strict=False)):
-            before = len(plain)
-            first = plain.setdefault(url, tag)
-            if len(plain) == before:
-                known.append((at, first))
-        self._characters += sum(map(len, urls))
-        if len(plain) > MOST_PLAIN or self._characters > MOST_CHARACTERS:
-            self._prints = UrlFingerprints(tagged=True)
-            self._prints.add(list(plain), plain.values())
-            self._plain = {}
-        return known
-
-    def __contains__(self, url: str) -> bool:
-        """Return whether a URL was added."""
-        return url in (self._plain if self._prints is None else self._prints)
+    return sum(1 << at for at, value in enumerate(row[3:]) if value)
 
 
 # The same URL written differently ----------------------------------------------------------------
@@ -236,10 +154,9 @@ _WRITTEN: Mapping[str, str] = {
     for number in range(256)
 }
 _FEW = 8  # origins of a block that are counted
-_ORIGIN_START = re.compile(r"[^/]*+//[^/?#]*+")
 
 
-def normal(urls: Sequence[str], joined: str, origins: Sequence[str]) -> Sequence[str]:
+def normal(urls: Sequence[str], joined: str, origins: Collection[str]) -> Sequence[str]:
     """Return URLs as RFC 3986 (6.2.2 and 6.2.3) writes them, so that the same ones are equal.
 
     The case of scheme and host, default ports, a missing slash after the host, and escapes that mean
@@ -255,7 +172,7 @@ def normal(urls: Sequence[str], joined: str, origins: Sequence[str]) -> Sequence
 def normal_all(urls: Sequence[str]) -> Sequence[str]:
     """Return URLs in this way whose origins are not known yet."""
     joined = "\n{}\n".format("\n".join(urls))
-    return normal(urls, joined, origins_in(joined))
+    return normal(urls, joined, set(_ORIGIN.findall(joined)))
 
 
 def _is_normal(origin: str) -> bool:
@@ -265,12 +182,12 @@ def _is_normal(origin: str) -> bool:
 
 def normal_url(url: str) -> str:
     """Return one URL in the same way."""
-    start = _ORIGIN_START.match(url)
-    if start is None:
+    written = beginning(url)
+    if not written:
         return url
-    read = origin_at(start[0])
-    origin = start[0] if read is None or read.login else read.origin
-    rest = url[start.end() :]
+    read = origin_at(written)
+    origin = written if read is None or read.login else read.origin
+    rest = url.removeprefix(written)
     if not rest.startswith("/"):
         rest = f"/{rest}"
     return origin + (_ESCAPE.sub(_even, rest) if "%" in rest else rest)

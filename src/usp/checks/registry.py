@@ -23,7 +23,7 @@ robots.txt that declares it, too. Without a source, that of its group counts.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from usp.checks.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from usp.checks.finding import Hit
 
@@ -147,8 +147,8 @@ def _declare(scope: RuleScope, code: str, severity: Severity, *uses: str) -> Cal
 
     def decorate(function: Find) -> Find:
         name = function.__name__.replace("_", "-")
-        rule = documented(code, name, severity, scope, function.__doc__ or "")
-        add(replace(rule, find=function, uses=uses))
+        texts = _documentation(code, name, function.__doc__ or "")
+        add(Rule(code, name, severity, scope, **texts, find=function, uses=uses))
         return function
 
     return decorate
@@ -163,8 +163,8 @@ fetched_rule = partial(_declare, RuleScope.FETCHED)
 _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 
 
-def documented(code: str, name: str, severity: Severity, scope: RuleScope, doc: str) -> Rule:
-    """Return a rule from its docstring; raises ``ValueError`` if that lacks a part."""
+def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
+    """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
     found = {
         title.removesuffix("s"): part for title, part in zip(parts[::2], parts[1::2], strict=True)
@@ -177,18 +177,14 @@ def documented(code: str, name: str, severity: Severity, scope: RuleScope, doc: 
         raise ValueError(
             f"{code} {name}: its docstring has no {', '.join(sorted(missing)) or 'reason'}"
         )
-    return Rule(
-        code,
-        name,
-        severity,
-        scope,
-        summary=_joined(summary),
-        why=why.strip(),
-        sources=tuple(found["Source"].split()),
-        bad=_completed(cleandoc("\n" + found["Bad"]).strip("\n")),
-        good=_completed(cleandoc("\n" + found["Good"]).strip("\n")),
-        hint=_joined(found["Fix"]),
-    )
+    return {
+        "summary": _joined(summary),
+        "why": why.strip(),
+        "sources": tuple(found["Source"].split()),
+        "bad": _completed(cleandoc("\n" + found["Bad"]).strip("\n")),
+        "good": _completed(cleandoc("\n" + found["Good"]).strip("\n")),
+        "hint": _joined(found["Fix"]),
+    }
 
 
 ENTRIES = {
@@ -295,7 +291,7 @@ class RuleSelection:
         Of what selects and what ignores a rule, the more precise one counts; of equals, what ignores.
         The same holds for severities, of which ``off`` is one; of equals, the last one counts.
         """
-        wanted, unwanted = _fitting(rules, select or [ALL]), _fitting(rules, ignore)
+        wanted, unwanted = _precisions(rules, select or [ALL]), _precisions(rules, ignore)
         graded = _graded(rules, severities)
         chosen = [
             rule
@@ -310,17 +306,13 @@ class RuleSelection:
     def __contains__(self, code: object) -> bool:
         return code in self.severities
 
-    def severity(self, rule: Rule) -> Severity:
-        """Return how severe a rule is."""
-        return self.severities[rule.code]
-
 
 def rules_named(rules: Mapping[str, Rule], text: str) -> list[Rule]:
     """Return the rules that a code, the beginning of a code or a name means, by their codes.
 
     Raises ``ValueError`` with the nearest names if there are none.
     """
-    return [rules[code] for code in _fitting(rules, [text])]
+    return [rules[code] for code in _fitting(rules, text)]
 
 
 def _graded(
@@ -333,34 +325,32 @@ def _graded(
         if severity not in (*Severity, OFF):
             choices = ", ".join((*Severity, OFF))
             raise ValueError(f"unknown severity {given!r} of {text}; choose from {choices}")
-        for code, precision in _fitting(rules, [text]).items():
+        for code, precision in _fitting(rules, text).items():
             if precision >= found.get(code, (-1,))[0]:
                 found[code] = precision, severity
     return {code: severity for code, (_, severity) in found.items()}
 
 
-def _fitting(rules: Mapping[str, Rule], given: Sequence[str]) -> dict[str, int]:
-    """Return the codes that fit, each with how precisely it is named."""
+def _precisions(rules: Mapping[str, Rule], given: Sequence[str]) -> dict[str, int]:
+    """Return the codes that texts mean, each with how precisely it is named at best."""
     found: dict[str, int] = {}
     for text in given:
-        fits = dict(_fits(rules, text.strip()))
-        if not fits:
-            raise ValueError(_unknown(rules, text.strip()))
-        for code, precision in fits.items():
+        for code, precision in _fitting(rules, text).items():
             found[code] = max(precision, found.get(code, -1))
     return found
 
 
-def _fits(rules: Mapping[str, Rule], text: str) -> Iterator[tuple[str, int]]:
-    """Yield the codes that a text means; a name is as precise as a code, and ``ALL`` the least."""
+def _fitting(rules: Mapping[str, Rule], given: str) -> dict[str, int]:
+    """Return the codes that a text means; a name is as precise as a code, and ``ALL`` the least."""
+    text = given.strip()
     upper, name = text.upper(), text.lower().replace("_", "-")
-    for code, rule in rules.items():
-        if upper == ALL:
-            yield code, 0
-        elif rule.name == name:
-            yield code, len(code)
-        elif text and code.startswith(upper):
-            yield code, len(text)
+    if upper == ALL:
+        return dict.fromkeys(rules, 0)
+    fits = {code: len(text) for code in rules if text and code.startswith(upper)}
+    fits |= {code: len(code) for code, rule in rules.items() if rule.name == name}
+    if not fits:
+        raise ValueError(_unknown(rules, text))
+    return fits
 
 
 def _unknown(rules: Mapping[str, Rule], text: str) -> str:

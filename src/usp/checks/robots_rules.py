@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -70,22 +71,19 @@ class Robots:
         return Protego.parse(self.text)
 
     @cached_property
-    def _paths(self) -> list[str]:
-        return list(disallowed_paths(self.text))
-
-    @cached_property
-    def _wildcards(self) -> int:
-        return sum("*" in path for path in self._paths)
-
-    @cached_property
-    def _suspects(self) -> re.Pattern[str] | None:
-        return suspects(self._paths)
+    def _disallowed(self) -> tuple[re.Pattern[str] | None, int]:
+        """What finds the URLs to ask about, and how many wildcards each is compared with."""
+        paths = list(disallowed_paths(self.text))
+        return suspects(paths), sum("*" in path for path in paths)
 
     def disallowed(self, urls: Sequence[str], joined: str) -> Iterator[int]:
         """Yield the numbers of the URLs that robots may not fetch; ``joined`` has a line for each."""
-        if self._suspects is None:
-            return
-        denied = {url for url in self._suspects.findall(joined) if self._denies(url)}
+        pattern, wildcards = self._disallowed
+        denied = set()
+        for url in pattern.findall(joined) if pattern is not None else ():
+            self._work -= wildcards * len(url)
+            if self._work > 0 and not self.allows(url):
+                denied.add(url)
         if denied:
             yield from (at for at, url in enumerate(urls) if url in denied)
 
@@ -93,10 +91,6 @@ class Robots:
     def delay(self) -> float:
         """The pause between requests that it asks for, in seconds."""
         return float(self._rules.crawl_delay("*") or 0.0) if self.text else 0.0
-
-    def _denies(self, url: str) -> bool:
-        self._work -= self._wildcards * len(url)
-        return self._work > 0 and not self.allows(url)
 
     def allows(self, url: str, agent: str = "*") -> bool:
         """Return whether robots may fetch a URL; those of other websites they may."""
@@ -147,7 +141,8 @@ def suspects(paths: Iterable[str]) -> re.Pattern[str] | None:
     escaped that need not be. None: nothing is disallowed.
     """
     heads, parts = set(), set()
-    for path in map(_as_wildcards, paths):
+    # Where characters are escaped, nothing is certain: %7E may be ~.
+    for path in (_TRIPLET.sub("*", path) for path in paths):
         first = _KEPT.match(path)
         head = first[0] if first and path.startswith("/") else ""
         if len(head) >= _SHORT:
@@ -163,11 +158,6 @@ def suspects(paths: Iterable[str]) -> re.Pattern[str] | None:
         after.append(rf"[^\n]*?{_either(parts)}")
     after.append(_ESCAPED)
     return re.compile(rf"^(?i:https?)://[^/?#\n]*+(?:{'|'.join(after)}).*+$", re.MULTILINE)
-
-
-def _as_wildcards(path: str) -> str:
-    """Return a path of which nothing is certain where characters are escaped: %7E may be ~."""
-    return _TRIPLET.sub("*", path)
 
 
 def _either(texts: Iterable[str]) -> str:
@@ -192,6 +182,7 @@ MOST_HOSTS = 20
 """Hosts whose robots.txt is fetched; a sitemap may list thousands."""
 
 
+@dataclass(slots=True)
 class CrossHostDeclarations:
     """The sitemaps that the robots.txt of other hosts declare: proof that they may list their pages.
 
@@ -200,36 +191,30 @@ class CrossHostDeclarations:
     that is only read.
     """
 
-    def __init__(
-        self,
-        start_url: str | None = None,
-        web_client: AbstractWebClient | None = None,
-        options: CrawlOptions | None = None,
-    ) -> None:
-        self._start_url = start_url
-        self._web_client = web_client
-        self._options = options or CrawlOptions()
-        self._end: float | None = None
-        self._declared: dict[str, frozenset[str]] = {}
+    start_url: str | None = None
+    web_client: AbstractWebClient | None = None
+    options: CrawlOptions = field(default_factory=CrawlOptions)
+    _end: float | None = None
+    _declared: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, origin: HttpUrl, sitemaps: Iterable[str]) -> bool:
         """Return whether the robots.txt of an origin declares any of some sitemaps."""
         declared = self._declared.get(origin.origin)
         if declared is None:
-            if self._start_url is None or len(self._declared) >= MOST_HOSTS:
+            if self.start_url is None or len(self._declared) >= MOST_HOSTS:
                 return False
-            text = self._fetched(f"{origin.origin}/robots.txt", self._start_url)
+            text = self._fetched(f"{origin.origin}/robots.txt", self.start_url)
             declared = frozenset(normal_all(list(Protego.parse(text).sitemaps)))
             self._declared[origin.origin] = declared
         return bool(declared) and not declared.isdisjoint(normal_all(list(sitemaps)))
 
     def _fetched(self, url: str, start_url: str) -> str:
-        seconds = self._options.effective_limits.seconds
+        seconds = self.options.effective_limits.seconds
         if seconds is not None:
             self._end = self._end or time.monotonic() + seconds
             if time.monotonic() > self._end:
                 return ""
-        for _, result in fetch_pages([url], start_url, self._web_client, self._options):
+        for _, result in fetch_pages([url], start_url, self.web_client, self.options):
             if isinstance(result, Received):
                 return text_of(result)
         return ""

@@ -56,6 +56,14 @@ def quoted(text: str) -> str:
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
+def json_list(begin: str, items: Iterable[str], end: Callable[[], str]) -> Iterator[str]:
+    """Yield a JSON document with a list in it, a line for each item; ``end`` is called after them."""
+    for item in items:
+        yield begin + item
+        begin = ","
+    yield f"{'' if begin == ',' else begin}]{end()}"
+
+
 @lru_cache(maxsize=1024)
 def _number_text(value: float) -> str:
     """Return a number as it is written; priorities repeat."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import counted
 from usp.changes import ChangeKind, PageChange, diff
-from usp.changes.formats import details_of
+from usp.changes.change_values import details_of
 from usp.report.markup import (
     Addresses,
     Markup,

@@ -14,6 +14,7 @@ from usp.objects.problem import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from usp._formats.abstract_parser import ChildEntry
     from usp.checks.context import CheckedSitemap, Site
     from usp.objects.exchange import Exchange
 
@@ -96,7 +97,8 @@ def robots_not_text(site: Site) -> Iterator[Hit]:
     Fix: Serve a text file at /robots.txt, or return 404 if there is none.
     """
     asked, read = _unread(site), site.robots_txt
-    if asked is not None and asked.status in _OK and not site.failed(asked.url):
+    failed = {failure.url for failure in site.not_found}
+    if asked is not None and asked.status in _OK and asked.url not in failed:
         yield Hit("robots.txt is not a text file with rules", sitemap=asked.url)
     elif read is not None and site.robots.is_something_else:
         yield Hit("robots.txt has text, but no line that robots know", sitemap=read.url)
@@ -222,10 +224,11 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     """
     if site.robots_txt is None or site.robots.is_something_else:
         return
-    found = [sitemap for sitemap in site.sitemaps if sitemap.is_undeclared]
-    declared = site.declared if found else ()
-    for sitemap in found:
-        if {bare_url(sitemap.url), bare_url(sitemap.requested)}.isdisjoint(declared):
+    declared = {bare_url(child.loc) for sitemap in site.sitemaps for child in sitemap.children}
+    declared |= {bare_url(sitemap.url) for sitemap in site.sitemaps if not sitemap.is_undeclared}
+    for sitemap in site.sitemaps:
+        addresses = {bare_url(sitemap.url), bare_url(sitemap.requested)}
+        if sitemap.is_undeclared and addresses.isdisjoint(declared):
             yield Hit("this sitemap is not declared in robots.txt", sitemap=sitemap.url)
 
 
@@ -277,14 +280,12 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/news</loc></url>
     Fix: Remove one of the lines, or correct its URL.
     """
-    first: dict[str, int | None] = {}
+    firsts: dict[str, ChildEntry] = {}
     for child in sitemap.children:
-        url = normal_url(child.loc)
-        if url in first:
-            before = "" if first[url] is None else f", first in line {first[url]}"
+        first = firsts.setdefault(normal_url(child.loc), child)
+        if first is not child:
+            before = "" if first.line is None else f", first in line {first.line}"
             yield Hit(f"{child.loc} is declared twice{before}", line=child.line)
-        else:
-            first[url] = child.line
 
 
 @site_rule("SM110", Severity.INFO)
@@ -317,10 +318,8 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
             where = ", ".join(list(declaring)[:_SHOWN])
             more = len(declaring) - _SHOWN
             tail = f" and {more:,} more" if more > 0 else ""
-            yield Hit(
-                f"this sitemap is declared in {len(declaring):,} documents: {where}{tail}",
-                sitemap=url,
-            )
+            message = f"this sitemap is declared in {len(declaring):,} documents: {where}{tail}"
+            yield Hit(message, sitemap=url)
 
 
 _SHOWN = 3
@@ -345,7 +344,7 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
     Fix: Declare the URL that the redirect leads to.
     """
     for sitemap in site.sitemaps:
-        if sitemap.is_invalid or sitemap.is_robots or sitemap.is_undeclared:
+        if sitemap.kind == "invalid" or sitemap.is_robots or sitemap.is_undeclared:
             continue
         if sitemap.parent is not None and (how := _redirect(sitemap)) is not None:
             yield Hit(f"{how}{sitemap.declared_in}", sitemap=sitemap.url)
@@ -383,16 +382,11 @@ def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Correct the URL where the sitemap is declared; return 404 for URLs that do not exist.
     """
-    if not sitemap.is_soft_404:
-        return
     exchange = sitemap.exchange
-    assert exchange is not None
-    where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
-    yield Hit(
-        f"a web page with status {exchange.status}{where} instead of a sitemap"
-        f"{sitemap.declared_in}",
-        sitemap=sitemap.requested,
-    )
+    if sitemap.is_soft_404 and exchange is not None:
+        where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
+        what = f"a web page with status {exchange.status}{where} instead of a sitemap"
+        yield Hit(f"{what}{sitemap.declared_in}", sitemap=sitemap.requested)
 
 
 @sitemap_rule("SM113", Severity.WARNING)
@@ -421,13 +415,10 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         return
     own = {host_of(sitemap.url), host_of(sitemap.requested)}
     robots = sitemap.site.robots_txt
-    if robots is not None:
-        declared = {child.loc for child in robots.children}
-        proven = host_of(robots.url)
-        if sitemap.requested in declared:
-            own.add(proven)
-    else:
-        declared, proven = set(), None
+    declared = set() if robots is None else {child.loc for child in robots.children}
+    proven = None if robots is None else host_of(robots.url)
+    if sitemap.requested in declared:
+        own.add(proven)
     for child in sitemap.children:
         host = host_of(child.loc)
         if host is None or host in own or (host == proven and child.loc in declared):
@@ -456,10 +447,7 @@ def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Generate the file, or remove the entry.
     """
-    if sitemap.is_missing_file:
-        entry, parent = sitemap.declaration, sitemap.parent
-        yield Hit(
-            f"there is no file for {sitemap.url}",
-            sitemap=None if parent is None else parent.url,
-            line=None if entry is None else entry.line,
-        )
+    parent, entry = sitemap.parent, sitemap.declaration
+    if sitemap.is_missing_file and parent is not None:
+        line = None if entry is None else entry.line
+        yield Hit(f"there is no file for {sitemap.url}", sitemap=parent.url, line=line)

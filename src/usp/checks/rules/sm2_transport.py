@@ -104,8 +104,8 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """
     if sitemap.pages > MAX_ENTRIES:
         yield Hit(f"the sitemap has {sitemap.pages:,} URLs; {MAX_ENTRIES:,} are allowed")
-    if sitemap.is_index and len(sitemap.children) > MAX_ENTRIES:
-        count = len(sitemap.children)
+    count = len(sitemap.children) if sitemap.is_index else 0
+    if count > MAX_ENTRIES:
         yield Hit(f"the index has {count:,} sitemaps; {MAX_ENTRIES:,} are allowed")
 
 
@@ -223,7 +223,6 @@ def _is_gz(url: str) -> bool:
 
 
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
-_FEEDS = frozenset({"rss", "atom"})  # may have any encoding
 
 
 @sitemap_rule("SM208", Severity.WARNING)
@@ -252,7 +251,7 @@ def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write the file in UTF-8, and say so in its XML declaration.
     """
     decoder = sitemap.decoder
-    if decoder is None or sitemap.kind in _FEEDS:
+    if decoder is None or sitemap.is_feed:  # which may have any encoding
         return
     if decoder.encoding is not None and decoder.encoding not in _UTF8:
         yield Hit(f"the document is encoded in {_name(decoder)}")
@@ -293,10 +292,7 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write the file in UTF-8 and say UTF-8 everywhere, or leave out the charset of the header.
     """
     decoder = sitemap.decoder
-    if decoder is None:
-        return
-    complaint = _complaint(decoder)
-    if complaint:
+    if decoder is not None and (complaint := _complaint(decoder)):
         yield Hit(complaint)
 
 

@@ -40,14 +40,7 @@ UNDECLARED = "undeclared:"
 MOST = 20
 """How many names of one kind are reported, each once: a document may have thousands."""
 
-_PREFIXES = {
-    "image": Space.IMAGE,
-    "video": Space.VIDEO,
-    "news": Space.NEWS,
-    "mobile": Space.MOBILE,
-    "pagemap": Space.PAGEMAP,
-    "xhtml": Space.XHTML,
-}
+_PREFIXES = {space.name.lower(): space for space in EXTENSIONS}
 _RESERVED = frozenset({"xml", "xmlns"})
 
 
@@ -72,7 +65,8 @@ def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """
     markup = sitemap.markup
     if markup is not None and markup.root is not None and not markup.root.uri:
-        yield Hit(f"<{markup.root_tag[0]}> has no namespace", line=_root_line(sitemap))
+        root = markup.root_tag[0]
+        yield from _at_first(sitemap, [(root, f"<{root}> has no namespace")])
 
 
 @sitemap_rule("SM302", Severity.ERROR)
@@ -97,9 +91,9 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     markup = sitemap.markup
     if markup is None or markup.root is None:
         return
-    uri = markup.root.uri
+    uri, root = markup.root.uri, markup.root_tag[0]
     if uri and uri not in (PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
-        yield Hit(f"the namespace of <{markup.root_tag[0]}> is {uri!r}", line=_root_line(sitemap))
+        yield from _at_first(sitemap, [(root, f"the namespace of <{root}> is {uri!r}")])
 
 
 @sitemap_rule("SM303", Severity.ERROR)
@@ -126,18 +120,15 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Copy the namespace from the documentation of the extension.
     """
     markup = sitemap.markup
-    wrong: dict[str, tuple[str, str]] = {}  # by namespace: the first element, what it should be
+    wrong: dict[str, tuple[str, str]] = {}  # by namespace
     for written, name, _, _ in () if markup is None else markup.dialect.seen:
         prefix = written.partition(":")[0].lower() if ":" in written else ""
         space = name.space if name.space in EXTENSIONS else _PREFIXES.get(prefix)
         if space is None or not name.uri or name.uri in _KNOWN or name.uri.startswith(UNDECLARED):
             continue
-        if len(wrong) < MOST:
-            wrong.setdefault(name.uri, (written, EXTENSIONS[space]))
-    lines = sitemap.lines_of(written for written, _ in wrong.values())
-    for uri, (written, right) in wrong.items():
-        message = f"<{written}> has the namespace {uri!r} instead of {right!r}"
-        yield Hit(message, line=lines.get(written))
+        message = f"<{written}> has the namespace {name.uri!r} instead of {EXTENSIONS[space]!r}"
+        wrong.setdefault(name.uri, (written, message))
+    yield from _at_first(sitemap, wrong.values())
 
 
 _KNOWN = frozenset({PROTOCOL, *EXTENSIONS.values()})
@@ -164,13 +155,11 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
         </urlset>
     Fix: Add an xmlns attribute for the prefix to the root element.
     """
-    markup = sitemap.xml
-    if markup is None:
-        return
-    found = dict(islice(undeclared_prefixes(markup).items(), MOST))
-    lines = sitemap.lines_of(found.values())
-    for prefix, written in found.items():
-        yield Hit(f"the prefix {prefix!r} is not declared", line=lines.get(written))
+    found = {} if sitemap.xml is None else undeclared_prefixes(sitemap.xml)
+    told = (
+        (written, f"the prefix {prefix!r} is not declared") for prefix, written in found.items()
+    )
+    yield from _at_first(sitemap, told)
 
 
 def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
@@ -193,10 +182,12 @@ def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
     return found
 
 
-def _root_line(sitemap: CheckedSitemap) -> int | None:
-    assert sitemap.xml is not None
-    root = sitemap.xml.root_tag[0]
-    return sitemap.lines_of([root]).get(root)
+def _at_first(sitemap: CheckedSitemap, found: Iterable[tuple[str, str]]) -> Iterator[Hit]:
+    """Yield the first messages, each with the line of the first element that is written so."""
+    some = list(islice(found, MOST))
+    lines = sitemap.lines_of(written for written, _ in some)
+    for written, message in some:
+        yield Hit(message, line=lines.get(written))
 
 
 _ROOTS = frozenset({"urlset", "sitemapindex"})
@@ -223,11 +214,10 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
     root = markup.root_tag[0]
     wrong = {root: root} if markup.case_insensitive else {}
     for seen in _own(markup):
-        if _is_miswritten(seen.name.local) and len(wrong) < MOST:
+        if _is_miswritten(seen.name.local):
             wrong.setdefault(seen.name.local, seen.written)
-    lines = sitemap.lines_of(wrong.values())
-    for name, written in wrong.items():
-        yield Hit(f"<{name}> should be <{name.lower()}>", line=lines.get(written))
+    told = ((written, f"<{name}> should be <{name.lower()}>") for name, written in wrong.items())
+    yield from _at_first(sitemap, told)
 
 
 @sitemap_rule("SM306", Severity.WARNING)
@@ -249,18 +239,17 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if markup is None:
         return
     after_end = {one.excerpt for one in sitemap.problems if one.code is ProblemCode.MORE_AFTER_END}
-    odd: dict[tuple[str, str], str] = {}  # by name and place: as written
+    entries = {kind: name for name, kind in markup.entries.items()}
+    odd: dict[tuple[str, str], tuple[str, str]] = {}  # by name and place
     for seen in _own(markup):
-        local = seen.name.local
-        if f"<{seen.written}>" in after_end:
+        written, local = seen.written, seen.name.local
+        if f"<{written}>" in after_end or local in _ROOTS or _is_miswritten(local):
             continue
-        if local not in _ROOTS and not _is_miswritten(local) and len(odd) < MOST:
-            odd.setdefault((local, _where(markup, seen.inside)), seen.written)
-    lines = sitemap.lines_of(odd.values())
-    for (local, where), written in odd.items():
         what = "is not allowed in" if local in NAMES else "is unknown in"
+        where = entries.get(seen.inside, markup.root_name)
         prefix = "; its prefix xhtml: is missing" if local == "link" else ""
-        yield Hit(f"<{written}> {what} <{where}>{prefix}", line=lines.get(written))
+        odd.setdefault((local, where), (written, f"<{written}> {what} <{where}>{prefix}"))
+    yield from _at_first(sitemap, odd.values())
 
 
 def _own(markup: XmlParser) -> Iterator[SeenElement]:
@@ -278,13 +267,6 @@ def _is_miswritten(local: str) -> bool:
     return local not in NAMES and local.lower() in NAMES
 
 
-def _where(markup: XmlParser, inside: type) -> str:
-    """Return the element that another one is in."""
-    entries = {kind: name for name, kind in markup.entries.items()}
-    return entries.get(inside, markup.root_name)
-
-
-_XML = frozenset({"urlset", "index", "rss", "atom"})
 _PIECE = 8 * 1024 * 1024  # bytes; a token that spans many pieces is read again for each
 _SEPARATOR = "\x1f"  # of names in the parser: no namespace may contain it
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]  # there is a rule about elements
@@ -314,22 +296,19 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
         </urlset>
     Fix: Let a library write the XML, and look for what is printed before it.
     """
-    examination, stored = sitemap.examination, sitemap.node.stored
-    if examination is None or stored is None or sitemap.kind not in _XML or sitemap.failure:
+    examination, stored, markup = sitemap.examination, sitemap.node.stored, sitemap.xml
+    if examination is None or stored is None or markup is None or sitemap.failure:
         return
     if any(rule_of(problem.code).code.startswith("SM3") for problem in sitemap.problems):
         return  # it is said already, and better
     if examination.is_vouched and sitemap.pages:
-        error = _first_error([sitemap.beginning], final=False)
+        error = _first_error([examination.parser.beginning], final=False)
     else:
         error = _first_error(stored.texts(), final=True)
-    if error is None or sitemap.xml is None:
+    if error is None or (error.code == _UNBOUND and undeclared_prefixes(markup)):
         return
-    if error.code != _UNBOUND or not undeclared_prefixes(sitemap.xml):
-        message = str(error).partition(":")[0]
-        yield Hit(
-            f"an XML parser stops here: {message}", line=error.lineno, column=error.offset + 1
-        )
+    message = f"an XML parser stops here: {str(error).partition(':')[0]}"
+    yield Hit(message, line=error.lineno, column=error.offset + 1)
 
 
 def _first_error(texts: Iterable[str], *, final: bool) -> ExpatError | None:

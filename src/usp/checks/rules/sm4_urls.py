@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import bare, beginning, normal_url, origin_at, path_in
+from usp.checks.page_urls import bare, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ MAX_URL = 2048
 """Characters that the protocol allows in a URL: fewer than this."""
 
 _ALLOWED = bytes(range(0x80, 0x100)) + bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
+_FRAGMENT = re.compile("#")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")
 _UNESCAPED = re.compile(r'[\x00- <>"{}|\\^`\x7f]')
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]++")
-_HOST = re.compile(r"[^/]*+//[^/?#]*+")
 _SESSION = re.compile(
     r"[?&;](?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}",
     re.IGNORECASE,
@@ -46,15 +46,13 @@ def relative_url(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Write the whole URL, with its scheme and host.
     """
-    may_be = block.sitemap.kind in ("atom", "rss")  # relative to its own URL, if it has one
-    for at, written in enumerate(block.written or ()):
+    for at, written in enumerate(block.examined.written or ()):
         if not written or "://" in written or is_http_url(written.strip()):
             continue
-        if may_be and is_http_url(block.urls[at]):
-            continue
-        if not block.urls[at].endswith(
-            f"://{written.strip()}"
-        ):  # the parser tells of a missing scheme
+        if block.sitemap.is_feed and is_http_url(block.urls[at]):
+            continue  # it may be relative to the URL of its feed
+        # The parser tells of a missing scheme.
+        if not block.urls[at].endswith(f"://{written.strip()}"):
             yield Hit(f"the URL is relative: {written.strip()!r}", at)
 
 
@@ -88,10 +86,9 @@ def url_fragment(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Leave out the # and what follows it.
     """
-    if "#" in block.joined and not block.sitemap.is_feed:
-        for at, url in enumerate(block.urls):
-            if "#" in url:
-                yield Hit("the URL has a fragment", at)
+    if not block.sitemap.is_feed:
+        for at, _ in block.found(_FRAGMENT):
+            yield Hit("the URL has a fragment", at)
 
 
 @block_rule("SM408", Severity.WARNING)
@@ -113,16 +110,11 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
     """
     if block.sitemap.is_feed:
         return
-    joined = block.joined
-    if "%" in joined and _BROKEN_ESCAPE.search(joined):
+    for at, broken in block.found(_BROKEN_ESCAPE):
+        yield Hit(f"{broken[0]!r} is not an escape", at)
+    if block.joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED):
         for at, url in enumerate(block.urls):
-            if "%" in url and (broken := _BROKEN_ESCAPE.search(url)):
-                yield Hit(f"{broken[0]!r} is not an escape", at)
-    if joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED):
-        for at, url in enumerate(block.urls):
-            host = _HOST.match(url)
-            bad = _UNESCAPED.search(url, host.end() if host else 0)
-            if bad:
+            if bad := _UNESCAPED.search(url, len(beginning(url))):
                 yield Hit(f"{bad[0]!r} is not escaped", at)
 
 
@@ -143,11 +135,8 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     if block.joined.isascii() or block.sitemap.is_feed:  # URLs of feeds may have all letters
         return
     for at, url in enumerate(block.urls):
-        if not url.isascii():
-            host = _HOST.match(url)
-            letters = _BEYOND_ASCII.search(url, host.end() if host else 0)
-            if letters:
-                yield Hit(f"{_shown(letters[0][:20])} is not escaped", at)
+        if letters := _BEYOND_ASCII.search(url, len(beginning(url))):
+            yield Hit(f"{_shown(letters[0][:20])} is not escaped", at)
 
 
 def _shown(letters: str) -> str:
@@ -169,11 +158,9 @@ def session_id(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea?session=summer</loc></url>
     Fix: List the page without the ID.
     """
-    joined = block.joined
-    if "=" in joined and "sess" in joined.lower() and _SESSION.search(joined):
-        for at, url in enumerate(block.urls):
-            if _SESSION.search(url):
-                yield Hit("the URL has the ID of a session", at)
+    if "=" in block.joined and "sess" in block.joined.lower():
+        for at, _ in block.found(_SESSION):
+            yield Hit("the URL has the ID of a session", at)
 
 
 @block_rule("SM413", Severity.INFO)
@@ -189,13 +176,9 @@ def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
     Fix: List the page without the parameter.
     """
-    joined = block.joined
-    if block.sitemap.is_feed or "=" not in joined:
-        return
-    if ("utm_" in joined or "lid=" in joined or "kid=" in joined) and _TRACKING.search(joined):
-        for at, url in enumerate(block.urls):
-            if found := _TRACKING.search(url):
-                yield Hit(f"the URL has the parameter {found[1]}", at)
+    if "=" in block.joined and not block.sitemap.is_feed:
+        for at, found in block.found(_TRACKING):
+            yield Hit(f"the URL has the parameter {found[1]}", at)
 
 
 _FEW = 8  # origins of a block that are counted
@@ -223,13 +206,12 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
     sitemap = block.sitemap
     if sitemap.is_feed or not sitemap.urls:
         return
-    others = {}
-    for written in block.origins:
-        origin = origin_at(written)
-        if origin is None or sitemap.reach.has_host(origin):
-            continue
-        if not sitemap.is_declared_by(origin):
-            others[written] = origin.site
+    others = {
+        written: origin.site
+        for written in block.origins
+        if (origin := origin_at(written)) is not None
+        and not (bare(origin) in sitemap.hosts or sitemap.is_declared_by(origin))
+    }
     if others:
         own = sitemap.urls[0].site
         for at, url in enumerate(block.urls):
@@ -260,16 +242,18 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     Fix: Declare the sitemap in robots.txt, or move it to the root of the website.
     """
     sitemap = block.sitemap
-    folders = () if sitemap.is_feed or not _may_be_undeclared(sitemap) else sitemap.reach.folders()
-    if not folders or _all_begin_with(block, folders[0]):
+    folders = sorted({folder_of(url) for url in sitemap.urls})
+    if sitemap.is_feed or not folders or "/" in folders or not _may_be_undeclared(sitemap):
         return
-    even = tuple(_even_path(folder) for folder in folders)
+    if _all_begin_with(block, folders[0]):
+        return
+    hosts = sitemap.hosts.difference(map(bare, sitemap.proven))
+    even = tuple(_path(normal_url(f"http://host{folder}")) for folder in folders)
     for at, url in enumerate(block.urls):
-        written = beginning(url)
-        origin = origin_at(written)
-        if origin is None or sitemap.reach.is_proven(origin) or not sitemap.reach.has_host(origin):
+        origin = origin_at(beginning(url))
+        if origin is None or bare(origin) not in hosts:
             continue
-        path = path_in(normal_url(url), origin.origin)
+        path = _path(normal_url(url))
         if not path.startswith(even) and f"{path.partition('?')[0]}/" not in even:
             yield Hit(f"the page is not below {folders[0]}, the folder of its sitemap", at)
 
@@ -290,8 +274,9 @@ def _all_begin_with(block: PageColumns, folder: str) -> bool:
     return sum(map(block.joined.count, beginnings)) == len(block.urls)
 
 
-def _even_path(folder: str) -> str:
-    return normal_url(f"http://host{folder}").removeprefix("http://host")
+def _path(url: str) -> str:
+    """Return path and query of a URL."""
+    return url.removeprefix(beginning(url))
 
 
 @sitemap_rule("SM404", Severity.WARNING)
@@ -353,7 +338,7 @@ def _odd_ones(
         values = websites.setdefault(bare(count.origin), {})
         values.setdefault(value(count.origin), []).append(count)
     for website, values in websites.items():
-        right = {value(url) for url in sitemap.reach.all if bare(url) == website}
+        right = {value(url) for url in sitemap.urls + sitemap.proven if bare(url) == website}
         pages = {one: sum(count.pages for count in counts) for one, counts in values.items()}
         if len(values) > 1 and len(right & values.keys()) != 1:
             right = {max(pages, key=lambda one: pages[one])}
@@ -365,7 +350,7 @@ def _odd_ones(
 
 
 def _hit(message: str, count: OriginCount) -> Hit:
-    return Hit(message, page=count.url, line=count.line, column=count.column)
+    return Hit(message, page=count.url, line=count.place.line, column=count.place.column)
 
 
 @block_rule("SM409", Severity.WARNING, "seen_pages")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from usp.checks.context import CheckedSitemap, FieldTally, Site
+    from usp.checks.context import CheckedSitemap, Site
     from usp.checks.page_columns import PageColumns
 
 ENOUGH = 20
@@ -39,7 +39,7 @@ def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
     Fix: Write when the page itself last changed, not when it expires or is published.
     """
     for at in block.dates.after(block.sitemap.now + TOLERANCE):
-        yield Hit(f"the page changes in the future: {block.lastmods[at]!r}", at)
+        yield Hit(f"the page changes in the future: {block.dates.texts[at]!r}", at)
 
 
 @site_rule("SM502", Severity.WARNING)
@@ -57,14 +57,14 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06</lastmod></url> (x 19)
     Fix: Write when each page itself last changed, or leave the date out.
     """
-    everywhere = {one.lastmods.first for one in site.sitemaps if one.lastmods.count}
-    varies = len(everywhere) > 1 or any(one.lastmods.varies for one in site.sitemaps)
+    tallies = [sitemap.tallies["lastmod"] for sitemap in site.sitemaps]
+    everywhere = {tally.first for tally in tallies if tally.count}
+    varies = len(everywhere) > 1 or any(tally.varies for tally in tallies)
     for sitemap in site.sitemaps:
-        same = _same(sitemap, sitemap.lastmods)
+        same = _same(sitemap, "lastmod")
         if same is not None and (":" in same or not varies):
-            yield Hit(
-                f"all {sitemap.pages:,} pages have the same lastmod: {same!r}", sitemap=sitemap.url
-            )
+            message = f"all {sitemap.pages:,} pages have the same lastmod: {same!r}"
+            yield Hit(message, sitemap=sitemap.url)
 
 
 @sitemap_rule("SM503", Severity.WARNING)
@@ -150,10 +150,8 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for child in sitemap.children if sitemap.is_index else ():
         date = _moment(child.lastmod) if child.lastmod else None
         if date is not None and date > sitemap.now + TOLERANCE:
-            yield Hit(
-                f"{child.loc} changes in the future: {(child.lastmod or '').strip()!r}",
-                line=child.line,
-            )
+            message = f"{child.loc} changes in the future: {(child.lastmod or '').strip()!r}"
+            yield Hit(message, line=child.line)
 
 
 @sitemap_rule("SM506", Severity.INFO)
@@ -171,7 +169,7 @@ def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc><changefreq>yearly</changefreq></url>
     Fix: Write how often each page itself changes, or leave the frequency out.
     """
-    same = _same(sitemap, sitemap.changefreqs)
+    same = _same(sitemap, "changefreq")
     if same is not None:
         yield Hit(f"all {sitemap.pages:,} pages have the same changefreq: {same!r}")
 
@@ -191,7 +189,7 @@ def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc><priority>0.8</priority></url>
     Fix: Give the more important pages a higher priority, or leave it out.
     """
-    same = _same(sitemap, sitemap.priorities)
+    same = _same(sitemap, "priority")
     if same is not None and not _is_default(same):
         yield Hit(f"all {sitemap.pages:,} pages have the same priority: {same!r}")
 
@@ -207,7 +205,7 @@ def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
     Fix: Leave the priority out, or give the more important pages a higher one.
     """
-    same = _same(sitemap, sitemap.priorities)
+    same = _same(sitemap, "priority")
     if same is not None and _is_default(same):
         yield Hit(f"all {sitemap.pages:,} pages have the default priority")
 
@@ -225,7 +223,7 @@ def lastmod_before_web(block: PageColumns) -> Iterator[Hit]:
     Fix: Leave the date out if it is not known.
     """
     for at in block.dates.before(FIRST_DAY):
-        yield Hit(f"there was no web yet: {block.lastmods[at]!r}", at)
+        yield Hit(f"there was no web yet: {block.dates.texts[at]!r}", at)
 
 
 @block_rule("SM510", Severity.WARNING)
@@ -246,12 +244,13 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
     Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
     """
     for at in block.dates.badly_written():
-        if _moment(block.lastmods[at]) is not None:  # the parser tells what it cannot read
-            yield Hit(f"the date is written as {block.lastmods[at]!r}", at)
+        if _moment(block.dates.texts[at]) is not None:  # the parser tells what it cannot read
+            yield Hit(f"the date is written as {block.dates.texts[at]!r}", at)
 
 
-def _same(sitemap: CheckedSitemap, tally: FieldTally) -> str | None:
-    """Return the value that all pages of a sitemap have, if there are enough of them."""
+def _same(sitemap: CheckedSitemap, name: str) -> str | None:
+    """Return the value of a field that all pages of a sitemap have, if there are enough of them."""
+    tally = sitemap.tallies[name]
     same = sitemap.pages >= ENOUGH and tally.count == sitemap.pages and not tally.varies
     return str(tally.first) if same else None
 
@@ -284,7 +283,7 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea</loc><changefreq>daily</changefreq></url>
     Fix: Write always, hourly, daily, weekly, monthly, yearly or never, in lower case.
     """
-    values = block.changefreqs
+    values = block.own_texts.get("changefreq", ())
     odd = {value for value in set(values) if _is_miswritten(value.strip())}
     for at, value in enumerate(values) if odd else ():
         if value in odd:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from usp.checks.context import Site
-    from usp.checks.hreflang import Version
     from usp.checks.page_columns import PageColumns
 
 
@@ -36,12 +36,12 @@ def bad_hreflang(block: PageColumns) -> Iterator[Hit]:
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
     Fix: Write a language such as en, and after it a country such as GB if it is for that country only.
     """
-    bad = {code for code in block.languages if wrong_with(code)}
-    if bad:
-        for at, alternates in block.alternates:
-            for code in dict.fromkeys(code for code, _ in alternates):
-                if code in bad:
-                    yield Hit(wrong_with(code) or "", at)
+    codes = {code for _, alternates in block.alternates for code, _ in alternates}
+    wrong = {code: message for code in codes if (message := wrong_with(code))}
+    for at, alternates in block.alternates if wrong else ():
+        for code in dict.fromkeys(code for code, _ in alternates):
+            if code in wrong:
+                yield Hit(wrong[code], at)
 
 
 @site_rule("SM602", Severity.ERROR, "seen_pages", "hreflang_groups")
@@ -76,13 +76,10 @@ def no_return_link(site: Site) -> Iterator[Hit]:
         </url>
     Fix: Give each version the same links: one to each version, and one to itself.
     """
-    for missing in site.hreflang_groups.missing_returns(site.seen_pages):
-        yield Hit(
-            f"{missing.version} does not link back",
-            page=missing.page,
-            line=missing.line,
-            sitemap=site.sitemaps[missing.sitemap].url,
-        )
+    missing = site.hreflang_groups.missing_returns(site.seen_pages)
+    for page, version, number, line in missing:
+        sitemap = site.sitemaps[number].url
+        yield Hit(f"{version} does not link back", page=page, line=line, sitemap=sitemap)
 
 
 @block_rule("SM603", Severity.WARNING)
@@ -118,13 +115,9 @@ def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
         <xhtml:link rel="alternate" hreflang="de-AT" href="https://example.com/at"/>
     Fix: Keep one link for each language, or tell versions apart by their country.
     """
-    for version in block.versions:
-        if len(set(version.codes)) < len(version.codes):
-            for code, links in _conflicts(version):
-                if code != DEFAULT:
-                    yield Hit(
-                        f"{len(links)} different pages have the hreflang {code!r}", version.at
-                    )
+    for at, code, pages in _conflicts(block):
+        if code != DEFAULT:
+            yield Hit(f"{pages} different pages have the hreflang {code!r}", at)
 
 
 @block_rule("SM605", Severity.WARNING)
@@ -143,11 +136,9 @@ def duplicate_x_default(block: PageColumns) -> Iterator[Hit]:
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
     Fix: Keep one link with x-default.
     """
-    for version in block.versions:
-        if version.codes.count(DEFAULT) > 1:
-            for code, links in _conflicts(version):
-                if code == DEFAULT:
-                    yield Hit(f"{len(links)} different pages are x-default", version.at)
+    for at, code, pages in _conflicts(block):
+        if code == DEFAULT:
+            yield Hit(f"{pages} different pages are x-default", at)
 
 
 @block_rule("SM606", Severity.ERROR)
@@ -170,11 +161,11 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
 
 
-def _conflicts(version: Version) -> Iterator[tuple[str, set[str]]]:
-    """Yield the codes that several different pages have, with these."""
-    links: dict[str, set[str]] = {}
-    for code, link in zip(version.codes, version.links, strict=True):
-        links.setdefault(code, set()).add(link)
-    for code, found in links.items():
-        if len(found) > 1:
-            yield code, found
+def _conflicts(block: PageColumns) -> Iterator[tuple[int, str, int]]:
+    """Yield the pages with a code that several different pages have, the code, and how many."""
+    for at, _, codes, links in block.versions:
+        if len(set(codes)) < len(codes):
+            different = Counter(code for code, _ in set(zip(codes, links, strict=True)))
+            for code in dict.fromkeys(codes):
+                if different[code] > 1:
+                    yield at, code, different[code]

@@ -22,6 +22,7 @@ MAX_AGE = timedelta(days=2)
 MAX_STORIES = 1000
 _WEST = timedelta(hours=12)  # how far time zones are behind UTC
 _TOLERANCE = timedelta(days=1)  # of dates in the future: clocks and time zones differ
+_DEPRECATED = ("access", "genres", "keywords", "stock_tickers")
 _SHORT = 2  # letters of a code of ISO 639-1; of longer ones there are thousands
 _LANGUAGE = re.compile(r"[a-z]{2,3}|zh-(?:cn|tw)", re.IGNORECASE)
 
@@ -65,10 +66,9 @@ def future_news(block: PageColumns) -> Iterator[Hit]:
     """
     latest = block.sitemap.now + _TOLERANCE
     for at, story in block.stories:
-        if story.publish_date is not None and in_utc(story.publish_date) > latest:
-            yield Hit(
-                f"the story is dated {story.publish_date:%Y-%m-%d}, which is in the future", at
-            )
+        date = story.publish_date
+        if date is not None and in_utc(date) > latest:
+            yield Hit(f"the story is dated {date:%Y-%m-%d}, which is in the future", at)
 
 
 @sitemap_rule("SM703", Severity.ERROR)
@@ -135,12 +135,6 @@ def deprecated_news_field(block: PageColumns) -> Iterator[Hit]:
     Fix: Remove the fields.
     """
     for at, story in block.stories:
-        given = {
-            "news:access": story.access,
-            "news:genres": story.genres,
-            "news:keywords": story.keywords,
-            "news:stock_tickers": story.stock_tickers,
-        }
-        if any(given.values()):
-            names = ", ".join(name for name, value in given.items() if value)
+        given = (f"news:{name}" for name in _DEPRECATED if getattr(story, name))
+        if names := ", ".join(given):
             yield Hit(f"no longer read: {names}", at)

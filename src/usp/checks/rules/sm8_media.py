@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from usp.checks.page_columns import IMAGES, VIDEOS, relative_in
 from usp.checks.registry import block_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from usp.checks.page_columns import PageColumns
 
@@ -60,10 +61,9 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     relative = set(relative_in(block, IMAGES))
     for at, written in sorted(relative):
         yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
-    for at, images in block.images:
-        for image in images:
-            if not is_http_url(image.loc) and (at, image.loc) not in relative:
-                yield Hit(f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}", at)
+    for at, image in ((at, image) for at, images in block.images for image in images):
+        if not is_http_url(image.loc) and (at, image.loc) not in relative:
+            yield Hit(f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}", at)
 
 
 @block_rule("SM803", Severity.INFO)
@@ -107,22 +107,17 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
     Fix: Remove the fields; describe images in the page itself, as alt texts and structured data.
     """
     for at, images in block.images:
-        names = {
-            name
-            for image in images
-            for name in ("caption", "geo_location", "title", "license")
-            if getattr(image, name)
-        }
-        if names:
-            yield Hit(f"no longer read: {', '.join(f'image:{name}' for name in sorted(names))}", at)
+        given = (
+            f"image:{name}"
+            for name in ("caption", "geo_location", "license", "title")
+            if any(getattr(image, name) for image in images)
+        )
+        if names := ", ".join(given):
+            yield Hit(f"no longer read: {names}", at)
 
 
 MAX_VIDEOS = 1000
 _REQUIRED = ("thumbnail_loc", "title", "description")
-
-
-def _elements(names: Sequence[str]) -> str:
-    return " and no ".join(f"<video:{name}>" for name in names)
 
 
 @block_rule("SM820", Severity.ERROR)
@@ -136,9 +131,9 @@ def video_field_missing(block: PageColumns) -> Iterator[Hit]:
     Fix: Add <video:thumbnail_loc>, <video:title> and <video:description>.
     """
     for at, video in block.videos:
-        missing = [name for name in _REQUIRED if not getattr(video, name)]
+        missing = [f"<video:{name}>" for name in _REQUIRED if not getattr(video, name)]
         if missing:
-            yield Hit(f"the video has no {_elements(missing)}", at)
+            yield Hit(f"the video has no {' and no '.join(missing)}", at)
 
 
 @block_rule("SM821", Severity.ERROR)
@@ -207,9 +202,9 @@ def too_many_videos(block: PageColumns) -> Iterator[Hit]:
         </url>
     Fix: Give each video a page of its own.
     """
-    for at, videos in block.video_lists:
-        if len(videos) > MAX_VIDEOS:
-            yield Hit(f"the page has {len(videos):,} videos", at)
+    for at, videos in Counter(at for at, _ in block.videos).items():
+        if videos > MAX_VIDEOS:
+            yield Hit(f"the page has {videos:,} videos", at)
 
 
 @block_rule("SM825", Severity.ERROR)
@@ -230,12 +225,9 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     for at, video in block.videos:
         for name in ("thumbnail_loc", "content_loc", "player_loc"):
             url = getattr(video, name)
-            if (
-                url
-                and not is_http_url(url)
-                and (at, url) not in relative
-                and not (name == "content_loc" and url.startswith("ftp://"))
-            ):
+            if not url or is_http_url(url) or (at, url) in relative:
+                continue
+            if name != "content_loc" or not url.startswith("ftp://"):
                 yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
 
 
@@ -326,11 +318,9 @@ def expired_video(block: PageColumns) -> Iterator[Hit]:
     Fix: Remove the video, or its <video:expiration_date>.
     """
     for at, video in block.videos:
-        if (
-            video.expiration_date is not None
-            and in_utc(video.expiration_date) < block.sitemap.now - _DAY
-        ):
-            yield Hit(f"the video expired on {video.expiration_date:%Y-%m-%d}", at)
+        expires = video.expiration_date
+        if expires is not None and in_utc(expires) < block.sitemap.now - _DAY:
+            yield Hit(f"the video expired on {expires:%Y-%m-%d}", at)
 
 
 @block_rule("SM831", Severity.ERROR)
@@ -366,11 +356,8 @@ def video_relationship(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         for name in ("restriction", "platform"):
-            relationship = getattr(video, f"{name}_relationship")
-            if getattr(video, name) and (relationship or "").strip().lower() not in (
-                "allow",
-                "deny",
-            ):
+            relationship = (getattr(video, f"{name}_relationship") or "").strip().lower()
+            if getattr(video, name) and relationship not in ("allow", "deny"):
                 yield Hit(f"<video:{name}> has no relationship of 'allow' or 'deny'", at)
 
 
@@ -387,8 +374,7 @@ def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
     Fix: Remove the fields.
     """
     for at, video in block.videos:
-        names = [
-            name for field, name in _DEPRECATED.items() if getattr(video, field) not in (None, ())
-        ]
-        if names:
-            yield Hit(f"no longer read: {', '.join(names)}", at)
+        fields = _DEPRECATED.items()
+        given = (name for field, name in fields if getattr(video, field) not in (None, ()))
+        if names := ", ".join(given):
+            yield Hit(f"no longer read: {names}", at)

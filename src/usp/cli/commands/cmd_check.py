@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from usp._inputs.sources import Input
-    from usp.checks.baseline import Baseline
-    from usp.checks.finding import Finding
+    from usp.checks.finding import Baseline, Finding
     from usp.checks.registry import RuleSelection
     from usp.cli.progress_line import Progress
     from usp.cli.run_options import RunOptions
@@ -239,7 +238,7 @@ class _Check:
 
     def write(self, form: str, output: Path | None, progress: Progress) -> None:
         """Check, and write what was found."""
-        from usp.checks.baseline import Baseline
+        from usp.checks.finding import Baseline
         from usp.checks.formats import FORMATS, CheckReport
 
         progress.now("checking")
@@ -315,7 +314,7 @@ def _baseline(path: str | None, limits: Limits) -> Baseline | None:
     if path is None:
         return None
     from usp._inputs.sources import piped
-    from usp.checks.baseline import Baseline
+    from usp.checks.finding import Baseline
     from usp.limits import LimitReached
 
     try:

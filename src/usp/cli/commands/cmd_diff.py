@@ -106,7 +106,7 @@ def _missing(tree: AbstractSitemap) -> int:
 
 def _write(changes: Diff, form: str, *, unknown: bool) -> ChangeCounts:
     from usp.changes import ChangeKind, PageChange
-    from usp.changes.formats import lines_of
+    from usp.changes.change_values import lines_of
     from usp.cli.output import write_lines
 
     def listed() -> Iterator[Change]:
@@ -122,7 +122,7 @@ def _write(changes: Diff, form: str, *, unknown: bool) -> ChangeCounts:
 
 def _shown() -> Callable[[Change], str]:
     """Return what writes a line of text: with colors, if the standard output shows them."""
-    from usp.changes.formats import text_of
+    from usp.changes.change_values import text_of
     from usp.cli.output import has_colors
 
     if not has_colors():
@@ -132,7 +132,7 @@ def _shown() -> Callable[[Change], str]:
 
 def _end(changes: Diff, counts: ChangeCounts, *, strict: bool) -> None:
     """Report how much changed, and end with the exit status."""
-    from usp.changes.formats import counts_json, summary_of
+    from usp.changes.change_values import counts_json, summary_of
     from usp.cli.errors import PARTIAL, messages
 
     messages.notice(summary_of(counts), **counts_json(counts))

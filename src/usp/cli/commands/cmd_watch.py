@@ -242,7 +242,7 @@ class _Watcher:
             yield seen
 
     def _line(self, change: PageChange, seen: str) -> str:
-        from usp.changes.formats import json_of, text_of
+        from usp.changes.change_values import json_of, text_of
         from usp.export.text_formats import to_json
 
         if not self._jsonl and self._shell_command is None:
