@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress, groupby, islice
+from itertools import compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from usp._base.dates import in_utc, known_date
 from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps, moment, period
 from usp._base.urls import url_parts
+from usp.objects.abstract_sitemap import walk
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.options import CrawlOptions
@@ -265,7 +266,7 @@ class SelectionRun:
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the selected pages of ``tree.page_blocks()``; excluded sitemaps are not parsed."""
-        for sitemap in _page_sitemaps(tree):
+        for sitemap in page_sitemaps(tree):
             if self.over:
                 return
             if self.wants(sitemap.url):
@@ -376,9 +377,6 @@ def _sitemap_of(page: SitemapPage) -> str:
     return page.sitemap_url
 
 
-def _page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
-    return (
-        node
-        for node in chain((tree,), tree.all_sitemaps())
-        if isinstance(node, AbstractPagesSitemap)
-    )
+def page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield the sitemaps of a tree that list pages, in its order."""
+    return (node for node in walk(tree) if isinstance(node, AbstractPagesSitemap))

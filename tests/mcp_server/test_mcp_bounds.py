@@ -15,7 +15,7 @@ import usp
 from usp.mcp import page_tools, tool_call, tree_cache
 from usp.mcp.page_tools import MatchingPages
 from usp.mcp.tool_call import Cancelled, CancelToken
-from usp.mcp.tool_values import MOST_BYTES
+from usp.mcp.tool_call import MOST_BYTES
 from usp.web_client.zones import Zones
 from website import Answer
 

@@ -20,23 +20,20 @@ from pydantic import AfterValidator, Field
 from usp._base.dates import as_written, in_utc, known_date
 from usp._base.filters import moment
 from usp._base.seen_urls import SeenUrls
-from usp.mcp.tool_call import ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_call import ToolCall, ToolContext
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
     ResultSource,
+    SiteAddress,
+    SiteText,
     SiteUrl,
     Text,
     Texts,
     ToolValue,
     clean,
-    clean_url,
-    fitting,
-    nothing_read,
 )
-from usp.objects.abstract_sitemap import walk
-from usp.objects.sitemap import AbstractPagesSitemap
-from usp.selection import Selection, date_of
+from usp.selection import Selection, date_of, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
@@ -75,19 +72,21 @@ Patterns = Annotated[Texts, AfterValidator(_simple)]
 class Page(ToolValue):
     """A page as a sitemap declares it."""
 
-    url: str
+    url: SiteAddress
     lastmod: str | None = Field(default=None, description="When it was last changed.")
-    title: str | None = Field(default=None, description="Title, of news and feeds.")
+    title: SiteText | None = Field(default=None, description="Title, of news and feeds.")
     published: str | None = Field(
         default=None, description="Date of publication, of news and feeds."
     )
-    publication: str | None = Field(default=None, description="Name of the publication, of news.")
+    publication: SiteText | None = Field(
+        default=None, description="Name of the publication, of news."
+    )
     images: int | None = None
     videos: int | None = None
     languages: list[str] | None = Field(
         default=None, description="Languages in which it is linked as a version (hreflang)."
     )
-    sitemap: str | None = Field(default=None, description="Sitemap that lists it.")
+    sitemap: SiteAddress | None = Field(default=None, description="Sitemap that lists it.")
 
 
 class PageResult(ToolValue):
@@ -204,25 +203,28 @@ async def list_pages(
     )
     selection = asked.selection(datetime.now(UTC))  # wrong ones are refused before a request
     key = asked.skipping()
-    call, digest = ToolCall(ctx, url), digest_of("list_pages", url, asked)
-    cached, kept, begin = await call.part(
-        cursor, digest, refresh=refresh, selection=selection if key else None, key=key
+    call = ToolCall(ctx, url)
+    part = await call.part(
+        *(cursor, "list_pages", url, asked),
+        refresh=refresh,
+        selection=selection if key else None,
+        key=key,
     )
-    if cached.failures and next(page_sitemaps(cached.tree), None) is None:
-        raise nothing_read(cached)
-    listed = call.state.lists.get((cached.name, digest))
+    cached = part.cached
+    cached.require_pages()
+    listed = call.state.lists.get((cached.name, part.digest))
     if listed is None:
         listed = await call.read(find_pages, cached.tree, asked, asked.selection(cached.fetched))
-    keep_list(call.state.lists, (cached.name, digest), listed)
-    found = await call.read(listed.pages, cached.tree, begin, limit)
-    taken = fitting([_page(page, sitemap) for page, sitemap in found])
-    total, end = len(listed.places), begin + len(taken)
+    keep_list(call.state.lists, (cached.name, part.digest), listed)
+    found = await call.read(listed.pages, cached.tree, part.begin, limit)
+    total = len(listed.places)
+    pages, next_cursor = part.fitting([_page(page, sitemap) for page, sitemap in found], total)
     return PageResult(
-        source=ResultSource.of(cached, from_cache=kept),
+        source=call.source(cached),
         total=total,
         undated=listed.undated if asked.by_date else None,
-        pages=taken,
-        next_cursor=cursor_at(cached, digest, end) if taken and end < total else None,
+        pages=pages,
+        next_cursor=next_cursor,
     )
 
 
@@ -231,24 +233,19 @@ def _page(page: SitemapPage, sitemap: str) -> Page:
     published = news and news.publish_date
     languages = list(dict.fromkeys(clean(code, 20) for code, _ in page.alternates or ()))
     return Page(
-        url=clean_url(page.url),
+        url=page.url,
         lastmod=None if page.last_modified is None else as_written(page.last_modified),
-        title=clean(news.title) if news and news.title else None,
+        title=(news and news.title) or None,
         published=published and as_written(published),
-        publication=clean(news.publication_name) if news and news.publication_name else None,
+        publication=(news and news.publication_name) or None,
         images=len(page.images or ()) or None,
         videos=len(page.videos or ()) or None,
         languages=languages[:_MOST_LANGUAGES] or None,
-        sitemap=clean_url(sitemap),
+        sitemap=sitemap,
     )
 
 
 # Lists of pages ------------------------------------------------------------------------------------
-
-
-def page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
-    """Yield the sitemaps of a tree that list pages, in its order."""
-    return (node for node in walk(tree) if isinstance(node, AbstractPagesSitemap))
 
 
 @dataclass(frozen=True, slots=True)
