@@ -14,8 +14,7 @@ from mcp_documents import index, robots, story, urlset
 import usp
 from usp.mcp import page_tools, tool_call, tree_cache
 from usp.mcp.page_tools import MatchingPages
-from usp.mcp.tool_call import Cancelled, CancelToken
-from usp.mcp.tool_call import MOST_BYTES
+from usp.mcp.tool_call import MOST_BYTES, Cancelled, CancelToken
 from usp.web_client.zones import Zones
 from website import Answer
 
