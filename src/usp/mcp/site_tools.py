@@ -253,12 +253,12 @@ def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> Si
         months=_latest(content.dates.months),
         sections=TopNames.of(content.sections, _MOST_SECTIONS),
         hosts=TopNames.of(content.hosts),
-        languages=TopNames.of(content.languages),
+        languages=TopNames.of(content.alternates.names),
         news=content.news,
         news_months=_latest(content.news_dates.months),
         publications=TopNames.of(content.publications),
-        images=content.images,
-        videos=content.videos,
+        images=content.images.items,
+        videos=content.videos.items,
     )
 
 

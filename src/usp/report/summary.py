@@ -200,15 +200,15 @@ def summarise(
         frequencies=dict(content.frequencies),
         priorities=dict(content.priorities),
         only_default_priority=content.only_default_priority,
-        languages=Spread.of(content.languages),
-        with_alternates=content.with_alternates,
+        languages=Spread.of(content.alternates.names),
+        with_alternates=content.alternates.pages,
         news_months=tuple(content.news_dates.months.items()),
         news_undated=content.news_dates.undated,
         publications=Spread.of(content.publications),
-        with_images=content.with_images,
-        image_hosts=Spread.of(content.image_hosts),
-        with_videos=content.with_videos,
-        video_hosts=Spread.of(content.video_hosts),
+        with_images=content.images.pages,
+        image_hosts=Spread.of(content.images.names),
+        with_videos=content.videos.pages,
+        video_hosts=Spread.of(content.videos.names),
         problems=problems,
         failures=failures[:MAX_FAILURES],
         failure_reasons=_spread(_reasons(failures)),
@@ -233,9 +233,9 @@ def _totals(
         sitemaps=sitemaps,
         pages=content.pages,
         news=content.news,
-        images=content.images,
-        videos=content.videos,
-        alternates=content.alternates,
+        images=content.images.items,
+        videos=content.videos.items,
+        alternates=content.alternates.items,
         failures=failures,
         problems=problems,
         received=None if fetches is None else sum(fetch.received for fetch in everything),
@@ -257,8 +257,7 @@ def _reasons(failures: Sequence[Failure]) -> Iterator[str]:
 
 def _spread(names: Iterable[str]) -> Spread:
     tally = Tally()
-    for name in names:
-        tally.add([name])
+    tally.add(names)
     return Spread.of(tally)
 
 
