@@ -32,16 +32,10 @@ def without_precision(table):
 
 @settings(max_examples=10, deadline=None)
 @given(DOCUMENTS)
-def test_the_table_from_blocks_is_the_table_from_pages(given_pages):
+def test_the_table_from_blocks_is_the_table_from_pages_and_their_rows_too(given_pages):
     tree = sitemap_from_bytes(written(given_pages))
     from_pages = to_arrow(SitemapPage.of(page.url, page.fields()) for page in tree.all_pages())
     assert without_precision(to_arrow(tree)).equals(without_precision(from_pages))
-
-
-@settings(max_examples=10, deadline=None)
-@given(DOCUMENTS)
-def test_the_rows_of_a_block_are_the_fields_of_its_pages(given_pages):
-    tree = sitemap_from_bytes(written(given_pages))
     for _, block in tree.page_blocks():
         assert list(block.rows()) == [page.fields() for page in block.pages()]
 

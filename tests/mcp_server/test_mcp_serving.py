@@ -11,7 +11,7 @@ import pytest
 import requests
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_documents import robots, urlset
+from mcp_documents import ONE_PAGE
 from starlette.testclient import TestClient
 
 from usp.cli import main
@@ -22,7 +22,7 @@ USP = [sys.executable, "-m", "usp", "mcp"]
 
 @pytest.fixture
 def site(serve):
-    return serve({"/robots.txt": robots("{base}/a.xml"), "/a.xml": urlset(("{base}/tea", ""))})
+    return serve(ONE_PAGE)
 
 
 def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site, tmp_path):

@@ -210,6 +210,7 @@ def test_long_runs_of_siblings_are_folded_and_show_a_shadow_where_there_is_more(
     tab.get_by_text("… 480 more").click()
     assert rows(tab) == 2 + 240
     tab.get_by_text("… 280 more").click()
+    tab.get_by_text("… 80 more").click()
     assert rows(tab) == 2 + 520
     scrolled = tab.locator("#rows")
     assert scrolled.evaluate("one => one.scrollHeight > one.clientHeight")
