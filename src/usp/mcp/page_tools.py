@@ -37,13 +37,12 @@ from usp.selection import Selection, date_of, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import date
 
     from usp.mcp.tool_call import CancelToken
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection import SelectionRun
 
 MOST_PLACES = 2_000_000
 """Places in all lists that are kept: 16 MB."""
@@ -316,14 +315,17 @@ def find_pages(
         if not run.wants(sitemap.url):
             continue
         first = number << _BITS
-        for _, block in token.blocks(sitemap):
-            chosen = _matching(block, run, contains, sitemap)
+        for _, found in token.blocks(sitemap):
+            block, keep = run.keep(found)
+            if contains:
+                texts = map(str.casefold, _searched(block))
+                keep = [one and contains in text for one, text in zip(keep, texts, strict=True)]
+            chosen = list(compress(range(len(keep)), keep))
             if seen is not None:
                 new = seen.add_all([block.urls[at] for at in chosen])
                 chosen = chosen if new is None else list(compress(chosen, new))
-            times = _stamps(block)
-            if len(chosen) < len(times):
-                times = [times[at] for at in chosen]
+            stamps_of_block = _stamps(block)
+            times = [stamps_of_block[at] for at in chosen]
             without = times.count(None)
             undated += without
             if without and not keep_undated:
@@ -338,26 +340,13 @@ def find_pages(
     return MatchingPages(places, undated)
 
 
-def _matching(
-    block: PageBlock, run: SelectionRun, contains: str, sitemap: AbstractSitemap
-) -> Sequence[int]:
-    """Return the numbers of the pages of a block that match."""
-    selected = next((part for _, part in run.of_blocks([(sitemap, block)])), None)
-    if selected is None:
-        return ()
-    chosen: Sequence[int] = range(len(block.urls))
-    if len(selected.urls) < len(block.urls):
-        remaining = iter(enumerate(block.urls))  # both in the same order, and each URL once
-        chosen = [next(at for at, one in remaining if one == url) for url in selected.urls]
-    if not contains:
-        return chosen
-    texts: Callable[[int], str] = block.urls.__getitem__
-    if block.texts() is None:  # only then pages have anything but dates and the like
-        stories = [page.news_story for page in block.pages()]
-        titles = ["" if story is None else story.title or "" for story in stories]
-        urls = block.urls
-        texts = lambda at: f"{urls[at]}\n{titles[at]}"  # noqa: E731 - of this block
-    return [at for at in chosen if contains in texts(at).casefold()]
+def _searched(block: PageBlock) -> Sequence[str]:
+    """Return the text of each page of a block that is searched: its URL, and the title of its news."""
+    if block.texts() is not None:  # then pages have nothing but dates and the like
+        return block.urls
+    stories = [page.news_story for page in block.pages()]
+    titles = ("" if story is None else story.title or "" for story in stories)
+    return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]
 
 
 def _stamps(block: PageBlock) -> list[float | None]:
