@@ -19,6 +19,14 @@ from usp.web_client.zones import Zones
 from website import Answer, index, robots, urlset
 
 
+@pytest.fixture
+def gate():
+    """Opened by the test, or at its end: nothing waits longer."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
 def test_only_public_addresses_are_connected_to_unless_the_operator_allows_more(serve, talk):
     site = serve(ONE_PAGE)
 
@@ -85,9 +93,8 @@ def test_a_page_in_several_sitemaps_is_listed_once(serve, talk):
     assert [page["url"][-1] for page in pages] == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_wrong_arguments_are_named_with_right_ones(talk, subtests):
+    wrong = [
         ({}, "url is missing"),
         ({"url": "x.org", "query": "a"}, "there is no argument 'query'. Arguments: url, "),
         ({"url": "x.org", "limit": 0}, "limit: "),
@@ -106,12 +113,16 @@ def test_a_page_in_several_sitemaps_is_listed_once(serve, talk):
         ({"url": "x\n.org"}, "is not the address of a website"),
         ({"url": "https://me:secret@x\\y/"}, "is not the address of a website"),
         ({"url": " "}, "is not the address of a website"),
-    ],
-)
-def test_wrong_arguments_are_named_with_right_ones(talk, arguments, said):
-    refusal = talk.refusal("list_pages", **arguments)
-    assert said in refusal
-    assert "secret" not in refusal
+    ]
+
+    async def conversation(talk):
+        for arguments, said in wrong:
+            refusal = await talk.refusal("list_pages", **arguments)
+            with subtests.test(said):
+                assert said in refusal
+                assert "secret" not in refusal
+
+    talk(conversation)
 
 
 def test_other_tools_refuse_what_does_not_exist(talk, tmp_path):
@@ -169,18 +180,16 @@ def test_a_login_in_the_url_is_used_and_never_shown(serve, talk):
     assert all("authorization" in map(str.lower, one.headers) for one in site.requests)
 
 
-def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk):
-    never = threading.Event()
+def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk, gate):
     site = serve(
         {
             "/robots.txt": robots("/a.xml", "/stuck.xml"),
             "/a.xml": urlset("/"),
-            "/stuck.xml": Answer("<urlset/>", gate=never),
+            "/stuck.xml": Answer("<urlset/>", gate=gate),
         }
     )
 
     listed = talk.result("list_pages", {"limits": {"seconds": 0.3}}, url=site.base)
-    never.set()
     assert not listed["source"]["complete"]
     (missing,) = [one for one in listed["source"]["missing"] if one["code"] == "limit-seconds"]
     assert "usp mcp --max seconds=" in missing["todo"]
@@ -228,20 +237,18 @@ def test_a_call_that_waits_too_long_is_refused_with_advice(serve, talk, monkeypa
     assert "busy with other calls" in talk.refusal("list_pages", given, url="https://example.org/")
 
 
+BOTH_HOSTS = Zones(allow=("127.0.0.1", "127.0.0.2"), trust_start=False)
+
+
 @pytest.mark.parametrize("tool", ["list_pages", "check_site"])
-def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, tool):
-    gate = threading.Event()
+def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, gate, tool):
     slow = Answer(urlset("/"), gate=gate)
-    site = serve(
-        {f"/{number}.xml": slow for number in range(40)} | {"alt:/a.xml": urlset("{alt}/x")}
-    )
-    zones = Zones(allow=("127.0.0.1", "127.0.0.2"), trust_start=False)
+    numbers = range(40)
+    site = serve({f"/{at}.xml": slow for at in numbers} | {"alt:/a.xml": urlset("{alt}/x")})
 
     async def conversation(talk):
-        calls = [
-            asyncio.create_task(talk.client.call_tool(tool, {"url": f"{site.base}/{number}.xml"}))
-            for number in range(40)
-        ]
+        urls = [f"{site.base}/{at}.xml" for at in numbers]
+        calls = [asyncio.create_task(talk.client.call_tool(tool, {"url": url})) for url in urls]
         await asyncio.sleep(0)
         found = await asyncio.wait_for(talk.result(tool, url=f"{site.alt}/a.xml"), 60)
         gate.set()
@@ -251,15 +258,11 @@ def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, tool):
         assert len(done) - len(refused) == tree_cache.PER_SITE + tree_cache.MOST_WAITING
         return found
 
-    try:
-        assert talk(conversation, zones=zones, limits={"seconds": 100})["source"]["complete"]
-    finally:
-        gate.set()
+    assert talk(conversation, zones=BOTH_HOSTS, limits={"seconds": 100})["source"]["complete"]
 
 
-def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeypatch):
+def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeypatch, gate):
     """However many calls read one website, and although a call that was cancelled still has its thread."""
-    gate = threading.Event()
     find = page_tools.find_pages
 
     def found(token, tree, *asked):
@@ -269,17 +272,13 @@ def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeyp
 
     monkeypatch.setattr(page_tools, "find_pages", found)
     site = serve({"/a.xml": urlset("/"), "alt:/a.xml": urlset("{alt}/x")})
-    zones = Zones(allow=("127.0.0.1", "127.0.0.2"), trust_start=False)
 
     async def conversation(talk):
-        await talk.result("list_sitemaps", url=f"{site.base}/a.xml")
+        url = f"{site.base}/a.xml"
+        await talk.result("list_sitemaps", url=url)
         calls = [
-            asyncio.create_task(
-                talk.client.call_tool(
-                    "list_pages", {"url": f"{site.base}/a.xml", "contains": str(number)}
-                )
-            )
-            for number in range(12)
+            asyncio.create_task(talk.client.call_tool("list_pages", {"url": url, "contains": text}))
+            for text in map(str, range(12))
         ]
         await asyncio.sleep(0.1)
         calls.pop().cancel()
@@ -288,10 +287,7 @@ def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeyp
         await asyncio.gather(*calls)
         return found
 
-    try:
-        assert talk(conversation, zones=zones)["total"] == 1
-    finally:
-        gate.set()
+    assert talk(conversation, zones=BOTH_HOSTS)["total"] == 1
 
 
 def test_a_bug_is_an_error_without_a_traceback(serve, talk, monkeypatch, caplog):
