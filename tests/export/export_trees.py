@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from usp._base.dates import precision_of
-from usp.export import COLUMNS
+from usp.export import COLUMNS, write
 from usp.export.text_formats import plain
 from usp.objects.page import (
     SitemapImage,
@@ -24,7 +25,7 @@ from usp.objects.page import (
 )
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, PagesXMLSitemap
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
-from usp.tree import sitemap_from_str
+from usp.tree import sitemap_from_bytes
 
 few = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -91,17 +92,22 @@ OF_PAGES = {  # where the value of a column stands in a page
 
 def tree_of(*documents: str) -> IndexWebsiteSitemap:
     """Give a website of sitemaps that are read from documents."""
-    nodes = []
-    for number, document in enumerate(documents):
-        node = sitemap_from_str(document)
-        assert isinstance(node, AbstractPagesSitemap)
-        node._url = f"https://x.org/{number}.xml"
-        nodes.append(node)
+    nodes = [
+        sitemap_from_bytes(document.encode(), f"https://x.org/{number}.xml")
+        for number, document in enumerate(documents)
+    ]
     return IndexWebsiteSitemap("https://x.org/", nodes)
 
 
 def urlset(*entries: str) -> str:
     return HEAD + "".join(f"<url>{entry}</url>\n" for entry in entries) + "</urlset>"
+
+
+def exported(pages: Any, form: str, **options: Any) -> bytes:
+    """Give what is written in a format."""
+    stream = io.BytesIO()
+    write(pages, stream, form, **options)
+    return stream.getvalue()
 
 
 class LazyPages:

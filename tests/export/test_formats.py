@@ -23,6 +23,7 @@ from export_trees import (
     LazyPages,
     documents,
     expected_rows,
+    exported,
     few,
     numbered_pages,
     tree_of,
@@ -41,12 +42,6 @@ from usp.stream import pages as stream_pages
 from usp.tree import sitemap_from_bytes, sitemap_from_file, sitemap_tree_for_homepage
 
 NESTED = ("news", "images", "videos", "alternates")
-
-
-def written(tree, form, **options) -> bytes:
-    stream = io.BytesIO()
-    write(tree, stream, form, **options)
-    return stream.getvalue()
 
 
 def read_csv(data: bytes) -> list[dict]:
@@ -75,7 +70,7 @@ def demo():
 @pytest.mark.parametrize("form", READERS)
 def test_the_demo_site_and_rich_documents_are_read_back(form, demo):
     for tree in (demo, tree_of(RICH, PLAIN), tree_of()):
-        rows = READERS[form](written(tree, form))
+        rows = READERS[form](exported(tree, form))
         assert without_precision(rows) == expected_rows(tree)
         assert all(list(row) == list(COLUMNS) for row in rows)
 
@@ -86,21 +81,21 @@ def test_any_tree_is_read_back_from_every_format(tree, document):
     """Whether it consists of pages, or of columns that were never pages."""
     for one in (tree, tree_of(document)):
         for form, read in READERS.items():
-            rows = read(written(one, form))
+            rows = read(exported(one, form))
             if form == "csv":
                 for row in rows:
                     row["url"] = row["url"].removeprefix("'")
             assert without_precision(rows) == expected_rows(one)
-        assert pq.read_table(io.BytesIO(written(one, "parquet"))).equals(to_arrow(one))
+        assert pq.read_table(io.BytesIO(exported(one, "parquet"))).equals(to_arrow(one))
     seen = {}
     for page in tree.all_pages():
         seen.setdefault(page.url, page)  # one sitemap has each page once
-    assert from_xml(written(tree, "xml")) == list(seen.values())
+    assert from_xml(exported(tree, "xml")) == list(seen.values())
 
 
 def test_text_formats_and_the_table_say_the_same(demo):
     table = to_arrow(demo).to_pylist()
-    rows = READERS["jsonl"](written(demo, "jsonl"))
+    rows = READERS["jsonl"](exported(demo, "jsonl"))
     for name in ("url", "lastmod_precision", "changefreq", "priority", "sitemap", "mobile"):
         assert [row[name] for row in rows] == [row[name] for row in table]
     assert {"year", "month", "day", "second"} >= {row["lastmod_precision"] for row in rows} - {None}
@@ -127,7 +122,7 @@ def test_parquet_comes_in_row_groups(monkeypatch):
     monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 900)
     monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 1000)
     tree = tree_of(PLAIN, RICH, PLAIN)
-    file = pq.ParquetFile(io.BytesIO(written(tree, "parquet")))
+    file = pq.ParquetFile(io.BytesIO(exported(tree, "parquet")))
     assert file.metadata.num_row_groups > 2
     assert file.read().to_pylist() == to_arrow(tree).to_pylist()
 
@@ -143,14 +138,14 @@ def from_xml(data: bytes) -> list[SitemapPage]:
 
 def test_a_sitemap_is_read_back_as_the_same_pages(demo):
     for tree in (tree_of(RICH), tree_of(PLAIN), tree_of()):
-        assert from_xml(written(tree, "xml")) == list(tree.all_pages())
+        assert from_xml(exported(tree, "xml")) == list(tree.all_pages())
     first = [p for p in demo.all_pages() if p.news_story is None or p.news_story.publish_date]
-    assert from_xml(written(demo, "xml")) == first
+    assert from_xml(exported(demo, "xml")) == first
 
 
 def test_a_story_without_a_date_is_none_in_a_sitemap():
     page = SitemapPage("https://x.org/", news_story=SitemapNewsStory("A title", None))
-    (read,) = from_xml(written([page], "xml"))
+    (read,) = from_xml(exported([page], "xml"))
     assert read.news_story is None
 
 
@@ -198,7 +193,7 @@ def test_a_stream_takes_one_sitemap_or_nothing(small_sitemaps):
 def test_no_cell_is_a_formula(sign):
     """A page that somebody made by hand; others begin with http."""
     pages = [SitemapPage(f'{sign}cmd|"a",1'), SitemapPage("https://x.org/=1")]
-    rows = list(csv.reader(io.StringIO(written(pages, "csv").decode(), newline="")))
+    rows = list(csv.reader(io.StringIO(exported(pages, "csv").decode(), newline="")))
     assert rows[1][0] == f'\'{sign}cmd|"a",1'
     assert rows[2][0] == "https://x.org/=1"
     assert not [cell for row in rows for cell in row if cell[:1] in tuple("=+-@\t\r")]
@@ -206,7 +201,7 @@ def test_no_cell_is_a_formula(sign):
 
 def test_lines_end_and_quotes_stand_as_rfc_4180_has_it():
     pages = [SitemapPage("https://x.org/plain"), SitemapPage('https://x.org/a,"b"')]
-    assert written(pages, "csv", columns=["url", "priority", "mobile"]) == (
+    assert exported(pages, "csv", columns=["url", "priority", "mobile"]) == (
         b"url,priority,mobile\r\n"
         b"https://x.org/plain,0.5,false\r\n"
         b'"https://x.org/a,""b""",0.5,false\r\n'
@@ -231,7 +226,7 @@ def test_the_suffix_tells_the_format():
 def test_a_packed_file_is_the_same_file(tmp_path):
     tree = tree_of(RICH)
     write(tree, tmp_path / "a.jsonl.gz")
-    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == written(tree, "jsonl")
+    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == exported(tree, "jsonl")
 
 
 def test_streams_of_text_take_text():
@@ -241,7 +236,7 @@ def test_streams_of_text_take_text():
         write(tree, text, form)
         wrapped = io.TextIOWrapper(below, encoding="ascii")
         write(tree, wrapped, form)
-        assert text.getvalue().encode() == below.getvalue() == written(tree, form)
+        assert text.getvalue().encode() == below.getvalue() == exported(tree, form)
     with pytest.raises(ValueError, match="cannot be written to a text stream"):
         write(tree, io.StringIO(), "parquet")
 
@@ -249,9 +244,9 @@ def test_streams_of_text_take_text():
 def test_pages_of_a_stream_are_written_as_those_of_a_tree(tmp_path):
     with demo_site() as url:
         tree = sitemap_tree_for_homepage(url)
-        assert written(stream_pages(url), "xml") == written(tree, "xml")
+        assert exported(stream_pages(url), "xml") == exported(tree, "xml")
         for form, read in READERS.items():
-            rows = read(written(stream_pages(url), form))
+            rows = read(exported(stream_pages(url), form))
             assert without_precision(rows) == expected_rows(tree)
         write(stream_pages(url), tmp_path / "a.parquet", columns=["url", "sitemap"])
     assert pq.read_table(tmp_path / "a.parquet").equals(to_arrow(tree, ["url", "sitemap"]))
@@ -261,12 +256,12 @@ def test_a_selection_and_columns_are_for_every_format():
     tree = tree_of(RICH, PLAIN)
     selection = Selection(include=["*/p/*"], limit=3)
     for form, read in READERS.items():
-        rows = [row["url"] for row in read(written(tree, form, selection=selection))]
+        rows = [row["url"] for row in read(exported(tree, form, selection=selection))]
         assert rows == [f"https://x.org/p/{n}" for n in range(3)]
     for form in ("json", "jsonl"):
-        rows = READERS[form](written(tree, form, columns=["sitemap"], selection=selection))
+        rows = READERS[form](exported(tree, form, columns=["sitemap"], selection=selection))
         assert rows == [{"sitemap": "https://x.org/1.xml"}] * 3
-    (page, *_) = from_xml(written(tree, "xml", columns=["url"]))
+    (page, *_) = from_xml(exported(tree, "xml", columns=["url"]))
     assert page == SitemapPage("https://x.org/all")
 
 
@@ -355,7 +350,7 @@ def test_a_pipe_is_written_to_as_it_is(form, tmp_path):
     reader.start()
     write(tree_of(RICH), pipe, form)
     reader.join(60)
-    assert got == [written(tree_of(RICH), form)]
+    assert got == [exported(tree_of(RICH), form)]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -387,7 +382,7 @@ def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monk
     assert not [t for t in threading.enumerate() if t.name == "usp-write"]
 
 
-def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkeypatch):
+def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_exported(monkeypatch):
     """The thread that writes is waited for; what waits behind it is not written any more."""
     monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 100)
     monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 100)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import pickle
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -15,6 +14,7 @@ from export_trees import (
     RICH,
     LazyPages,
     documents,
+    exported,
     few,
     plain_entry,
     tree_of,
@@ -24,7 +24,6 @@ from export_trees import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp.export import write
 from usp.export.arrow import to_arrow
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
@@ -40,9 +39,8 @@ def urls(tree, **options) -> list[str]:
     one_by_one = [page.url for page in selection.of(with_sitemaps(tree), site=tree.url)]
     assert [page.url for page in tree.select(**options)] == one_by_one
     assert to_arrow(tree, ["url"], selection)["url"].to_pylist() == one_by_one
-    file = io.BytesIO()
-    write(tree, file, "json", ["url"], selection)
-    assert [row["url"] for row in json.loads(file.getvalue())] == one_by_one
+    rows = json.loads(exported(tree, "json", columns=["url"], selection=selection))
+    assert [row["url"] for row in rows] == one_by_one
     return one_by_one
 
 
