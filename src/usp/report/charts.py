@@ -112,13 +112,9 @@ class Cards:
             name = shown_url(section.name, 80)
             below = [(shown_url(text, 80), count) for text, count in section.below.items]
             rows.append((url_cell(name), section.pages))
-            rows += [
-                (url_cell(f"{name}{text}/"), count)
-                for text, count in below
-                if text and len(below) > 1
-            ]
             data.append({"name": name, "value": section.pages})
             if len(below) > 1:
+                rows += [(url_cell(f"{name}{text}/"), count) for text, count in below if text]
                 children = [{"name": f"{t}/" if t else name, "value": n} for t, n in below]
                 if section.below.other:
                     children.append({"name": "other", "value": section.below.other})
@@ -139,9 +135,8 @@ class Cards:
             note += _caution(summary.sections_exact)
         else:
             name = summary.sections[0].name
-            where = (
-                f"below {shown_url(name, 80)}" if name != "/" else "at the top level of the site"
-            )
+            top = name == "/"
+            where = "at the top level of the site" if top else f"below {shown_url(name, 80)}"
             self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
         if not chart and not hosts:
             return Markup("")
