@@ -37,7 +37,7 @@ from usp.selection import Selection, date_of, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from usp.mcp.tool_call import CancelToken
@@ -49,7 +49,7 @@ MOST_PLACES = 2_000_000
 
 _MOST_LANGUAGES = 20
 _BITS = 32  # of the number of a page in its sitemap
-_LATEST = 1e18  # seconds; no date has so many
+_UNDATED = -1e18  # seconds; every date comes later
 _DATE = "2025, 2025-01-31, 2025-01-31T12:00Z, or how long ago: 12h, 7d, 4w"
 _PATTERN = (
     "'*/blog/*' must match the whole URL, '/blog/*' all from the path on, 'sitemap:*news*' the URL of "
@@ -259,13 +259,22 @@ class MatchingPages:
     ) -> list[tuple[SitemapPage, str]]:
         """Return some of the pages, each with the URL of its sitemap."""
         places = self.places[begin : begin + most]
-        numbers: dict[int, set[int]] = {}
+        by_sitemap: dict[int, set[int]] = {}
         for place in places:
-            numbers.setdefault(place >> _BITS, set()).add(place & ((1 << _BITS) - 1))
+            by_sitemap.setdefault(place >> _BITS, set()).add(place)
         found: dict[int, tuple[SitemapPage, str]] = {}
         for number, sitemap in enumerate(page_sitemaps(tree)):
-            for at, page in _read(token, sitemap, numbers.get(number, set())):
-                found[number << _BITS | at] = page, sitemap.url
+            wanted = by_sitemap.get(number, set())
+            first = number << _BITS
+            for block in token.blocks(sitemap) if wanted else ():
+                end = first + len(block.urls)
+                if any(first <= place < end for place in wanted):
+                    for place, page in enumerate(block.pages(), first):
+                        if place in wanted:
+                            found[place] = page, sitemap.url
+                first = end
+                if first > max(wanted):
+                    break
         return [found[place] for place in places if place in found]
 
 
@@ -282,23 +291,6 @@ def keep_list(
         lists.popitem(last=False)
 
 
-def _read(
-    token: CancelToken, sitemap: AbstractSitemap, numbers: set[int]
-) -> Iterator[tuple[int, SitemapPage]]:
-    """Yield the pages of a sitemap that have these numbers; no more of it is read than that takes."""
-    if not numbers:
-        return
-    first = 0
-    for _, block in token.blocks(sitemap):
-        end = first + len(block.urls)
-        if any(first <= number < end for number in numbers):
-            pages = enumerate(block.pages(), first)
-            yield from ((at, page) for at, page in pages if at in numbers)
-        first = end
-        if first > max(numbers):
-            return
-
-
 def find_pages(
     token: CancelToken, tree: AbstractSitemap, asked: PageFilter, selection: Selection
 ) -> MatchingPages:
@@ -310,12 +302,11 @@ def find_pages(
     seen = SeenUrls() if len(sitemaps) > 1 else None  # one sitemap has each URL only once
     places: array[int] = array("Q")
     stamps: array[float] = array("d")
-    undated = 0
     for number, sitemap in enumerate(sitemaps):
         if not run.wants(sitemap.url):
             continue
         first = number << _BITS
-        for _, found in token.blocks(sitemap):
+        for found in token.blocks(sitemap):
             block, keep = run.keep(found)
             if contains:
                 texts = map(str.casefold, _searched(block))
@@ -324,20 +315,14 @@ def find_pages(
             if seen is not None:
                 new = seen.add_all([block.urls[at] for at in chosen])
                 chosen = chosen if new is None else list(compress(chosen, new))
-            stamps_of_block = _stamps(block)
-            times = [stamps_of_block[at] for at in chosen]
-            without = times.count(None)
-            undated += without
-            if without and not keep_undated:
-                dated = [time is not None for time in times]
-                chosen, times = list(compress(chosen, dated)), list(compress(times, dated))
+            times = _stamps(block)
             places.extend([first + at for at in chosen])
-            stamps.extend([-_LATEST if time is None else time for time in times])
+            stamps.extend([times[at] for at in chosen])
             first += len(block.urls)
+    order = [at for at, stamp in enumerate(stamps) if keep_undated or stamp != _UNDATED]
     if asked.order == "newest":
-        order = sorted(range(len(places)), key=stamps.__getitem__, reverse=True)  # stable
-        places = array("Q", map(places.__getitem__, order))
-    return MatchingPages(places, undated)
+        order.sort(key=stamps.__getitem__, reverse=True)  # stable
+    return MatchingPages(array("Q", map(places.__getitem__, order)), stamps.count(_UNDATED))
 
 
 def _searched(block: PageBlock) -> Sequence[str]:
@@ -349,16 +334,18 @@ def _searched(block: PageBlock) -> Sequence[str]:
     return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]
 
 
-def _stamps(block: PageBlock) -> list[float | None]:
+def _stamps(block: PageBlock) -> list[float]:
     """Return the dates of the pages of a block, in seconds."""
     texts = block.texts()
     if texts is not None:
-        return [_stamp(text) for text in texts.get("lastmod", [""] * len(block.urls))]
-    dates = (date_of(page) for page in block.pages())
-    return [None if date is None else in_utc(date).timestamp() for date in dates]
+        return [_stamp_of(text) for text in texts.get("lastmod", [""] * len(block.urls))]
+    return [_stamp(date_of(page)) for page in block.pages()]
 
 
 @lru_cache(maxsize=65_536)
-def _stamp(text: str) -> float | None:
-    date = known_date(text)
-    return None if date is None else in_utc(date).timestamp()
+def _stamp_of(text: str) -> float:
+    return _stamp(known_date(text))
+
+
+def _stamp(date: datetime | None) -> float:
+    return _UNDATED if date is None else in_utc(date).timestamp()

@@ -234,7 +234,7 @@ def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> Si
     complete = True
     try:
         for node in page_sitemaps(cached.tree):
-            for _, block in token.blocks(node):
+            for block in token.blocks(node):
                 span, _ = content.add(block)
                 days += span or ()
     except Cancelled:

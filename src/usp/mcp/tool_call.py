@@ -9,7 +9,7 @@ import json
 import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple
 
@@ -104,12 +104,12 @@ class CancelToken:
         if self._is_cancelled or self.overtime > 0:
             raise Cancelled
 
-    def blocks(self, node: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+    def blocks(self, sitemap: AbstractSitemap) -> Iterator[PageBlock]:
         """Yield the pages of a sitemap in blocks; may raise :class:`Cancelled` at each."""
-        for sitemap, block in node.page_steps():
+        for _, block in sitemap.page_steps():
             self.step(0 if block is None else len(block.urls))
             if block is not None:
-                yield sitemap, block
+                yield block
 
 
 class ToolCall:
@@ -177,9 +177,7 @@ class ToolCall:
         """
         seconds = self.options.limits.seconds
         token = CancelToken(seconds)
-        running = asyncio.ensure_future(
-            self._in_thread(token, fetches, lambda token: work(token, *arguments))
-        )
+        running = asyncio.ensure_future(self._in_thread(token, fetches, work, *arguments))
         running.add_done_callback(_retrieve)
         begun = self._reported
         try:
@@ -203,16 +201,19 @@ class ToolCall:
         )
 
     async def _in_thread(
-        self, token: CancelToken, fetches: bool, work: Callable[[CancelToken], T]
+        self,
+        token: CancelToken,
+        fetches: bool,
+        work: Callable[[CancelToken, *Ts], T],
+        *arguments: *Ts,
     ) -> T:
         """Wait for a turn, and keep it until the thread has ended, whoever waits for that."""
         state = self.state
-        async with AsyncExitStack() as turns:
-            if fetches:
-                await turns.enter_async_context(state.check_turns.turn(self._site))
-            await turns.enter_async_context(state.turns.turn(self._site))
+        checking = state.check_turns.turn(self._site) if fetches else nullcontext()
+        async with checking, state.turns.turn(self._site):
             token.begin()
-            return await asyncio.get_running_loop().run_in_executor(state.threads, work, token)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(state.threads, work, token, *arguments)
 
 
 def _retrieve(done: asyncio.Future[Any]) -> None:
