@@ -269,6 +269,8 @@ def _latest(months: Tally) -> list[NameCount]:
 # check_site ----------------------------------------------------------------------------------------
 
 
+SeverityWord = Literal["error", "warning", "info"]
+
 _PROOF_SECONDS = 3.0  # for the robots.txt of another host
 _ALL_PROOF_SECONDS = 10.0  # for those of all other hosts
 
@@ -287,7 +289,7 @@ class RuleFindings(ToolValue):
 
     code: str
     name: str
-    severity: Severity
+    severity: SeverityWord
     times: int = Field(description="Number of findings.")
     sitemaps: int = Field(description="Number of sitemaps that have any.")
     fix: str = Field(description="What to do.")
@@ -323,8 +325,8 @@ async def check_site(
     ] = (),  # type: ignore[assignment]  # an empty list
     ignore: Annotated[Texts, Field(description="Leave out these rules.")] = (),  # type: ignore[assignment]
     min_severity: Annotated[
-        Severity, Field(description="Leave out what is less severe.")
-    ] = Severity.INFO,
+        SeverityWord, Field(description="Leave out what is less severe.")
+    ] = "info",
     examples: Annotated[int, Field(ge=1, le=20, description="Most examples for each rule.")] = 3,
     limit: Annotated[int, Field(ge=1, le=150, description="Most rules in the result.")] = 30,
 ) -> CheckResult:
@@ -339,7 +341,7 @@ async def check_site(
     cached.require_response()
     found = FindingsByRule(examples)
     complete = await call.read(
-        _check, cached.tree, checking, min_severity.rank, found, fetches=True
+        _check, cached.tree, checking, Severity(min_severity).rank, found, fetches=True
     )
     rows = found.rows()
     rules = fitting([_findings(row) for row in rows[:limit]])
@@ -399,7 +401,7 @@ def _findings(row: RuleRow) -> RuleFindings:
     return RuleFindings(
         code=row.code,
         name=row.name,
-        severity=row.severity,
+        severity=row.severity.value,
         times=row.count,
         sitemaps=row.sitemaps,
         fix=row.hint,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BeforeValidator, Field
@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field
 from usp._base.urls import host_in
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import is_warc
-from usp.changes import ChangeKind, Diff, PageChange
+from usp.changes import Diff, PageChange
 from usp.exceptions import SitemapException
 from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, fitting
 from usp.mcp.tool_values import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from usp.mcp import ServerOptions
     from usp.mcp.tool_call import CancelToken
 
+ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed", "recovered"]
 _MOST_FILES = 500
 
 
@@ -83,7 +84,7 @@ class ChangeOf(ToolValue):
     """A page or a sitemap that is not what it was."""
 
     what: Literal["page", "sitemap"]
-    kind: ChangeKind
+    kind: ChangeWord
     url: SiteAddress
     fields: list[FieldOfPage] | None = Field(default=None, description="What changed of a page.")
     reason: SiteText | None = Field(default=None, description="Why a sitemap failed or is unknown.")
@@ -165,9 +166,12 @@ async def diff_site(
     refresh: Refresh = False,
     cursor: NextPart = "",
     kinds: Annotated[
-        list[ChangeKind],
+        list[ChangeWord],
         BeforeValidator(listed),
-        Field(description="List only these. Default: all. Counts are of all of them anyway."),
+        Field(
+            max_length=20,
+            description="List only these. Default: all. Counts are of all of them anyway.",
+        ),
     ] = (),  # type: ignore[assignment]  # an empty list
     limit: Annotated[int, Field(ge=1, le=200, description="Most changes in one result.")] = 50,
 ) -> DiffResult:
@@ -176,7 +180,7 @@ async def diff_site(
     Returns pages and sitemaps that were added, removed, changed or moved, with counts. What cannot be
     told because a sitemap failed is unknown, not removed.
     """
-    wanted = frozenset(kinds or ChangeKind)
+    wanted = frozenset(kinds or get_args(ChangeWord))
     call = ToolCall(ctx, url)
     before = await _loaded(call, snapshot)
     asked = ("diff_site", url, sorted(wanted), snapshot, before.fetched)
@@ -236,7 +240,7 @@ def _load(token: CancelToken, path: str, modified: float, limits: Limits) -> Cac
 
 
 def _changes(
-    token: CancelToken, diff: Diff, kinds: frozenset[ChangeKind], begin: int, limit: int
+    token: CancelToken, diff: Diff, kinds: frozenset[str], begin: int, limit: int
 ) -> tuple[list[ChangeOf], int]:
     """Return some changes, and how many there are of these kinds."""
     found: list[ChangeOf] = []
@@ -252,8 +256,8 @@ def _changes(
 
 
 def _change(change: Change) -> ChangeOf:
-    kind, url = change.kind, change.url
     if not isinstance(change, PageChange):
-        return ChangeOf(what="sitemap", kind=kind, url=url, reason=change.reason)
+        kind = change.kind.value
+        return ChangeOf(what="sitemap", kind=kind, url=change.url, reason=change.reason)
     fields = [FieldOfPage.model_validate(one) for one in change.fields[:10]]
-    return ChangeOf(what="page", kind=kind, url=url, fields=fields or None)
+    return ChangeOf(what="page", kind=change.kind.value, url=change.url, fields=fields or None)
