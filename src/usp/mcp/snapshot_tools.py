@@ -257,7 +257,7 @@ def _changes(
 
 def _change(change: Change) -> ChangeOf:
     if not isinstance(change, PageChange):
-        kind = change.kind.value
-        return ChangeOf(what="sitemap", kind=kind, url=change.url, reason=change.reason)
+        reason = change.reason
+        return ChangeOf(what="sitemap", kind=change.kind.value, url=change.url, reason=reason)
     fields = [FieldOfPage.model_validate(one) for one in change.fields[:10]]
     return ChangeOf(what="page", kind=change.kind.value, url=change.url, fields=fields or None)
