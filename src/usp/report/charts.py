@@ -182,7 +182,7 @@ class Cards:
         self, name: str, label: str, kind: str, rows: Sequence[tuple[str, int]], numbers: Markup
     ) -> Markup:
         """Return a chart of rows, with its numbers as a table."""
-        labels, values = zip(*rows, strict=True)
+        labels, values = [text for text, _ in rows], [count for _, count in rows]
         self.charts[name] = {"type": kind, "labels": labels, "values": values}
         return figure(name, label, numbers)
 
