@@ -32,6 +32,7 @@ from usp.mcp.tool_values import (
     Texts,
     ToolValue,
     clean,
+    optional,
 )
 from usp.selection import Selection, date_of, page_sitemaps
 
@@ -72,20 +73,16 @@ class Page(ToolValue):
     """A page as a sitemap declares it."""
 
     url: SiteAddress
-    lastmod: str | None = Field(default=None, description="When it was last changed.")
-    title: SiteText | None = Field(default=None, description="Title, of news and feeds.")
-    published: str | None = Field(
-        default=None, description="Date of publication, of news and feeds."
-    )
-    publication: SiteText | None = Field(
-        default=None, description="Name of the publication, of news."
-    )
+    lastmod: str | None = optional("When it was last changed.")
+    title: SiteText | None = optional("Title, of news and feeds.")
+    published: str | None = optional("Date of publication, of news and feeds.")
+    publication: SiteText | None = optional("Name of the publication, of news.")
     images: int | None = None
     videos: int | None = None
-    languages: list[str] | None = Field(
-        default=None, description="Languages in which it is linked as a version (hreflang)."
+    languages: list[str] | None = optional(
+        "Languages in which it is linked as a version (hreflang)."
     )
-    sitemap: SiteAddress | None = Field(default=None, description="Sitemap that lists it.")
+    sitemap: SiteAddress | None = optional("Sitemap that lists it.")
 
 
 class PageResult(ToolValue):
@@ -96,10 +93,9 @@ class PageResult(ToolValue):
         description="Number of pages that match, in all parts of the list. If there are none, "
         "summarise_site tells what the site has, and whether a sitemap was found at all."
     )
-    undated: int | None = Field(
-        default=None,
-        description="With since or until: pages that match otherwise but have no date. They are "
-        "listed, and part of the total, only with keep_undated.",
+    undated: int | None = optional(
+        "With since or until: pages that match otherwise but have no date. They are "
+        "listed, and part of the total, only with keep_undated."
     )
     pages: list[Page]
     next_cursor: str | None = None

@@ -27,6 +27,7 @@ from usp.mcp.tool_values import (
     Texts,
     ToolValue,
     clean,
+    optional,
     reason_of,
     remedy_of,
 )
@@ -60,22 +61,20 @@ class Sitemap(ToolValue):
     """A sitemap."""
 
     url: SiteAddress
-    parent: SiteAddress | None = Field(default=None, description="Sitemap that declares it.")
+    parent: SiteAddress | None = optional("Sitemap that declares it.")
     level: int = Field(description="Depth in the tree, 0 at the top.")
     type: str = Field(
         description="Format: robots, index, xml, text, rss, atom; invalid if it failed."
     )
     state: Literal["read", "incomplete", "failed", "not followed"]
-    status: int | None = Field(default=None, description="HTTP status of the response.")
+    status: int | None = optional("HTTP status of the response.")
     bytes: int | None = None
-    lastmod: str | None = Field(default=None, description="Date that its index declares.")
-    pages: int | None = Field(default=None, description="Pages that it lists itself.")
-    problems: int | None = Field(
-        default=None, description="Mistakes inside the document; check_site tells which."
-    )
-    code: str | None = Field(default=None, description="Kind of failure, for the tool explain.")
-    reason: str | None = Field(default=None, description="Why it failed or is incomplete.")
-    todo: str | None = Field(default=None, description="What to do about the failure.")
+    lastmod: str | None = optional("Date that its index declares.")
+    pages: int | None = optional("Pages that it lists itself.")
+    problems: int | None = optional("Mistakes inside the document; check_site tells which.")
+    code: str | None = optional("Kind of failure, for the tool explain.")
+    reason: str | None = optional("Why it failed or is incomplete.")
+    todo: str | None = optional("What to do about the failure.")
 
 
 class SitemapList(ToolValue):
@@ -198,8 +197,8 @@ class SiteSummary(ToolValue):
     bytes: int = Field(description="Bytes of sitemaps that were received.")
     pages: int
     all_counted: bool = Field(description="False if there was no time to count all pages.")
-    oldest: str | None = Field(default=None, description="Earliest lastmod of a page.")
-    newest: str | None = Field(default=None, description="Latest lastmod of a page.")
+    oldest: str | None = optional("Earliest lastmod of a page.")
+    newest: str | None = optional("Latest lastmod of a page.")
     undated: int = Field(description="Pages without a lastmod.")
     months: list[NameCount] = Field(
         description="Pages by month of their lastmod; the latest first."
@@ -281,7 +280,7 @@ class Example(ToolValue):
     message: SiteText
     sitemap: SiteAddress
     page: SiteAddress | None = None
-    line: int | None = Field(default=None, description="Line of the sitemap.")
+    line: int | None = optional("Line of the sitemap.")
 
 
 class RuleFindings(ToolValue):
@@ -424,7 +423,7 @@ class Explanation(ToolValue):
     code: str
     name: str | None = None
     kind: str = Field(description="rule, failure or problem")
-    severity: str | None = Field(default=None, description="Of a rule: error, warning or info.")
+    severity: str | None = optional("Of a rule: error, warning or info.")
     summary: str
     why: str = ""
     bad: str = Field(default="", description="An example that is wrong.")

@@ -33,6 +33,7 @@ from usp.mcp.tool_values import (
     clean,
     clean_url,
     listed,
+    optional,
     utc,
 )
 from usp.mcp.tree_cache import CachedTree
@@ -56,9 +57,7 @@ class RecordedSite(ToolValue):
     """A recorded crawl."""
 
     name: SiteText = Field(description="What diff_site takes as snapshot.")
-    site: SiteAddress | None = Field(
-        default=None, description="Website or sitemap that was recorded."
-    )
+    site: SiteAddress | None = optional("Website or sitemap that was recorded.")
     modified: str = Field(description="When the file was written, in UTC.")
     bytes: int
 
@@ -86,8 +85,8 @@ class ChangeOf(ToolValue):
     what: Literal["page", "sitemap"]
     kind: ChangeWord
     url: SiteAddress
-    fields: list[FieldOfPage] | None = Field(default=None, description="What changed of a page.")
-    reason: SiteText | None = Field(default=None, description="Why a sitemap failed or is unknown.")
+    fields: list[FieldOfPage] | None = optional("What changed of a page.")
+    reason: SiteText | None = optional("Why a sitemap failed or is unknown.")
 
 
 class DiffResult(ToolValue):

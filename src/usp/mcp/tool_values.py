@@ -101,6 +101,11 @@ class ToolValue(BaseModel):
         return {name: value for name, value in serialize(self).items() if value is not None}
 
 
+def optional(description: str) -> Any:
+    """Return a field that may be left out."""
+    return Field(default=None, description=description)
+
+
 class Missing(ToolValue):
     """Why sitemaps are missing or incomplete."""
 
