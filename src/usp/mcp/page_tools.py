@@ -197,13 +197,9 @@ async def list_pages(
         contains, since, until, keep_undated, (*include,), (*exclude,), same_host, order
     )
     selection = asked.selection(datetime.now(UTC))  # wrong ones are refused before a request
-    key = asked.skipping()
     call = ToolCall(ctx, url)
     part = await call.part(
-        *(cursor, "list_pages", url, asked),
-        refresh=refresh,
-        selection=selection if key else None,
-        key=key,
+        cursor, "list_pages", url, asked, refresh=refresh, selection=selection, key=asked.skipping()
     )
     cached = part.cached
     cached.require_pages()

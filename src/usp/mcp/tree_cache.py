@@ -188,7 +188,7 @@ class TreeCache:
         """Return the tree of a website or sitemap, from the cache if it is there.
 
         What a ``selection`` cannot need is left out of it, but may be there. The ``key`` is what the
-        caller wrote: seven days ago is another moment each time.
+        caller wrote for that, if anything: seven days ago is another moment each time.
         """
         if not refresh:
             for name in ((start.start,), (start.start, *key)):
@@ -196,7 +196,7 @@ class TreeCache:
                 if known is not None:
                     return known
         options = self._options.crawl
-        if selection is not None:
+        if selection is not None and key:
             options = selection.crawl_options(options)
         return await self._fetched((start.start, *key), start, options, report)
 
