@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from usp._base.display import counted, grouped
 from usp._base.urls import url_parts
 from usp.exceptions import SitemapException
+from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
+from usp.report.markup import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,26 +71,25 @@ _DOT = {
 def mermaid(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
     """Return the tree as a Mermaid flowchart."""
     lines = ["flowchart LR"]
-    failed = []
-    more = []
+    styled: dict[str, list[str]] = {kind: [] for kind in _STYLES}
     for box in _boxes(tree, most_siblings):
         opening, closing = _MERMAID[box.kind]
         lines.append(f'  {box.name}{opening}"{_entities(box.label)}"{closing}')
         if box.above is not None:
             lines.append(f"  {box.above} --> {box.name}")
-        if box.kind == "failed":
-            failed.append(box.name)
-        elif box.kind == "more":
-            more.append(box.name)
-    if more:
-        lines.append("  classDef more stroke:none,fill:none")
-        lines.append(f"  class {','.join(more)} more")
-    if failed:
-        lines.append("  classDef failed stroke:#b00020,color:#b00020,stroke-dasharray:4")
-        lines.append(f"  class {','.join(failed)} failed")
+        if box.kind in styled:
+            styled[box.kind].append(box.name)
+    for kind, names in styled.items():
+        if names:
+            lines.append(f"  classDef {kind} {_STYLES[kind]}")
+            lines.append(f"  class {','.join(names)} {kind}")
     return "\n".join([*lines, ""])
 
 
+_STYLES = {
+    "more": "stroke:none,fill:none",
+    "failed": "stroke:#b00020,color:#b00020,stroke-dasharray:4",
+}
 _MERMAID = {"index": ("[", "]"), "pages": ("(", ")"), "failed": ("[", "]"), "more": ("[", "]")}
 
 
@@ -144,9 +145,8 @@ def _boxes(tree: AbstractSitemap, most: int) -> Iterator[_Box]:
 
 def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
     """Return the number of pages in and below each sitemap; every document is read once."""
-    order = [tree, *tree.all_sitemaps()]
     counts: dict[int, int] = {}
-    for node in reversed(order):  # children come before their parents
+    for node in reversed([*walk(tree)]):  # children come before their parents
         below = node.sub_sitemaps
         if id(node) not in counts:
             counts[id(node)] = sum(counts[id(c)] for c in below) if below else node.page_count()
@@ -155,10 +155,11 @@ def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
 
 def _contents(node: AbstractSitemap, pages: int) -> str:
     """Return the second line of a box."""
-    if isinstance(node, InvalidSitemap):
-        return "failed" if node.failure else "not followed"
+    state, _ = state_of(node)
+    if state is not None and isinstance(node, InvalidSitemap):
+        return state
     held = counted(pages, "page")
-    return f"{held}, incomplete" if node.failure else held
+    return held if state is None else f"{held}, {state}"
 
 
 def _kind(node: AbstractSitemap) -> str:

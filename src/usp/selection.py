@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress, groupby, islice
+from itertools import compress, groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 from usp._base.dates import in_utc, known_date
 from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps, moment, period
 from usp._base.urls import url_parts
+from usp.objects.abstract_sitemap import walk
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.options import CrawlOptions
@@ -72,13 +73,10 @@ class Selection:
     same_host: bool = False
     limit: int | None = None
     on_undated: Callable[[int], object] | None = field(default=None, repr=False, compare=False)
-    _first: datetime | None = field(init=False, repr=False, compare=False)
-    _end: datetime | None = field(init=False, repr=False, compare=False)
-    _pages: Patterns = field(init=False, repr=False, compare=False)
-    _sitemaps: Patterns = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        given = {name: checked(name, getattr(self, name)) for name in ("include", "exclude")}
+        for name in ("include", "exclude"):
+            object.__setattr__(self, name, checked(name, getattr(self, name)))
         most: object = self.limit
         whole = isinstance(most, int) and not isinstance(most, bool)
         if most is not None and not (whole and most >= 0):  # type: ignore[operator]
@@ -86,18 +84,10 @@ class Selection:
         for name in ("since", "until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, moment(name, getattr(self, name)))
-        values: dict[str, Any] = {
-            **given,
-            "_first": None if self.since is None else period("since", self.since)[0],
-            "_end": None if self.until is None else period("until", self.until)[1],
-            "_pages": Patterns.of(*map(for_pages, given.values())),
-            "_sitemaps": Patterns.of(*map(for_sitemaps, given.values())),
-        }
-        first, end = values["_first"], values["_end"]
+        _patterns(self)
+        first, end = _period(self)
         if first is not None and end is not None and first >= end:
             raise ValueError(f"since {self.since} is after until {self.until}")
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     @property
     def takes_all(self) -> bool:
@@ -169,16 +159,20 @@ class Selection:
 
     def run(self, site: str | None = None) -> SelectionRun:
         """Return a new run, to which ``unique`` and ``limit`` apply as a whole."""
-        return SelectionRun(
-            patterns=self._pages,
-            sitemaps=self._sitemaps,
-            period=(self._first, self._end),
-            keep_undated=self.keep_undated,
-            unique=self.unique,
-            limit=self.limit,
-            host=of_host(site) if self.same_host else None,
-            on_undated=self.on_undated,
-        )
+        return SelectionRun(self, site)
+
+
+def _patterns(selection: Selection) -> tuple[Patterns, Patterns]:
+    """Return the patterns for pages and those for sitemaps."""
+    given = selection.include, selection.exclude
+    return Patterns.of(*map(for_pages, given)), Patterns.of(*map(for_sitemaps, given))
+
+
+def _period(selection: Selection) -> tuple[datetime | None, datetime | None]:
+    """Return the first moment that is selected, and the first one after it that is not."""
+    since, until = selection.since, selection.until
+    first = None if since is None else period("since", since)[0]
+    return first, None if until is None else period("until", until)[1]
 
 
 def _blocks_of_stream(pages: Iterator[SitemapPage]) -> Iterator[tuple[str | None, PageBlock]]:
@@ -204,29 +198,17 @@ def of_host(site: str | None) -> re.Pattern[str]:
 class SelectionRun:
     """One pass over pages; it counts the selected ones, and remembers their URLs for ``unique``."""
 
-    def __init__(
-        self,
-        *,
-        patterns: Patterns,
-        sitemaps: Patterns,
-        period: tuple[datetime | None, datetime | None],
-        keep_undated: bool,
-        unique: bool,
-        limit: int | None,
-        host: re.Pattern[str] | None,
-        on_undated: Callable[[int], object] | None = None,
-    ) -> None:
-        self._patterns = patterns
-        self._sitemaps = sitemaps
-        self._first, self._end = period
-        self._keep_undated = keep_undated
-        self._seen: set[str] | None = set() if unique else None
-        self._left = limit
-        self._host = host
-        self._by_url = bool(patterns) or self._host is not None
-        self._on_undated = on_undated
-        self._in_period = period != (None, None)
-        self._by_date = self._in_period or not keep_undated
+    def __init__(self, selection: Selection, site: str | None = None) -> None:
+        self._patterns, self._sitemaps = _patterns(selection)
+        self._host = of_host(site) if selection.same_host else None
+        self._by_url = bool(self._patterns) or self._host is not None
+        self._first, self._end = _period(selection)
+        self._in_period = (self._first, self._end) != (None, None)
+        self._keep_undated = selection.keep_undated
+        self._by_date = self._in_period or not selection.keep_undated
+        self._seen: set[str] | None = set() if selection.unique else None
+        self._left = selection.limit
+        self._on_undated = selection.on_undated
 
     @property
     def over(self) -> bool:
@@ -265,22 +247,10 @@ class SelectionRun:
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the selected pages of ``tree.page_blocks()``; excluded sitemaps are not parsed."""
-        for sitemap in _page_sitemaps(tree):
-            if self.over:
-                return
-            if self.wants(sitemap.url):
-                yield from self.of_blocks(sitemap.page_blocks())
-
-    def of_blocks(
-        self, blocks: Iterable[tuple[AbstractSitemap, PageBlock]]
-    ) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Yield the selected pages of blocks; a block without any is left out."""
-        for sitemap, block in blocks:
-            if self.over:
-                return
-            wanted = self._of_block(block) if self.wants(sitemap.url) else None
-            if wanted is not None:
-                yield sitemap, wanted
+        for sitemap in page_sitemaps(tree):
+            if not self.over and self.wants(sitemap.url):
+                found = self.of_stream((sitemap.url, block) for _, block in sitemap.page_blocks())
+                yield from ((sitemap, block) for _, block in found)
 
     def of_stream(self, blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[tuple[str, PageBlock]]:
         """Yield the selected pages of blocks that come with the URL of their sitemap.
@@ -290,11 +260,15 @@ class SelectionRun:
         remaining = iter(blocks)
         while not self.over and (given := next(remaining, None)) is not None:
             sitemap_url, block = given
-            wanted = self._of_block(block) if self.wants(sitemap_url) else None
-            if wanted is not None:
-                yield sitemap_url, wanted
+            if self.wants(sitemap_url):
+                block, keep = self.keep(block)
+                if all(keep):
+                    yield sitemap_url, block
+                elif any(keep):
+                    yield sitemap_url, PickedPages(block, keep)
 
-    def _of_block(self, block: PageBlock) -> PageBlock | None:
+    def keep(self, block: PageBlock) -> tuple[PageBlock, list[bool]]:
+        """Return a block, with its pages if they had to be read, and which of them are selected."""
         urls = block.urls
         keep = [True] * len(urls)
         if self._by_url:
@@ -306,10 +280,8 @@ class SelectionRun:
                 pages = list(block.pages())
                 block = PageList(pages)
                 dates = list(map(date_of, pages))
-            elif "lastmod" in texts:  # a block that has columns has no news
-                dates = list(map(known_date, texts["lastmod"]))
-            else:
-                dates = [None] * len(urls)
+            else:  # a block that has columns has no news
+                dates = list(map(known_date, texts.get("lastmod", [""] * len(urls))))
             wanted = map(self._wants_date, dates)
             keep = [one and other for one, other in zip(keep, wanted, strict=True)]
         if self._seen is not None:
@@ -317,10 +289,7 @@ class SelectionRun:
         if self._left is not None:
             keep = self._up_to_limit(keep)
         self._tell_undated(sum(date is None for date in compress(dates, keep)))
-        count = sum(keep)
-        if count == len(urls):
-            return block
-        return PickedPages(block, keep) if count else None
+        return block, keep
 
     def _is_new(self, url: str) -> bool:
         assert self._seen is not None
@@ -376,9 +345,6 @@ def _sitemap_of(page: SitemapPage) -> str:
     return page.sitemap_url
 
 
-def _page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
-    return (
-        node
-        for node in chain((tree,), tree.all_sitemaps())
-        if isinstance(node, AbstractPagesSitemap)
-    )
+def page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield the sitemaps of a tree that list pages, in its order."""
+    return (node for node in walk(tree) if isinstance(node, AbstractPagesSitemap))

@@ -9,7 +9,6 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from scrapy import Request
 from scrapy.crawler import CrawlerProcess
@@ -21,33 +20,20 @@ from usp.contrib.scrapy import SitemapPagesSpider
 BASE = sys.argv[1]
 
 
-@dataclass
-class Seen:
-    """What a spider has seen."""
-
-    pages: list[str] = field(default_factory=list)
-    facts: dict[str, object] = field(default_factory=dict)
-    log: list[str] = field(default_factory=list)
-    stats: dict[str, object] = field(default_factory=dict)
-
-
 class Listening(SitemapPagesSpider):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.seen = Seen()
+        self.seen = {"pages": [], "facts": {}, "log": [], "stats": {}}
+        self.facts = self.seen["facts"]
         handler = logging.Handler(logging.WARNING)
-        handler.emit = lambda record: self.seen.log.append(record.getMessage())
+        handler.emit = lambda record: self.seen["log"].append(record.getMessage())
         logging.getLogger(self.name).addHandler(handler)
 
     def parse(self, response):
-        self.seen.pages.append(response.url.removeprefix(BASE))
+        self.seen["pages"].append(response.url.removeprefix(BASE))
 
     def closed(self, reason):
-        stats = self.crawler.stats.get_stats()
-        self.seen.stats = {
-            key: value for key, value in stats.items() if key.startswith("sitemaps/")
-        }
-        self.seen.stats["reason"] = reason
+        self.seen["stats"] = self.crawler.stats.get_stats() | {"reason": reason}
 
 
 class Whole(Listening):
@@ -62,7 +48,7 @@ class Whole(Listening):
         dated = page.last_modified and page.last_modified.isoformat()
         images = [image.loc.removeprefix(BASE) for image in page.images or ()]
         story = page.news_story and page.news_story.title
-        self.seen.facts[response.url.removeprefix(BASE)] = [dated, images, story]
+        self.facts[response.url.removeprefix(BASE)] = [dated, images, story]
 
 
 class Chosen(Listening):
@@ -79,7 +65,7 @@ class Chosen(Listening):
         return Request(page.url, self.parse_news if page.news_story else None)
 
     def parse_news(self, response):
-        self.seen.facts[response.url.removeprefix(BASE)] = "news"
+        self.facts[response.url.removeprefix(BASE)] = "news"
 
 
 class Lazy(Listening):
@@ -92,8 +78,8 @@ class Lazy(Listening):
 
     def parse(self, response):
         super().parse(response)
-        facts, engine = self.seen.facts, self.crawler.engine
-        facts["most"] = max(facts.get("most", 0), len(engine._slot.scheduler))
+        waiting = len(self.crawler.engine._slot.scheduler)
+        self.facts["most"] = max(self.facts.get("most", 0), waiting)
 
 
 class Closed(Listening):
@@ -129,8 +115,8 @@ def main() -> None:
         process.crawl(crawler)
     process.start()
     for crawler in crawlers:
-        crawler.spider.seen.facts["is over"] = crawler.spider._reading.done()
-    found = {crawler.spider.name: vars(crawler.spider.seen) for crawler in crawlers}
+        crawler.spider.facts["is over"] = crawler.spider._reading.done()
+    found = {crawler.spider.name: crawler.spider.seen for crawler in crawlers}
     print(json.dumps(found, default=str))
 
 

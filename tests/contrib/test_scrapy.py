@@ -14,27 +14,24 @@ from typing import Any
 import pytest
 
 from usp import CrawlOptions, Selection, tree
-from website import Answer, Site
+from website import Answer, Site, robots, urlset
 
 CRAWLS = Path(__file__).with_name("scrapy_crawls.py")
-URLSET = (
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-    ' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
-    ' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">{}</urlset>'
+IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+NEWS = 'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+PAGES = urlset(
+    "<url><loc>{base}/old</loc><lastmod>2020-01-01</lastmod></url>",
+    f"<url {IMAGE}><loc>{{base}}/new?a=1&b=2</loc><lastmod>2025-03-04</lastmod>"
+    "<image:image><image:loc>{base}/a.png</image:loc></image:image></url>",
+    *(
+        f"<url><loc>{{base}}/{name}</loc><lastmod>2025-03-04</lastmod></url>"
+        for name in ("private", "left-out")
+    ),
+    "/undated",
 )
-PAGES = URLSET.replace(
-    "{}",
-    "<url><loc>{base}/old</loc><lastmod>2020-01-01</lastmod></url>"
-    "<url><loc>{base}/new?a=1&b=2</loc><lastmod>2025-03-04</lastmod>"
-    "<image:image><image:loc>{base}/a.png</image:loc></image:image></url>"
-    "<url><loc>{base}/private</loc><lastmod>2025-03-04</lastmod></url>"
-    "<url><loc>{base}/left-out</loc><lastmod>2025-03-04</lastmod></url>"
-    "<url><loc>{base}/undated</loc></url>",
-)
-NEWS = URLSET.replace(
-    "{}",
-    "<url><loc>{base}/story</loc><news:news><news:title>A story</news:title>"
-    "<news:publication_date>2025-05-06</news:publication_date></news:news></url>",
+STORY = urlset(
+    f"<url {NEWS}><loc>{{base}}/story</loc><news:news><news:title>A story</news:title>"
+    "<news:publication_date>2025-05-06</news:publication_date></news:news></url>"
 )
 PAGE = Answer("<html></html>", headers={"Content-Type": "text/html"})
 LISTED = ["/old", "/new?a=1&b=2", "/private", "/left-out", "/undated", "/story"]
@@ -46,35 +43,27 @@ def scraped() -> Iterator[tuple[dict[str, Any], Site]]:
     """Run all spiders once, in a process of their own."""
     released = threading.Event()
     answers: dict[str, Any] = {
-        "/robots.txt": "Sitemap: /sitemap.xml\nSitemap: /news.xml\nSitemap: /missing.xml\n",
+        "/robots.txt": robots("/sitemap.xml", "/news.xml", "/missing.xml"),
         "/sitemap.xml": PAGES,
-        "/news.xml": NEWS,
+        "/news.xml": STORY,
         "/many.txt": MANY,
         "/stalled.txt": Answer(MANY, stall=released),
         **dict.fromkeys((f"/many/{at}" for at in range(500)), PAGE),
         **dict.fromkeys(LISTED, PAGE),
     }
     with Site(answers) as site:
-        ran = subprocess.run(
-            [sys.executable, CRAWLS, site.base],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        argv = [sys.executable, CRAWLS, site.base]
+        ran = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
         released.set()
         assert ran.returncode == 0, ran.stderr
         yield json.loads(ran.stdout), site
 
 
-def test_a_spider_requests_the_pages_of_a_website(scraped):
-    found, _ = scraped
-    assert sorted(found["whole"]["pages"]) == sorted(LISTED)
-    assert found["whole"]["stats"]["reason"] == "finished"
-
-
-def test_callbacks_know_what_the_sitemap_says_about_a_page(scraped):
-    facts = scraped[0]["whole"]["facts"]
+def test_callbacks_get_the_pages_of_a_website_with_what_the_sitemap_says_about_them(scraped):
+    whole = scraped[0]["whole"]
+    assert sorted(whole["pages"]) == sorted(LISTED)
+    assert whole["stats"]["reason"] == "finished"
+    facts = whole["facts"]
     assert facts["/new?a=1&b=2"] == ["2025-03-04T00:00:00", ["/a.png"], None]
     assert facts["/story"] == [None, [], "A story"]
 
@@ -116,7 +105,7 @@ def test_what_failed_is_logged_and_counted(scraped):
 
 def test_a_page_survives_the_queue_of_an_interrupted_job():
     """With JOBDIR Scrapy pickles requests, and what they carry."""
-    page = next(tree.sitemap_from_str(NEWS).all_pages())
+    page = next(tree.sitemap_from_str(STORY).all_pages())
     assert pickle.loads(pickle.dumps(page)) == page
 
 
@@ -124,8 +113,7 @@ def test_filters_of_sitemaps_that_a_selection_does_not_have_are_kept():
     given = CrawlOptions(sitemaps_since="2024", exclude_sitemaps=["*/old/*"], use_robots=False)
     assert Selection().crawl_options(given) == given
     both = Selection(since="2025", exclude=["sitemap:*/b/*"]).crawl_options(given)
-    assert both.exclude_sitemaps == ("*/old/*", "*/b/*")
-    assert both.sitemaps_since == "2025"
+    assert (both.exclude_sitemaps, both.sitemaps_since) == (("*/old/*", "*/b/*"), "2025")
 
 
 def test_the_library_does_not_load_scrapy():

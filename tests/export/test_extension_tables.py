@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from export_trees import exported
 
-from usp import export
 from usp._formats.extension_reader import TableReader
 from usp.export.schema import arrow_schema, arrow_type, record_of
 from usp.export.xml_file import record_text
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, FieldSpec, Kind, Table
 from usp.objects.problem import ProblemCode
+from usp.objects.sitemap import AbstractSitemap
 from usp.objects.video import SitemapVideo
 from usp.tree import sitemap_from_bytes
+from website import urlset
 
 WITH_FIELDS = pytest.mark.parametrize(
     "extension", [one for one in EXTENSIONS if one.table.specs], ids=lambda one: one.prefix
@@ -83,52 +84,44 @@ def check(table: Table, value: object) -> None:
             assert held == sample(spec)[1], spec.name
 
 
-def document(extension) -> bytes:
+def read(prefix: str, namespace: str, record: str) -> AbstractSitemap:
+    """Return the tree of a document with one record."""
+    data = urlset(
+        f'<url xmlns:{prefix}="{namespace}"><loc>https://example.org/</loc>{record}</url>'
+    )
+    return sitemap_from_bytes(data.encode(), "https://example.org/sitemap.xml")
+
+
+def document(extension) -> AbstractSitemap:
     record = written(extension.prefix, extension.table.element, extension.table)
-    return (
-        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-        f' xmlns:{extension.prefix}="{extension.namespace}">'
-        f"<url><loc>https://example.org/page</loc>{record}</url></urlset>"
-    ).encode()
+    return read(extension.prefix, extension.namespace, record)
 
 
 @WITH_FIELDS
-def test_every_field_is_read_and_kept(extension):
-    tree = sitemap_from_bytes(document(extension), "https://example.org/sitemap.xml")
+def test_every_field_is_read_and_kept_and_survives_the_export_to_xml(extension):
+    tree = document(extension)
     assert tree.problems == []
     (page,) = tree.all_pages()
     held = getattr(page, extension.field)
     check(extension.table, held[0] if extension.many else held)
-
-
-@WITH_FIELDS
-def test_every_field_survives_the_export_to_xml(extension):
-    (page,) = sitemap_from_bytes(document(extension), "https://example.org/sitemap.xml").all_pages()
-    out = io.BytesIO()
-    export.write([page], out, "xml")
-    again = sitemap_from_bytes(out.getvalue())
+    again = sitemap_from_bytes(exported([page], "xml"))
     assert again.problems == []
     assert list(again.all_pages()) == [page]
 
 
-@pytest.mark.parametrize(
-    "extension",
-    [one for one in EXTENSIONS if one.table.specs and one.column],
-    ids=lambda one: one.prefix,
-)
+@pytest.mark.parametrize("extension", [one for one in EXTENSIONS if one.table.specs and one.column])
 def test_every_field_is_a_column_of_the_tables(extension):
-    tree = sitemap_from_bytes(document(extension), "https://example.org/sitemap.xml")
+    column = extension.column
     names = [spec.column or spec.name for spec in extension.table.in_order]
-    kind = arrow_schema().field(extension.column).type
+    kind = arrow_schema().field(column).type
     record = kind.value_type if extension.many else kind
     assert [one.name for one in record] == names
-    (of_arrow,) = tree.to_arrow([extension.column]).to_pylist()
-    out = io.BytesIO()
-    export.write(tree, out, "jsonl", columns=[extension.column])
-    for value in (of_arrow[extension.column], json.loads(out.getvalue())[extension.column]):
-        row = value[0] if extension.many else value
-        assert list(row) == names
-        assert all(row[name] for name in names)
+    tree = document(extension)
+    (of_arrow,) = tree.to_arrow([column]).to_pylist()
+    for row in (of_arrow, json.loads(exported(tree, "jsonl", columns=[column]))):
+        value = row[column][0] if extension.many else row[column]
+        assert list(value) == names
+        assert all(value[name] for name in names)
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda one: one.prefix)
@@ -170,12 +163,8 @@ def test_what_cannot_be_read_is_a_problem_wherever_it_stands():
         '<video:content_segment_loc duration="long">https://example.org/s</video:content_segment_loc>'
         "<video:tvshow><video:season_number>two</video:season_number></video:tvshow>"
     )
-    data = (
-        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-        ' xmlns:video="http://www.google.com/schemas/sitemap-video/1.1">'
-        f"<url><loc>https://example.org/</loc><video:video>{video}</video:video></url></urlset>"
-    )
-    problems = sitemap_from_bytes(data.encode()).problems
+    namespace = "http://www.google.com/schemas/sitemap-video/1.1"
+    problems = read("video", namespace, f"<video:video>{video}</video:video>").problems
     assert {problem.code for problem in problems} == {ProblemCode.BAD_EXTENSION_FIELD}
     assert [problem.excerpt for problem in problems] == [
         "video:player_loc[allow_embed]: perhaps",

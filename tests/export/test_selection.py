@@ -4,31 +4,43 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from export_trees import DATES, RICH, documents, plain_entry, tree_of, trees, urlset
-from hypothesis import HealthCheck, given, settings
+from export_trees import (
+    DATES,
+    RICH,
+    LazyPages,
+    documents,
+    exported,
+    few,
+    plain_entry,
+    tree_of,
+    trees,
+    urlset,
+)
+from hypothesis import given
 from hypothesis import strategies as st
 
-from profiles import examples
 from usp.export.arrow import to_arrow
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
 from usp.options import CrawlOptions
 from usp.selection import Selection
 
-few = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
-
 DAYS = urlset(*(plain_entry(n, f"2024-05-{n:02}") for n in range(1, 31)), plain_entry(99))
 
 
-def urls(selection: Selection, tree, **options) -> list[str]:
-    """Give what is chosen; the three ways of choosing agree."""
+def urls(tree, **options) -> list[str]:
+    """Return what is selected; all ways of selecting agree."""
+    selection = Selection(**options)
     one_by_one = [page.url for page in selection.of(with_sitemaps(tree), site=tree.url)]
-    assert [page.url for page in selection.of(tree)] == one_by_one
+    assert [page.url for page in tree.select(**options)] == one_by_one
     assert to_arrow(tree, ["url"], selection)["url"].to_pylist() == one_by_one
+    rows = json.loads(exported(tree, "json", columns=["url"], selection=selection))
+    assert [row["url"] for row in rows] == one_by_one
     return one_by_one
 
 
@@ -40,8 +52,12 @@ def with_sitemaps(tree):
             yield page
 
 
-def days(found: list[str]) -> list[int]:
-    return [int(url.rpartition("/")[2]) for url in found]
+def days(tree, **options) -> list[int]:
+    return [int(url.rpartition("/")[2]) for url in urls(tree, **options)]
+
+
+def names(tree, **options) -> list[str]:
+    return [url.rpartition("/")[2] for url in urls(tree, **options)]
 
 
 @pytest.mark.parametrize(
@@ -65,13 +81,13 @@ def days(found: list[str]) -> list[int]:
 )
 def test_dates_are_periods_and_both_ends_are_in_them(since, until, expected):
     tree = tree_of(DAYS)
-    assert days(urls(Selection(since=since, until=until, keep_undated=False), tree)) == expected
-    assert days(urls(Selection(since=since, until=until), tree)) == [*expected, 99]
+    assert days(tree, since=since, until=until, keep_undated=False) == expected
+    assert days(tree, since=since, until=until) == [*expected, 99]
 
 
 def test_pages_without_a_date_can_be_left_out():
-    assert 99 not in days(urls(Selection(keep_undated=False), tree_of(DAYS)))
-    assert urls(Selection(keep_undated=False), tree_of(urlset(plain_entry(1)))) == []
+    assert 99 not in days(tree_of(DAYS), keep_undated=False)
+    assert urls(tree_of(urlset(plain_entry(1))), keep_undated=False) == []
 
 
 @pytest.mark.parametrize(
@@ -91,39 +107,29 @@ def test_pages_without_a_date_can_be_left_out():
 def test_patterns_are_for_the_address_of_the_page(options, expected):
     paths = ["/", "/blog/a", "/blog/b?x=1", "/shop/blog"]
     tree = tree_of(urlset(*(f"<loc>https://x.org{path}</loc>" for path in paths)))
-    assert urls(Selection(**options), tree) == [f"https://x.org{path}" for path in expected]
+    assert urls(tree, **options) == [f"https://x.org{path}" for path in expected]
 
 
 def test_patterns_can_be_for_the_address_of_the_sitemap():
     tree = tree_of(urlset(plain_entry(0)), urlset(plain_entry(1)), urlset(plain_entry(2)))
-    assert days(urls(Selection(include=["sitemap:*/1.xml"]), tree)) == [1]
-    assert days(urls(Selection(exclude=["sitemap:re:[12]"]), tree)) == [0]
-    assert days(urls(Selection(include=["sitemap:re:[12]", "*/2"]), tree)) == [2]
+    assert days(tree, include=["sitemap:*/1.xml"]) == [1]
+    assert days(tree, exclude=["sitemap:re:[12]"]) == [0]
+    assert days(tree, include=["sitemap:re:[12]", "*/2"]) == [2]
     with pytest.raises(ValueError, match="pass the tree"):
         list(Selection(include=["sitemap:*"]).of([SitemapPage("https://x.org/")]))
 
 
 def test_a_sitemap_that_is_not_wanted_is_not_read():
-    class Unread:
-        def __iter__(self):
-            raise AssertionError
-
-        def count(self):
-            return 0
-
-        def problems(self):
-            return []
-
-    tree = IndexWebsiteSitemap("https://x.org/", [PagesXMLSitemap("https://x.org/no", Unread())])
+    unread = PagesXMLSitemap("https://x.org/no", LazyPages(pytest.fail))
+    tree = IndexWebsiteSitemap("https://x.org/", [unread])
     assert list(Selection(exclude=["sitemap:*/no"]).of(tree)) == []
     assert list(Selection(limit=0).of(tree)) == []
 
 
 def test_each_address_comes_once_over_the_whole_tree():
     tree = tree_of(DAYS, DAYS, urlset(plain_entry(100), plain_entry(1)))
-    assert days(urls(Selection(unique=True), tree)) == [*range(1, 31), 99, 100]
-    chosen = Selection(unique=True, exclude=["sitemap:*/0.xml"], limit=2)
-    assert days(urls(chosen, tree)) == [1, 2]
+    assert days(tree, unique=True) == [*range(1, 31), 99, 100]
+    assert days(tree, unique=True, exclude=["sitemap:*/0.xml"], limit=2) == [1, 2]
 
 
 def test_only_the_host_of_the_website_with_or_without_www():
@@ -136,7 +142,7 @@ def test_only_the_host_of_the_website_with_or_without_www():
         "https://www.x.org/",
         [PagesXMLSitemap("https://x.org/s.xml", [SitemapPage(loc) for loc in locs])],
     )
-    assert urls(Selection(same_host=True), tree) == locs[:4]
+    assert urls(tree, same_host=True) == locs[:4]
     with pytest.raises(ValueError, match="'site'"):
         Selection(same_host=True).of([SitemapPage("https://x.org/")])
 
@@ -144,7 +150,7 @@ def test_only_the_host_of_the_website_with_or_without_www():
 @pytest.mark.parametrize("limit", [0, 1, 29, 31, 32, 1000])
 def test_a_limit_ends_it(limit):
     tree = tree_of(DAYS, DAYS)
-    assert len(urls(Selection(limit=limit), tree)) == min(limit, 62)
+    assert len(urls(tree, limit=limit)) == min(limit, 62)
 
 
 def test_no_page_is_asked_for_behind_the_last_one():
@@ -202,27 +208,127 @@ def test_a_selection_is_a_value():
         selection.limit = 4
 
 
-selections = st.builds(
-    Selection,
-    since=st.none() | st.sampled_from(["2000", "2024-05", datetime(2024, 1, 1, tzinfo=UTC)]),
-    until=st.none() | st.sampled_from(["2024", "2024-05-31", date(2050, 1, 1)]),
-    keep_undated=st.booleans(),
-    include=st.lists(st.sampled_from(["*a*", "/p/[0-3]", "re:[abc]$", "sitemap:*0*"]), max_size=2),
-    exclude=st.lists(st.sampled_from(["*b*", "re:1", "sitemap:*1*"]), max_size=2),
-    unique=st.booleans(),
-    same_host=st.booleans(),
-    limit=st.none() | st.integers(0, 5),
+selections = st.fixed_dictionaries(
+    {
+        "since": st.none() | st.sampled_from(["2000", "2024-05", datetime(2024, 1, 1, tzinfo=UTC)]),
+        "until": st.none() | st.sampled_from(["2024", "2024-05-31", date(2050, 1, 1)]),
+        "keep_undated": st.booleans(),
+        "include": st.lists(
+            st.sampled_from(["*a*", "/p/[0-3]", "re:[abc]$", "sitemap:*0*"]), max_size=2
+        ),
+        "exclude": st.lists(st.sampled_from(["*b*", "re:1", "sitemap:*1*"]), max_size=2),
+        "unique": st.booleans(),
+        "same_host": st.booleans(),
+        "limit": st.none() | st.integers(0, 5),
+    }
 )
 
 
 @few
 @given(st.one_of(trees, documents().map(tree_of)), selections)
-def test_all_ways_of_choosing_agree(tree, selection):
-    urls(selection, tree)
+def test_all_ways_of_selecting_agree(tree, selection):
+    urls(tree, **selection)
 
 
 def test_odd_dates_are_compared_as_they_are_read():
     tree = tree_of(urlset(*(plain_entry(n, text) for n, text in enumerate(DATES))), RICH)
     for since in ("0002", "2024-05-31T10:20:30Z", "9999-12-31"):
-        urls(Selection(since=since, keep_undated=False), tree)
-        urls(Selection(until=since, keep_undated=False), tree)
+        urls(tree, since=since, keep_undated=False)
+        urls(tree, until=since, keep_undated=False)
+
+
+# The date of a page is that of its last change, or else that of its publication ------------------------
+
+
+NEWS = """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+ xmlns:n="http://www.google.com/schemas/sitemap-news/0.9">{}</urlset>"""
+
+
+def entry(name: str, published: str = "", lastmod: str = "") -> str:
+    story = (
+        f"<n:news><n:publication_date>{published}</n:publication_date><n:title>t</n:title></n:news>"
+    )
+    return (
+        f"<url><loc>https://x.org/{name}</loc>"
+        + (f"<lastmod>{lastmod}</lastmod>" if lastmod else "")
+        + (story if published else "")
+        + "</url>"
+    )
+
+
+NEWS_SITEMAP = NEWS.format(
+    entry("old", published="2019-03-01")
+    + entry("new", published="2025-03-01T08:00:00+02:00")
+    + entry("changed", published="2019-03-01", lastmod="2025-04-01")
+    + entry("unchanged", published="2025-04-01", lastmod="2019-03-01")
+    + entry("unreadable", published="2025-05-01", lastmod="yesterday")
+    + entry("undated")
+)
+
+RSS = """<rss version="2.0"><channel>
+<item><title>a</title><link>https://x.org/old</link><pubDate>Fri, 01 Mar 2019 08:00:00 GMT</pubDate></item>
+<item><title>b</title><link>https://x.org/new</link><pubDate>Sat, 01 Mar 2025 08:00:00 GMT</pubDate></item>
+<item><title>c</title><link>https://x.org/undated</link></item>
+</channel></rss>"""
+
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom">
+<entry><title>a</title><link href="https://x.org/old"/><published>2019-03-01T08:00:00Z</published></entry>
+<entry><title>b</title><link href="https://x.org/new"/><updated>2025-03-01T08:00:00Z</updated></entry>
+<entry><title>c</title><link href="https://x.org/undated"/></entry>
+</feed>"""
+
+
+@pytest.mark.parametrize("document", [RSS, ATOM])
+def test_items_of_feeds_have_the_date_on_which_they_were_published(document):
+    assert names(tree_of(document), since="2025") == ["new", "undated"]
+    assert names(tree_of(document), until="2024") == ["old", "undated"]
+    assert names(tree_of(document), since="2025", keep_undated=False) == ["new"]
+    assert names(tree_of(document), keep_undated=False) == ["old", "new"]
+
+
+def test_news_without_a_date_of_change_have_the_date_of_the_story():
+    tree = tree_of(NEWS_SITEMAP)
+    assert names(tree, since="2025", keep_undated=False) == ["new", "changed", "unreadable"]
+    assert names(tree, until="2019", keep_undated=False) == ["old", "unchanged"]
+    assert names(tree, keep_undated=False)[-1] == "unreadable"
+
+
+@pytest.mark.parametrize("document", [RSS, ATOM, NEWS_SITEMAP])
+@pytest.mark.parametrize("limit", [None, 1, 2, 3])
+def test_it_is_told_how_many_pages_without_a_date_were_kept(document, limit):
+    tree = tree_of(document)
+    for pages in (tree, list(tree.all_pages())):
+        told: list[int] = []
+        chosen = Selection(since="2025", limit=limit, on_undated=told.append)
+        found = [page.url for page in chosen.of(pages)]
+        assert sum(told) == found.count("https://x.org/undated")
+
+
+def test_in_columns_too():
+    plain = "".join(entry(str(day), lastmod=f"2025-01-{day:02}") for day in range(1, 29))
+    told: list[int] = []
+    chosen = Selection(since="2025-01-20", on_undated=told.append)
+    tree = tree_of(NEWS.format(plain + "".join(entry(f"u{n}") for n in range(5))))
+    assert len(to_arrow(tree, ["url"], chosen)) == 9 + 5
+    assert sum(told) == 5
+
+
+@pytest.mark.parametrize(
+    ("since", "until"),
+    [
+        ("2025-02", "2025-01"),
+        ("2025", "2024-12-31"),
+        (date(2025, 1, 2), date(2025, 1, 1)),
+        (datetime(2025, 1, 1, 12, tzinfo=UTC), datetime(2025, 1, 1, 11, tzinfo=UTC)),
+        ("9999-12-31", "2025"),
+    ],
+)
+def test_a_period_that_ends_before_it_begins_is_a_mistake(since, until):
+    with pytest.raises(ValueError, match="is after until"):
+        Selection(since=since, until=until)
+
+
+@pytest.mark.parametrize("day", ["2025", "2025-01", "2025-01-31", "9999-12-31"])
+def test_a_period_may_be_one_day(day):
+    Selection(since=day, until=day)
+    Selection(since=f"{day[:4]}-12-31", until=day[:4])

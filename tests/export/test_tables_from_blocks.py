@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
-from export_trees import HEAD, RICH, pages, plain_entry, tree_of, urlset
+from export_trees import HEAD, RICH, exported, pages, plain_entry, tree_of, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usp import export
 from usp._crawl.stored_pages import UniquePages
 from usp._formats.document import DocumentParser
 from usp.export.arrow import to_arrow
@@ -19,12 +16,6 @@ from usp.tree import sitemap_from_bytes
 DOCUMENTS = st.lists(pages, min_size=1, max_size=6, unique_by=lambda page: page.url)
 
 
-def written(given_pages) -> bytes:
-    out = io.BytesIO()
-    export.write(given_pages, out, "xml")
-    return out.getvalue()
-
-
 def without_precision(table):
     """Leave out what the text of a date says and the date itself does not."""
     return table.drop_columns(["lastmod_precision", "sitemap"])
@@ -32,22 +23,16 @@ def without_precision(table):
 
 @settings(max_examples=10, deadline=None)
 @given(DOCUMENTS)
-def test_the_table_from_blocks_is_the_table_from_pages(given_pages):
-    tree = sitemap_from_bytes(written(given_pages))
+def test_the_table_from_blocks_is_the_table_from_pages_and_their_rows_too(given_pages):
+    tree = sitemap_from_bytes(exported(given_pages, "xml"))
     from_pages = to_arrow(SitemapPage.of(page.url, page.fields()) for page in tree.all_pages())
     assert without_precision(to_arrow(tree)).equals(without_precision(from_pages))
-
-
-@settings(max_examples=10, deadline=None)
-@given(DOCUMENTS)
-def test_the_rows_of_a_block_are_the_fields_of_its_pages(given_pages):
-    tree = sitemap_from_bytes(written(given_pages))
     for _, block in tree.page_blocks():
         assert list(block.rows()) == [page.fields() for page in block.pages()]
 
 
 def test_a_table_of_every_extension_needs_no_pages(monkeypatch):
-    document = written(list(tree_of(RICH).all_pages()))
+    document = exported(tree_of(RICH), "xml")
     from_pages = to_arrow(list(sitemap_from_bytes(document).all_pages()))
 
     def refuse(*_):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -39,16 +40,16 @@ class Talk:
         assert "Traceback" not in said.text
         return said.text
 
-    async def all_pages(self, **arguments: Any) -> list[dict[str, Any]]:
-        """Return the pages of all parts of a list."""
-        part = await self.result("list_pages", **arguments)
-        pages = part["pages"]
+    async def all_of(self, what: str, **arguments: Any) -> list[dict[str, Any]]:
+        """Return the pages or sitemaps of all parts of a list."""
+        part = await self.result(f"list_{what}", **arguments)
+        items = part[what]
         while "next_cursor" in part:
-            part = await self.result("list_pages", **arguments, cursor=part["next_cursor"])
+            part = await self.result(f"list_{what}", **arguments, cursor=part["next_cursor"])
             assert part["source"]["from_cache"]
-            pages += part["pages"]
-        assert len(pages) == part["total"]
-        return pages
+            items += part[what]
+        assert len(items) == part["total"]
+        return items
 
 
 def options(*, limits: dict[str, Any] | None = None, **given: Any) -> ServerOptions:
@@ -56,12 +57,11 @@ def options(*, limits: dict[str, Any] | None = None, **given: Any) -> ServerOpti
     return ServerOptions(**{"zones": HERE, "crawl": crawl, **given})
 
 
-@pytest.fixture
-def talk() -> Callable[..., Any]:
-    """Have a conversation with a new server; return what it comes to."""
+class NewServer:
+    """Has a conversation with a new server, of one call or more; returns what it comes to."""
 
-    def run(
-        conversation: Callable[[Talk], Awaitable[Any]], mode: str = "auto", **given: Any
+    def __call__(
+        self, conversation: Callable[[Talk], Awaitable[Any]], mode: str = "auto", **given: Any
     ) -> Any:
         async def whole() -> Any:
             async with Client(create_server(options(**given)), mode=mode) as client:
@@ -69,4 +69,17 @@ def talk() -> Callable[..., Any]:
 
         return asyncio.run(whole())
 
-    return run
+    def result(
+        self, tool: str, server: Mapping[str, Any] = MappingProxyType({}), **given: Any
+    ) -> Any:
+        return self(lambda talk: talk.result(tool, **given), **server)
+
+    def refusal(
+        self, tool: str, server: Mapping[str, Any] = MappingProxyType({}), **given: Any
+    ) -> str:
+        return self(lambda talk: talk.refusal(tool, **given), **server)
+
+
+@pytest.fixture
+def talk() -> NewServer:
+    return NewServer()

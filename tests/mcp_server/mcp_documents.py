@@ -1,36 +1,19 @@
-"""Sitemaps to serve."""
+"""Entries of sitemaps to serve, beside those of ``website``."""
 
-NAMESPACES = (
-    'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
-    'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
-)
+from website import robots, urlset
 
-
-def urlset(*pages: tuple[str, str]) -> str:
-    """Write pages, each with its lastmod, which may be empty."""
-    return f"<urlset {NAMESPACES}>{''.join(map(entry, pages))}</urlset>"
+NEWS = 'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+ONE_PAGE = {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/tea")}
 
 
-def entry(page: tuple[str, str]) -> str:
-    url, date = page
-    lastmod = f"<lastmod>{date}</lastmod>" if date else ""
-    return f"<url><loc>{url}</loc>{lastmod}</url>"
+def dated(url: str, date: str, tag: str = "url") -> str:
+    return f"<{tag}><loc>{url}</loc><lastmod>{date}</lastmod></{tag}>"
 
 
 def story(url: str, title: str, date: str) -> str:
-    return (
-        f"<urlset {NAMESPACES}><url><loc>{url}</loc><news:news><news:publication>"
+    return urlset(
+        f"<url {NEWS}><loc>{url}</loc><news:news><news:publication>"
         "<news:name>The Tea Post</news:name><news:language>en</news:language></news:publication>"
         f"<news:publication_date>{date}</news:publication_date><news:title>{title}</news:title>"
-        "</news:news></url></urlset>"
+        "</news:news></url>"
     )
-
-
-def index(*sitemaps: str | tuple[str, str]) -> str:
-    pairs = [(one, "") if isinstance(one, str) else one for one in sitemaps]
-    listed = (entry(pair).replace("url>", "sitemap>") for pair in pairs)
-    return f"<sitemapindex {NAMESPACES}>{''.join(listed)}</sitemapindex>"
-
-
-def robots(*sitemaps: str) -> str:
-    return "".join(f"Sitemap: {sitemap}\n" for sitemap in sitemaps)

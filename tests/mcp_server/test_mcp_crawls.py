@@ -6,15 +6,14 @@ import asyncio
 import threading
 
 import anyio
-from mcp_documents import robots, urlset
+from mcp_documents import ONE_PAGE
 
 from usp.mcp import tree_cache
-from website import Answer
+from website import Answer, urlset
 
 
 def numbered(*numbers: int) -> dict[str, str]:
-    pages = [(f"{{base}}/{number}", "") for number in numbers]
-    return {"/robots.txt": robots("{base}/a.xml"), "/a.xml": urlset(*pages)}
+    return ONE_PAGE | {"/a.xml": urlset(*(f"/{number}" for number in numbers))}
 
 
 def test_a_list_goes_on_as_it_began_although_the_website_changes(serve, talk):
@@ -39,16 +38,16 @@ def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeyp
     async def conversation(talk):
         first = await talk.result("list_pages", url=site.base, limit=1)
         cursor = first["next_cursor"]
-        said = await talk.refusal("list_pages", url=site.base, contains="1", cursor=cursor)
+        given = {"url": site.base, "cursor": cursor}
+        said = await talk.refusal("list_pages", **given, contains="1")
         assert "from a call with other arguments" in said
-        said = await talk.refusal("list_sitemaps", url=site.base, cursor=cursor)
-        assert "from a call with other arguments" in said
-        said = await talk.refusal("list_pages", url=site.base, cursor=cursor, refresh=True)
+        assert "from a call with other arguments" in await talk.refusal("list_sitemaps", **given)
+        said = await talk.refusal("list_pages", **given, refresh=True)
         assert "leave out either refresh or the cursor" in said
-        await talk.result("list_pages", url=site.base, limit=2, cursor=cursor)
+        await talk.result("list_pages", **given, limit=2)
         later = tree_cache.time.monotonic() + 901
         monkeypatch.setattr(tree_cache.time, "monotonic", lambda: later)
-        said = await talk.refusal("list_pages", url=site.base, cursor=cursor)
+        said = await talk.refusal("list_pages", **given)
         assert "The cursor has expired" in said
         assert "without a cursor" in said
 
@@ -56,29 +55,29 @@ def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeyp
 
 
 def test_trees_are_kept_within_bounds(serve, talk):
-    site = serve({f"/{name}.xml": urlset(("{base}/", "")) for name in "abc"})
+    site = serve({f"/{name}.xml": urlset("/") for name in "abc"})
 
     async def conversation(talk):
         for name in "abca":
             await talk.result("list_pages", url=f"{site.base}/{name}.xml")
             await talk.result("list_sitemaps", url=f"{site.base}/{name}.xml")
 
-    talk(conversation, cache_trees=2)
-    assert [site.hits[f"/{name}.xml"] for name in "abc"] == [2, 1, 1]
-    site.requests.clear()
-    talk(conversation, cache_bytes=100)
-    assert [site.hits[f"/{name}.xml"] for name in "abc"] == [2, 1, 1]
-    site.requests.clear()
-    talk(conversation, cache_seconds=0)
-    assert [site.hits[f"/{name}.xml"] for name in "abc"] == [4, 2, 2]
+    for bound, hits in (
+        ({"cache_trees": 2}, [2, 1, 1]),
+        ({"cache_bytes": 100}, [2, 1, 1]),
+        ({"cache_seconds": 0}, [4, 2, 2]),
+    ):
+        talk(conversation, **bound)
+        assert [site.hits[f"/{name}.xml"] for name in "abc"] == hits
+        site.requests.clear()
 
 
 def test_calls_at_the_same_time_share_one_crawl(serve, talk):
     site = serve(numbered(1))
 
     async def conversation(talk):
-        calls = [talk.result("list_pages", url=site.base), talk.result("check_site", url=site.base)]
-        await asyncio.gather(*calls * 1, talk.result("list_sitemaps", url=site.base))
+        tools = ("list_pages", "check_site", "list_sitemaps")
+        await asyncio.gather(*(talk.result(tool, url=site.base) for tool in tools))
 
     talk(conversation)
     assert site.hits["/a.xml"] == 1
@@ -88,19 +87,16 @@ def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
     """The website is not done before the caller has heard of it."""
     monkeypatch.setattr(tree_cache, "EVERY", 0.01)
     gate = threading.Event()
-    site = serve(numbered(1) | {"/a.xml": Answer(urlset(("{base}/", "")), gate=gate)})
+    site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
     told = []
 
     async def heard(number, total, message):
         told.append((number, message))
         gate.set()
 
-    async def conversation(talk):
-        return await talk.client.call_tool(
-            "list_pages", {"url": site.base}, progress_callback=heard
-        )
-
-    assert not talk(conversation).is_error
+    given = {"url": site.base}
+    called = talk(lambda talk: talk.client.call_tool("list_pages", given, progress_callback=heard))
+    assert not called.is_error
     numbers = [number for number, _ in told]
     assert numbers == sorted(set(numbers))
     assert told[0][1].startswith("fetching: ")
@@ -122,7 +118,7 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
 
     monkeypatch.setattr(tree_cache, "tree_of_async", watched)
     gate = threading.Event()
-    site = serve(numbered(1) | {"/a.xml": Answer(urlset(("{base}/", "")), gate=gate)})
+    site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
 
     async def conversation(talk):
         first, second = anyio.CancelScope(), anyio.CancelScope()

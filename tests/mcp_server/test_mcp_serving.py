@@ -11,7 +11,7 @@ import pytest
 import requests
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_documents import robots, urlset
+from mcp_documents import ONE_PAGE
 from starlette.testclient import TestClient
 
 from usp.cli import main
@@ -22,7 +22,7 @@ USP = [sys.executable, "-m", "usp", "mcp"]
 
 @pytest.fixture
 def site(serve):
-    return serve({"/robots.txt": robots("{base}/a.xml"), "/a.xml": urlset(("{base}/tea", ""))})
+    return serve(ONE_PAGE)
 
 
 def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site, tmp_path):
@@ -79,51 +79,52 @@ def test_over_http_only_the_names_of_this_machine_are_served(site):
 
         assert asyncio.run(whole()).structured_content["total"] == 1
         port = url.split(":")[2].removesuffix("/mcp")
-        for name, value, status in (*_hosts(port), *_origins(port)):
-            answer = requests.post(url, json={}, headers={name: value}, timeout=60)
-            assert answer.status_code == status, (name, value)
+        for (name, status), values in NAMED.items():
+            for value in (text.replace("PORT", port) for text in values):
+                answer = requests.post(url, json={}, headers={name: value}, timeout=60)
+                assert answer.status_code == status, (name, value)
     finally:
         process.terminate()
         out, _ = process.communicate(timeout=60)
     assert out == ""
 
 
-_SERVED = 400  # a request that means nothing
-
-
-def _hosts(port):
-    yield from (("Host", f"{name}:{port}", _SERVED) for name in ("localhost", "LocalHost", "[::1]"))
-    for host in (
-        *("evil.example", f"evil.example:{port}", f"localhost.evil.example:{port}", "localhost"),
-        *(
-            f"localhost:{port}.evil.example",
-            f"localhost:{port}0",
+SERVED = 400  # a request that means nothing
+NAMED = {
+    ("Host", SERVED): ["localhost:PORT", "LocalHost:PORT", "[::1]:PORT"],
+    ("Host", 421): [
+        *[
+            "evil.example",
+            "evil.example:PORT",
+            "localhost.evil.example:PORT",
+            "localhost",
             "localhost:1",
-            f"127.0.0.1:{port}@x",
-        ),
-        *(f"localhost.:{port}", f"[::1%25lo]:{port}", f"127.0.0.2:{port}", ""),
-    ):
-        yield "Host", host, 421
-
-
-def _origins(port):
-    for name in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST"):
-        yield "Origin", f"http://{name}:{port}", _SERVED
-    for origin in (
-        *("http://localhost.evil.example", f"http://localhost:{port}.evil.example", "null", ""),
-        *(
+        ],
+        *["localhost:PORT.evil.example", "localhost:PORT0", "127.0.0.1:PORT@x", "localhost.:PORT"],
+        *("[::1%25lo]:PORT", "127.0.0.2:PORT", ""),
+    ],
+    ("Origin", SERVED): [
+        f"http://{name}:PORT" for name in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST")
+    ],
+    ("Origin", 403): [
+        *["http://localhost.evil.example", "http://localhost:PORT.evil.example", "null"],
+        *[
             "http://localhost",
             "http://localhost:1",
-            f"http://localhost:{port}0",
+            "http://localhost:PORT0",
             "http://evil.example",
-        ),
-        *(f"http://localhost:{port}/", f"http://localhost:{port} http://evil.example"),
-        *(f"ftp://localhost:{port}", f"localhost:{port}", f"http://x@localhost:{port}"),
-    ):
-        yield "Origin", origin, 403
-
-
+        ],
+        *[
+            "http://localhost:PORT/",
+            "ftp://localhost:PORT",
+            "localhost:PORT",
+            "http://x@localhost:PORT",
+        ],
+        *("http://localhost:PORT http://evil.example", ""),
+    ],
+}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
+POSTED = {"type": "http", "method": "POST", "headers": [(b"host", b"tea.example")]}
 
 
 def initialize(said):
@@ -157,54 +158,47 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch):
     async def app(scope, receive, send):
         await receive()
 
-    headers = [(b"host", b"tea.example")]
-    scope = {"type": "http", "method": "POST", "headers": headers}
-    asyncio.run(serving._HttpGuard(app, ["tea.example"], None)(scope, stuck, send))
+    asyncio.run(serving._HttpGuard(app, ["tea.example"], None)(POSTED, stuck, send))
     assert sent[0]["status"] == 408
 
 
 def test_more_requests_at_once_than_there_is_room_for_are_refused():
-    async def whole():
-        begun, gate, statuses = asyncio.Event(), asyncio.Event(), []
+    statuses = []
 
-        async def app(scope, receive, send):
-            begun.set()
-            await gate.wait()
+    async def send(message):
+        statuses.append(message.get("status"))
 
-        async def send(message):
-            statuses.append(message.get("status"))
+    async def app(scope, receive, _):
+        await served(POSTED, None, send)  # while this one is being answered
 
-        served = serving._HttpGuard(app, ["tea.example"], None)
-        served._requests = serving.MOST_REQUESTS - 1
-        scope = {"type": "http", "method": "POST", "headers": [(b"host", b"tea.example")]}
-        first = asyncio.create_task(served(scope, None, send))
-        await begun.wait()
-        await served(scope, None, send)
-        gate.set()
-        await first
-        return statuses
-
-    assert asyncio.run(whole())[0] == 503
+    served = serving._HttpGuard(app, ["tea.example"], None)
+    served._requests = serving.MOST_REQUESTS - 1
+    asyncio.run(served(POSTED, None, send))
+    assert statuses[0] == 503
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        ({}, 401),
-        ({"Authorization": "Bearer tea"}, 200),
-        ({"Authorization": "bearer tea"}, 200),
-        ({"Authorization": "Bearer teapot"}, 401),
-        ({"Authorization": "Bearer te"}, 401),
-        ({"Authorization": "Bearer "}, 401),
-        ({"Authorization": "Basic tea"}, 401),
-        ({"Authorization": "tea"}, 401),
-    ],
-)
-def test_with_a_token_only_those_that_have_it_are_served(sent, status):
+def test_with_a_token_only_those_that_have_it_are_served():
     app = serving.http_app(create_server(), ["tea.example"], "tea")
+    wrong = ("Bearer teapot", "Bearer te", "Bearer ", "Basic tea", "tea")
     with TestClient(app, "http://tea.example") as client:
-        answer = client.post("/mcp", json=initialize("x"), headers=ACCEPT | sent)
-    assert answer.status_code == status
+        for status, values in ((200, ("Bearer tea", "bearer tea")), (401, (None, *wrong))):
+            for value in values:
+                sent = {} if value is None else {"Authorization": value}
+                answer = client.post("/mcp", json=initialize("x"), headers=ACCEPT | sent)
+                assert answer.status_code == status, value
+
+
+@pytest.fixture
+def refused(capsys):
+    """Check that the command ends at once, with a status and with words."""
+
+    def check(arguments, said, status=2):
+        with pytest.raises(SystemExit) as ended:
+            main(["mcp", *arguments])
+        assert ended.value.code == status
+        assert said in capsys.readouterr().err
+
+    return check
 
 
 @pytest.mark.parametrize(
@@ -228,28 +222,19 @@ def test_with_a_token_only_those_that_have_it_are_served(sent, status):
         (["--allow-network", "10.0.0.1/8"], "is not a network"),
     ],
 )
-def test_what_cannot_be_served_is_refused_before_anything_is(arguments, said, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["mcp", *arguments])
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+def test_what_cannot_be_served_is_refused_before_anything_is(arguments, said, refused):
+    refused(arguments, said)
 
 
-def test_the_folder_in_which_a_client_starts_it_cannot_open_it(monkeypatch, tmp_path, capsys):
+def test_the_folder_in_which_a_client_starts_it_cannot_open_it(monkeypatch, tmp_path, refused):
     (tmp_path / "usp.toml").write_text('[mcp]\nexpose = true\nallow-host = "x"\n')
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as ended:
-        main(["mcp", "--http", "0.0.0.0:0"])
-    assert ended.value.code == 2
-    assert "add --expose and --token" in capsys.readouterr().err
+    refused(["--http", "0.0.0.0:0"], "add --expose and --token")
 
 
-def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch, capsys):
+def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(SystemExit) as ended:
-        main(["mcp"])
-    assert ended.value.code == 1
-    assert "usp mcp needs the MCP SDK: pip install 'usp[mcp]'" in capsys.readouterr().err
+    refused([], "usp mcp needs the MCP SDK: pip install 'usp[mcp]'", 1)
 
 
 def test_the_library_and_the_help_do_not_load_the_sdk():

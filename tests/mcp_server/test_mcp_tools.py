@@ -7,7 +7,7 @@ import json
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_documents import index, robots, story, urlset
+from mcp_documents import ONE_PAGE, dated, story
 
 import usp
 from usp._demo import demo_site
@@ -15,6 +15,7 @@ from usp.checks.rules import RULES
 from usp.mcp.server import TOOLS
 from usp.mcp.site_tools import explain
 from usp.objects.problem import FailureCode, ProblemCode
+from website import index, robots, urlset
 
 OF_THE_DEMO = {
     "list_sitemaps": {},
@@ -73,41 +74,28 @@ def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(demo, talk):
     tree = usp.sitemap_tree_for_homepage(url)
 
     async def conversation(talk):
-        listed = await talk.result("list_sitemaps", url=url, limit=5)
-        sitemaps = listed["sitemaps"]
-        while "next_cursor" in listed:
-            listed = await talk.result(
-                "list_sitemaps", url=url, limit=5, cursor=listed["next_cursor"]
-            )
-            sitemaps += listed["sitemaps"]
-        failed = await talk.result("list_sitemaps", url=url, only_failed=True)
-        return listed, sitemaps, failed["sitemaps"]
+        sitemaps = await talk.all_of("sitemaps", url=url, limit=5)
+        return sitemaps, await talk.result("list_sitemaps", url=url, only_failed=True)
 
-    listed, sitemaps, failed = talk(conversation)
-    assert [one["url"] for one in sitemaps] == [node.url for node in tree.all_sitemaps()]
-    assert [one.get("pages", 0) for one in sitemaps] == [
-        len(node.pages) for node in tree.all_sitemaps()
+    sitemaps, failed = talk(conversation)
+    assert [(one["url"], one.get("pages", 0)) for one in sitemaps] == [
+        (node.url, len(node.pages)) for node in tree.all_sitemaps()
     ]
-    assert listed["total"] == len(sitemaps)
-    assert not listed["source"]["complete"]
-    states = {one["url"].rpartition("/")[2]: one["state"] for one in failed}
-    assert states == {"shop.xml": "incomplete", "moved-away.xml": "failed"}
-    (missing,) = [one for one in failed if one["state"] == "failed"]
-    assert missing["code"] == "not-found"
-    assert missing["status"] == 404
+    assert not failed["source"]["complete"]
+    by_state = {one["state"]: one for one in failed["sitemaps"]}
+    assert len(failed["sitemaps"]) == len(by_state) == 2
+    missing, broken = by_state["failed"], by_state["incomplete"]
+    assert missing["url"].endswith("/moved-away.xml")
+    assert (missing["code"], missing["status"]) == ("not-found", 404)
     assert missing["todo"]
-    (broken,) = [one for one in failed if one["state"] == "incomplete"]
+    assert broken["url"].endswith("/shop.xml")
     assert broken["problems"] == 7
 
 
 def test_the_parts_of_a_list_have_every_page_once_the_newest_first(demo, talk):
     url, _ = demo
     tree = usp.sitemap_tree_for_homepage(url)
-
-    async def conversation(talk):
-        return await talk.all_pages(url=url, limit=4)
-
-    pages = talk(conversation)
+    pages = talk(lambda talk: talk.all_of("pages", url=url, limit=4))
     assert sorted(page["url"] for page in pages) == sorted({page.url for page in tree.all_pages()})
     days = [page.get("lastmod", page.get("published", ""))[:10] for page in pages]
     assert days == sorted(days, reverse=True)
@@ -117,12 +105,12 @@ def test_the_parts_of_a_list_have_every_page_once_the_newest_first(demo, talk):
 def test_pages_are_filtered(serve, talk):
     site = serve(
         {
-            "/robots.txt": robots("{base}/a.xml", "{base}/news.xml"),
+            "/robots.txt": robots("/a.xml", "/news.xml"),
             "/a.xml": urlset(
-                ("{base}/blog/old", "2020-01-01"),
-                ("{base}/blog/new", "2026-05-01"),
-                ("{base}/shop/tea", ""),
-                ("{base}/story", "2026-04-01"),
+                dated("{base}/blog/old", "2020-01-01"),
+                dated("{base}/blog/new", "2026-05-01"),
+                "/shop/tea",
+                dated("{base}/story", "2026-04-01"),
             ),
             "/news.xml": story("{base}/story", "A Big Harvest", "2026-05-02"),
         }
@@ -130,7 +118,7 @@ def test_pages_are_filtered(serve, talk):
 
     async def conversation(talk):
         async def paths(**filters):
-            pages = await talk.all_pages(url=site.base, **filters)
+            pages = await talk.all_of("pages", url=site.base, **filters)
             return [page["url"].removeprefix(site.base) for page in pages]
 
         assert await paths() == ["/blog/new", "/story", "/blog/old", "/shop/tea"]
@@ -163,10 +151,13 @@ def test_the_pages_of_one_sitemap_are_listed_by_its_url(serve, talk):
 def test_sitemaps_that_are_too_old_for_a_period_are_not_downloaded(serve, talk):
     site = serve(
         {
-            "/robots.txt": robots("{base}/index.xml"),
-            "/index.xml": index(("{base}/old.xml", "2020-01-01"), ("{base}/new.xml", "2026-05-02")),
-            "/old.xml": urlset(("{base}/old", "2020-01-01")),
-            "/new.xml": urlset(("{base}/new", "2026-05-02")),
+            "/robots.txt": robots("/index.xml"),
+            "/index.xml": index(
+                dated("{base}/old.xml", "2020-01-01", "sitemap"),
+                dated("{base}/new.xml", "2026-05-02", "sitemap"),
+            ),
+            "/old.xml": urlset(dated("{base}/old", "2020-01-01")),
+            "/new.xml": urlset(dated("{base}/new", "2026-05-02")),
         }
     )
 
@@ -184,11 +175,7 @@ def test_sitemaps_that_are_too_old_for_a_period_are_not_downloaded(serve, talk):
 
 def test_a_summary_counts(demo, talk):
     url, _ = demo
-
-    async def conversation(talk):
-        return await talk.result("summarise_site", url=url)
-
-    summary = talk(conversation)
+    summary = talk.result("summarise_site", url=url)
     tree = usp.sitemap_tree_for_homepage(url)
     assert summary["pages"] == tree.page_count()
     assert summary["sitemaps"] == tree.sitemap_count()
@@ -222,14 +209,9 @@ def test_a_check_finds_what_the_library_finds_folded_by_rule(demo, talk):
 
 
 def test_what_changed_since_a_snapshot_is_told_in_parts(serve, talk, tmp_path):
-    site = serve(
-        {
-            "/robots.txt": robots("{base}/a.xml"),
-            "/a.xml": urlset(("{base}/1", "2026-01-01"), ("{base}/2", "")),
-        }
-    )
+    site = serve(ONE_PAGE | {"/a.xml": urlset(dated("{base}/1", "2026-01-01"), "/2")})
     usp.sitemap_tree_for_homepage(site.base).save(tmp_path / "monday.warc.gz")
-    site.answers["/a.xml"] = urlset(("{base}/1", "2026-01-02"), ("{base}/3", ""), ("{base}/4", ""))
+    site.answers["/a.xml"] = urlset(dated("{base}/1", "2026-01-02"), "/3", "/4")
 
     async def conversation(talk):
         (snapshot,) = (await talk.result("list_snapshots"))["snapshots"]
@@ -261,8 +243,4 @@ def test_every_rule_and_every_code_is_explained(talk):
     for code, (explained,) in zip(codes, asyncio.run(all_of_them()), strict=True):
         assert code in (explained.code, explained.name)
         assert explained.summary
-
-    async def conversation(talk):
-        return await talk.refusal("explain", code="bare-ampersant")
-
-    assert "did you mean bare-ampersand" in talk(conversation)
+    assert "did you mean bare-ampersand" in talk.refusal("explain", code="bare-ampersant")

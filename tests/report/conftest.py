@@ -10,8 +10,17 @@ from typing import Any
 
 import pytest
 
+from usp._demo import demo_site
 from usp.objects.sitemap import AbstractSitemap
 from usp.report import write_report
+from usp.tree import sitemap_tree_for_homepage
+
+
+@pytest.fixture(scope="session")
+def demo() -> AbstractSitemap:
+    """The tree of the demo website."""
+    with demo_site() as url:
+        return sitemap_tree_for_homepage(url)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
 from usp._crawl.receiver import parse_document
@@ -17,6 +19,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     PagesXMLSitemap,
 )
+from website import urlset
 
 SITE = "https://example.org"
 
@@ -38,17 +41,17 @@ HOSTILE = [
 ]
 
 
-def urlset(*entries: str, extra: str = "") -> bytes:
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>'
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"{extra}>'
-        + "\n".join(f"<url>{entry}</url>" for entry in entries)
-        + "</urlset>"
-    ).encode()
+def sitemap(name: str, *entries: str) -> AbstractSitemap:
+    document = urlset(*(f"<url>{entry}</url>" for entry in entries))
+    return parse_document([document.encode()], f"{SITE}/{name}")
 
 
-def sitemap(name: str, *entries: str, extra: str = "") -> AbstractSitemap:
-    return parse_document([urlset(*entries, extra=extra)], f"{SITE}/{name}")
+def dated(*dates: str) -> AbstractSitemap:
+    return sitemap("a.xml", *(f"<loc>{SITE}/{d}</loc><lastmod>{d}</lastmod>" for d in dates))
+
+
+def empty_sitemaps(count: int, host: str = SITE) -> list[AbstractSitemap]:
+    return [PagesXMLSitemap(f"{host}/{at}.xml", []) for at in range(count)]
 
 
 def website(*below: AbstractSitemap) -> IndexWebsiteSitemap:
@@ -64,17 +67,22 @@ def hostile_website() -> IndexWebsiteSitemap:
 
 def many_sitemaps(count: int) -> IndexWebsiteSitemap:
     """A website with so many sitemaps of a page each, a thousand in an index."""
-    indexes: list[AbstractSitemap] = []
-    for begin in range(0, count, 1000):
-        below: list[AbstractSitemap] = [
-            PagesXMLSitemap(
-                f"{SITE}/maps/{at * 2654435761 % 2**32:08x}-{at}.xml",
-                [SitemapPage(f"{SITE}/p/{at}")],
-            )
-            for at in range(begin, begin + 1000)
-        ]
-        indexes.append(IndexXMLSitemap(f"{SITE}/index-{begin // 1000}.xml", below))
+    nodes = [
+        PagesXMLSitemap(
+            f"{SITE}/maps/{at * 2654435761 % 2**32:08x}-{at}.xml", [SitemapPage(f"{SITE}/p/{at}")]
+        )
+        for at in range(count)
+    ]
+    parts = range(0, count, 1000)
+    indexes = (
+        IndexXMLSitemap(f"{SITE}/index-{at // 1000}.xml", nodes[at : at + 1000]) for at in parts
+    )
     return website(*indexes)
+
+
+def charts(text: str) -> dict[str, Any]:
+    """Return the data of the charts of a page."""
+    return json.loads(text.partition('id="charts-data">')[2].partition("</script>")[0])
 
 
 def with_lists(node: AbstractSitemap) -> AbstractSitemap:
@@ -93,16 +101,14 @@ def section(url: str) -> str:
 
 def expected(pages: Iterable[SitemapPage]) -> dict[str, Counter]:
     """Count pages one by one."""
-    found: dict[str, Counter] = {
-        name: Counter()
-        for name in ("total", "month", "frequency", "priority", "language", "section", "host")
-    }
+    found: dict[str, Counter] = defaultdict(Counter)
     for page in pages:
-        found["total"]["pages"] += 1
-        found["total"]["news"] += page.news_story is not None
-        found["total"]["images"] += len(page.images or ())
-        found["total"]["videos"] += len(page.videos or ())
-        found["total"]["alternates"] += len(page.alternates or ())
+        lists = {name: getattr(page, name) or () for name in ("images", "videos", "alternates")}
+        found["total"].update(
+            {name: len(held) for name, held in lists.items()},
+            pages=1,
+            news=page.news_story is not None,
+        )
         date = page.last_modified
         found["month"][f"{date.year:04}-{date.month:02}" if date else ""] += 1
         found["frequency"][page.change_frequency.value if page.change_frequency else ""] += 1

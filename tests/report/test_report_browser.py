@@ -1,67 +1,176 @@
-"""The page in a browser."""
+"""The page in a browser: what it shows and where, what can be done with it, and that a phone shows it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap, website
+from report_trees import (
+    HOSTILE,
+    SITE,
+    empty_sitemaps,
+    hostile_website,
+    many_sitemaps,
+    sitemap,
+    website,
+)
 
-from usp._demo import demo_site
-from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.tree import sitemap_tree_for_homepage
+from usp.objects.problem import Failure
+from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
 
 pytestmark = pytest.mark.long
 
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 900}
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
-@pytest.fixture(scope="module")
-def demo():
-    with demo_site() as url:
-        return sitemap_tree_for_homepage(url)
+
+def gone(url: str) -> InvalidSitemap:
+    reason = f"Unable to fetch sitemap from {url}: 404 Not Found"
+    return InvalidSitemap(url, reason, failure=Failure(url, reason, 1, 404, brief="404 Not Found"))
+
+
+def broken_website():
+    """A site with many failures, and three kinds of problems in two sitemaps."""
+    bad = [
+        f"<loc>{SITE}/{at}</loc><priority>{at + 2}</priority><lastmod>never</lastmod>"
+        for at in range(300)
+    ]
+    return website(
+        sitemap("one.xml", *bad),
+        sitemap("two.xml", *bad[:5], "<priority>0.1</priority>"),
+        *(gone(f"{SITE}/maps/{at}-{'long-' * 12}name.xml") for at in range(30)),
+        gone("https://elsewhere.example/other.xml"),
+    )
 
 
 def rows(tab):
     return tab.locator("#rows .row:visible").count()
 
 
+def order(tab):
+    """Return the ids of the sections, from the top down."""
+    return tab.eval_on_selector_all("main > section", "all => all.map(one => one.id)")
+
+
 def test_the_demo_is_shown_with_the_numbers_of_its_tree(look, demo):
-    tree = demo
-    page = look(tree)
-    pages = list(tree.all_pages())
-    tiles = page.tiles()
-    assert tiles["pages"] == str(len(pages))
-    assert tiles["sitemaps"] == str(sum(1 for _ in tree.all_sitemaps()))
-    assert tiles["news stories"] == str(sum(1 for p in pages if p.news_story))
-    assert tiles["images"] == str(sum(len(p.images or ()) for p in pages))
-    assert tiles["video"] == str(sum(len(p.videos or ()) for p in pages))
-    assert tiles["alternates"] == str(sum(len(p.alternates or ()) for p in pages))
-    assert tiles["failures"] == str(len(tree.failures()))
-    assert tiles["problems"] == str(sum(len(n.problems) for n in tree.all_sitemaps()))
-    assert rows(page.tab) == 1 + sum(1 for _ in tree.all_sitemaps())
-    shown = dict(
-        zip(
-            page.tab.locator("#rows .row .url").all_inner_texts(),
-            page.tab.locator("#rows .row .pages").all_inner_texts(),
-            strict=True,
-        )
+    page = look(demo)
+    tab = page.tab
+    pages, nodes = list(demo.all_pages()), list(demo.all_sitemaps())
+    assert (
+        page.tiles().items()
+        >= {
+            "pages": str(len(pages)),
+            "sitemaps": str(len(nodes)),
+            "news stories": str(sum(1 for p in pages if p.news_story)),
+            "images": str(sum(len(p.images or ()) for p in pages)),
+            "video": str(sum(len(p.videos or ()) for p in pages)),
+            "alternates": str(sum(len(p.alternates or ()) for p in pages)),
+            "failures": str(len(demo.failures())),
+            "problems": str(sum(len(n.problems) for n in nodes)),
+        }.items()
     )
-    for node in tree.all_sitemaps():
+    assert rows(tab) == 1 + len(nodes)
+    cells = (tab.locator(f"#rows .row .{name}").all_inner_texts() for name in ("url", "pages"))
+    shown = dict(zip(*cells, strict=True))
+    for node in nodes:
         wanted = "–" if isinstance(node, InvalidSitemap) else str(node.page_count())  # noqa: RUF001
-        assert shown[node.url.removeprefix(tree.url[:-1])] == wanted
+        assert shown[node.url.removeprefix(demo.url[:-1])] == wanted
 
 
 def test_every_chart_is_drawn_and_has_its_numbers_as_a_table(look, demo):
-    page = look(demo)
-    charts = page.tab.locator(".chart")
+    charts = look(demo).tab.locator(".chart")
     assert charts.count() == 8
-    for at in range(charts.count()):
-        assert charts.nth(at).locator("svg").count() == 1
-        assert charts.nth(at).get_attribute("aria-label")
-        assert charts.nth(at).locator("xpath=..").locator("details table tbody tr").count() > 0
+    for chart in charts.all():
+        assert chart.locator("svg").count() == 1
+        assert chart.get_attribute("aria-label")
+        assert chart.locator("xpath=..").locator("details table tbody tr").count() > 0
+
+
+def test_no_chart_is_drawn_without_two_values(look, demo):
+    for tree in (demo, broken_website(), website()):
+        tab = look(tree).tab
+        data = json.loads(tab.locator("#charts-data").text_content())
+        assert tab.locator(".chart svg").count() == tab.locator(".chart").count() == len(data)
+        for name, chart in data.items():
+            values = chart.get("values") or chart.get("seconds")
+            if values is None:
+                values = [part for box in chart["data"] for part in box.get("children", [box])]
+            assert sum(1 for value in values if value) > 1, name
+
+
+def test_probes_of_known_paths_are_folded_away(look, demo):
+    tab = look(demo).tab
+    known = {node.url.removeprefix(demo.url) for node in demo.all_sitemaps()}
+    chart = json.loads(tab.locator("#charts-data").text_content())["fetches"]
+    assert {label.lstrip("/") for label in chart["labels"]} == known
+    probes = tab.locator("#fetches > details")
+    assert "undeclared addresses were tried" in probes.locator("summary").inner_text()
+    assert not probes.locator("table").is_visible()
+    probes.locator("summary").click()
+    assert "/sitemap.xml.gz" in probes.locator("tbody").inner_text()
+
+
+# What is wrong comes first --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_failures_and_problems_stand_directly_below_the_totals_which_lead_there(look, viewport):
+    tab = look(broken_website(), viewport=viewport).tab
+    assert order(tab)[:3] == ["failures", "problems", "tree"]
+    for name in ("failures", "problems"):
+        tab.evaluate("scrollTo(0, 0)")
+        tab.locator(".tile.bad", has_text=name[:-1]).click()
+        tab.wait_for_function(f"location.hash === '#{name}'")
+        top = tab.locator(f"#{name}").bounding_box()["y"]
+        assert 0 <= top < viewport["height"] / 2
+
+
+def test_a_site_without_damage_says_so_in_a_sentence(look):
+    tab = look(website(sitemap("a.xml", f"<loc>{SITE}/x</loc>"))).tab
+    assert order(tab)[0] == "tree"
+    assert tab.locator(".good").inner_text().startswith("Nothing is missing, and no problems")
+    assert tab.locator(".tile.bad").count() == 0
+
+
+def test_problems_and_failures_are_put_together_with_their_counts(look):
+    tab = look(broken_website()).tab
+    rules = {
+        rule.locator("summary > span").first.inner_text(): rule.locator(".chip").all_inner_texts()
+        for rule in tab.locator("#problems > details").all()
+    }
+    assert rules["SM450 no-loc"] == ["error", "1 time", "1 sitemap"]
+    assert rules["SM550 bad-lastmod"] == ["error", "305 times", "2 sitemaps"]
+    assert "1 entry lost" in tab.locator("#problems > .chips").inner_text()
+    first = tab.locator("#problems > details", has_text="305 times").first
+    first.locator("summary").click()
+    assert first.locator("tbody tr").count() == 5
+    assert "and 300 more" in first.inner_text()
+    assert tab.locator("#failures .chips .chip").all_inner_texts() == ["404 Not Found: 31"]
+    assert tab.locator("#failures > .scroll tbody tr").count() == 10
+    tab.locator("#failures details summary").click()
+    assert tab.locator("#failures tbody tr:visible").count() == 31
+
+
+def test_what_was_not_followed_is_not_shown_as_a_failure(look):
+    again = InvalidSitemap(f"{SITE}/i.xml", "Recursion detected", missing=False)
+    tab = look(website(IndexXMLSitemap(f"{SITE}/i.xml", [again]))).tab
+    row = tab.locator("#rows .row").last
+    assert "not followed" in row.inner_text()
+    assert row.locator(".bad").count() == 0
+
+
+# The tree -------------------------------------------------------------------------------------------
+
+
+def test_a_tree_of_one_sitemap_is_shown(look):
+    page = look(sitemap("only.xml", f"<loc>{SITE}/a</loc>"))
+    assert page.text("#rows .url") == "/only.xml"
 
 
 def test_a_node_opens_and_closes(look):
-    nodes = [PagesXMLSitemap(f"{SITE}/{at}.xml", []) for at in range(50)]
+    nodes = empty_sitemaps(50)
     inner = IndexXMLSitemap(f"{SITE}/inner.xml", nodes)
     page = look(website(IndexXMLSitemap(f"{SITE}/i.xml", [inner, *nodes])))
     toggle = page.tab.get_by_label(f"Sitemaps below {SITE}/inner.xml")
@@ -74,75 +183,8 @@ def test_a_node_opens_and_closes(look):
     assert rows(page.tab) == before
 
 
-def test_long_runs_of_siblings_are_folded(look):
-    nodes = [PagesXMLSitemap(f"{SITE}/{at}.xml", []) for at in range(520)]
-    page = look(website(*nodes))
-    assert rows(page.tab) == 2 + 40
-    page.tab.get_by_text("… 480 more").click()
-    assert rows(page.tab) == 2 + 240
-    page.tab.get_by_text("… 280 more").click()
-    page.tab.get_by_text("… 80 more").click()
-    assert rows(page.tab) == 2 + 520
-
-
-def test_search_leaves_what_matches_and_what_stands_above_it(look, demo):
-    tree = demo
-    page = look(tree)
-    page.tab.fill("#search", "SHOP")
-    page.tab.wait_for_selector("#rows mark")
-    assert page.text("#matches") == "1 of 12 found"
-    assert page.tab.locator("#rows mark").all_inner_texts() == ["shop"]
-    assert rows(page.tab) == 4
-    page.tab.fill("#search", "no such sitemap")
-    page.tab.wait_for_selector("#rows .row", state="detached")
-    page.tab.fill("#search", "")
-    page.tab.wait_for_selector("#rows .row")
-    assert rows(page.tab) == 13
-
-
-def test_only_what_is_damaged_can_be_asked_for(look, demo):
-    tree = demo
-    page = look(tree)
-    page.tab.check("#damaged")
-    assert page.text("#matches").startswith("2 of 12")
-    assert page.tab.locator("#rows .reason").count() == 2
-
-
-def test_hostile_urls_do_nothing(look):
-    page = look(hostile_website())
-    page.tab.fill("#search", "script")
-    page.tab.wait_for_selector("#rows mark")
-    page.tab.fill("#search", "")
-    page.tab.wait_for_selector("#rows mark", state="detached")
-    page.tab.mouse.move(400, 1200)
-    assert page.tab.evaluate("window.hurt") is None
-    assert page.tab.locator("img").count() == 0
-    links = page.tab.eval_on_selector_all("#rows a", "all => all.map(a => a.protocol)")
-    assert set(links) == {"https:"}
-    text = page.tab.evaluate("document.documentElement.textContent")
-    assert not {"\u202e", "\u2066", "\x1b", "\x00"} & set(text)
-    assert page.tab.locator("#rows .row").count() == 3 + 2 * len(HOSTILE)
-
-
-def test_the_theme_follows_the_system_and_the_switch(look, demo):
-    back = "getComputedStyle(document.body).backgroundColor"
-    light = look(demo, color_scheme="light").tab
-    dark = look(demo, color_scheme="dark").tab
-    colors = light.evaluate(back), dark.evaluate(back)
-    assert colors[0] != colors[1]
-    assert dark.get_attribute("#theme", "aria-pressed") == "true"
-    dark.click("#theme")
-    assert dark.evaluate(back) == colors[0]
-    assert dark.get_attribute("#theme", "aria-pressed") == "false"
-    light.emulate_media(color_scheme="dark")
-    light.wait_for_selector('html[data-theme="dark"]')
-    assert light.evaluate(back) == colors[1]
-
-
 def test_a_node_opens_by_keyboard(look):
-    nodes = [PagesXMLSitemap(f"{SITE}/{at}.xml", []) for at in range(50)]
-    page = look(website(*nodes))
-    tab = page.tab
+    tab = look(website(*empty_sitemaps(50))).tab
     tab.focus("#damaged")
     if tab.evaluate("document.activeElement.id") == "damaged":
         tab.keyboard.press("Tab")
@@ -162,7 +204,82 @@ def test_a_node_opens_by_keyboard(look):
     assert outline == "solid"
 
 
-@pytest.mark.long
+def test_long_runs_of_siblings_are_folded_and_show_a_shadow_where_there_is_more(look):
+    tab = look(website(*empty_sitemaps(520))).tab
+    assert rows(tab) == 2 + 40
+    tab.get_by_text("… 480 more").click()
+    assert rows(tab) == 2 + 240
+    tab.get_by_text("… 280 more").click()
+    tab.get_by_text("… 80 more").click()
+    assert rows(tab) == 2 + 520
+    scrolled = tab.locator("#rows")
+    assert scrolled.evaluate("one => one.scrollHeight > one.clientHeight")
+    # A cover that scrolls along hides the shadow at the end; the shadow itself stays at the edge.
+    attached = scrolled.evaluate("one => getComputedStyle(one).backgroundAttachment")
+    assert attached == "local, local, scroll, scroll"
+
+
+def test_search_leaves_what_matches_and_what_stands_above_it(look, demo):
+    page = look(demo)
+    page.tab.fill("#search", "SHOP")
+    page.tab.wait_for_selector("#rows mark")
+    assert page.text("#matches") == "1 of 12 found"
+    assert page.tab.locator("#rows mark").all_inner_texts() == ["shop"]
+    assert rows(page.tab) == 4
+    page.tab.fill("#search", "no such sitemap")
+    page.tab.wait_for_selector("#rows .row", state="detached")
+    page.tab.fill("#search", "")
+    page.tab.wait_for_selector("#rows .row")
+    assert rows(page.tab) == 13
+    page.tab.check("#damaged")
+    assert page.text("#matches").startswith("2 of 12")
+    assert page.tab.locator("#rows .reason").count() == 2
+
+
+def test_a_search_for_the_host_shows_where_it_stands(look):
+    tab = look(website(sitemap("a.xml"), sitemap("b.xml"))).tab
+    tab.fill("#search", "example.org/b")
+    tab.wait_for_selector("#rows mark")
+    assert tab.locator("#rows mark").all_inner_texts() == ["example.org/b"]
+    assert tab.locator("#matches").inner_text() == "1 of 3 found"
+
+
+def test_the_scheme_and_host_of_the_site_are_not_repeated(look):
+    tab = look(broken_website()).tab
+    tab.evaluate(UNFOLD)
+    main = tab.locator("main").inner_text()
+    assert main.count(SITE) == 2  # the website's own row, and the note on what a slash means
+    assert "https://elsewhere.example/other.xml" in main
+    links = tab.eval_on_selector_all("#rows a", "all => all.map(a => a.href)")
+    assert all(link.startswith("https://") for link in links)
+
+
+def test_the_host_that_most_sitemaps_have_is_left_out_if_the_website_has_another(look):
+    other = "https://www.example.org"
+    nodes = [*empty_sitemaps(3, other), gone(f"{SITE}/x.xml")]
+    tab = look(IndexWebsiteSitemap(f"{SITE}/", nodes)).tab
+    assert tab.locator("#rows .url").all_inner_texts() == [
+        f"{SITE}/", "/0.xml", "/1.xml", "/2.xml", f"{SITE}/x.xml"
+    ]  # fmt: skip
+    assert other in tab.locator("#tree .note").inner_text()
+
+
+def test_hostile_urls_do_nothing(look):
+    tab = look(hostile_website()).tab
+    tab.fill("#search", "script")
+    tab.wait_for_selector("#rows mark")
+    tab.fill("#search", "")
+    tab.wait_for_selector("#rows mark", state="detached")
+    tab.mouse.move(400, 1200)
+    assert tab.evaluate("window.hurt") is None
+    assert tab.locator("img").count() == 0
+    links = tab.eval_on_selector_all("#rows a", "all => all.map(a => a.protocol)")
+    assert set(links) == {"https:"}
+    text = tab.evaluate("document.documentElement.textContent")
+    assert not {"\u202e", "\u2066", "\x1b", "\x00"} & set(text)
+    assert tab.locator("#rows .row").count() == 3 + 2 * len(HOSTILE)
+
+
 def test_a_hundred_thousand_sitemaps_are_counted_and_searched_and_drawn_as_far_as_needed(
     look, tmp_path
 ):
@@ -179,19 +296,51 @@ def test_a_hundred_thousand_sitemaps_are_counted_and_searched_and_drawn_as_far_a
     assert any("-777.xml" in url for url in page.tab.locator("#rows .url").all_inner_texts())
 
 
-def test_a_narrow_screen_needs_no_scrolling_to_the_side(look, demo):
-    tab = look(demo, viewport={"width": 360, "height": 700}).tab
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+# How it looks ---------------------------------------------------------------------------------------
 
 
-def test_it_prints(look, demo):
-    tab = look(demo, color_scheme="dark").tab
-    assert tab.pdf().startswith(b"%PDF")
+def test_the_theme_follows_the_system_and_the_switch_which_shows_its_state(look, demo):
+    back = "getComputedStyle(document.body).backgroundColor"
+    knob = "getComputedStyle(document.querySelector('#theme .knob')).backgroundColor"
+    light = look(demo, color_scheme="light").tab
+    dark = look(demo, color_scheme="dark").tab
+    colors = light.evaluate(back), dark.evaluate(back)
+    assert colors[0] != colors[1]
+    assert dark.get_attribute("#theme", "aria-pressed") == "true"
+    assert dark.locator("#theme").text_content() == "Dark mode on"
+    before = dark.evaluate(knob)
+    dark.click("#theme")
+    assert dark.evaluate(knob) != before
+    assert dark.evaluate(back) == colors[0]
+    assert dark.get_attribute("#theme", "aria-pressed") == "false"
+    assert dark.locator("#theme").text_content() == "Dark mode off"
+    light.emulate_media(color_scheme="dark")
+    light.wait_for_selector('html[data-theme="dark"]')
+    assert light.evaluate(back) == colors[1]
+    assert dark.pdf().startswith(b"%PDF")
 
 
-def test_a_tree_of_one_sitemap_is_shown(look):
-    page = look(sitemap("only.xml", f"<loc>{SITE}/a</loc>"))
-    assert page.text("#rows .url") == "/only.xml"
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_every_cell_of_a_table_is_in_sight_and_says_what_it_is(look, demo, scheme):
+    for tree, width in ((demo, PHONE["width"]), (demo, 360), (broken_website(), PHONE["width"])):
+        tab = look(tree, viewport=PHONE | {"width": width}, color_scheme=scheme).tab
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        tab.evaluate(UNFOLD)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        hidden = tab.eval_on_selector_all(
+            "td",
+            """all => all.filter((cell) => {
+                const box = cell.getBoundingClientRect();
+                return box.left < 0 || box.right > innerWidth || cell.scrollWidth > cell.clientWidth + 1;
+            }).map((cell) => cell.outerHTML)""",
+        )
+        assert hidden == []
+        named = tab.eval_on_selector_all(
+            ".wide-table td:not(:first-child)",
+            "all => all.map(cell => getComputedStyle(cell, '::before').content)",
+        )
+        assert named
+        assert not {"none", '""', "normal"} & set(named)
 
 
 ACCESSIBILITY = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
@@ -201,7 +350,7 @@ ACCESSIBILITY = Path(__file__).with_name("accessibility.js").read_text(encoding=
 @pytest.mark.parametrize("width", [1280, 390])
 def test_people_who_do_not_see_or_point_can_use_it(look, demo, scheme, width):
     tab = look(demo, color_scheme=scheme, viewport={"width": width, "height": 900}).tab
-    tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    tab.evaluate(UNFOLD)
     assert tab.evaluate(ACCESSIBILITY) == []
 
 

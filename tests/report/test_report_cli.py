@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from usp._demo import demo_site
 from usp.cli.commands.cmd_report import command
+from website import urlset
 
 
 @pytest.fixture
@@ -46,3 +47,10 @@ def test_a_site_that_is_not_there_has_a_report_that_says_so(run, tmp_path):
     assert "1 sitemap is missing or incomplete" in (tmp_path / "report.html").read_text(
         encoding="utf-8"
     )
+
+
+def test_the_command_compares(run, tmp_path):
+    for name, pages in (("old.xml", ["/1"]), ("new.xml", ["/1", "/2"])):
+        (tmp_path / name).write_text(urlset(*(f"http://h{page}" for page in pages)))
+    assert run("new.xml", "--compare", "old.xml").exit_code == 0
+    assert "1 page added" in (tmp_path / "report.html").read_text()

@@ -9,11 +9,19 @@ import unicodedata
 from html.parser import HTMLParser
 
 import pytest
-from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap, website
+from report_trees import (
+    HOSTILE,
+    SITE,
+    charts,
+    dated,
+    hostile_website,
+    many_sitemaps,
+    sitemap,
+    website,
+)
 
 from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapNewsStory, SitemapPage
-from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, write_report
 from usp.report.html_page import embedded_tree
@@ -23,26 +31,17 @@ from usp.report.summary import summarise
 LIMIT = 2_000_000
 
 
-class Elements(HTMLParser):
-    """The elements of a page with their attributes, and the text of its data blocks."""
+def elements(text):
+    """Return the elements of a page, with their attributes."""
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
+    parser.feed(text)
+    return found
 
-    def __init__(self, text):
-        super().__init__()
-        self.found = []
-        self.data = {}
-        self._inside = None
-        self.feed(text)
 
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        self._inside = dict(attrs).get("id") if tag == "script" else None
-
-    def handle_endtag(self, tag):
-        self._inside = None
-
-    def handle_data(self, data):
-        if self._inside:
-            self.data[self._inside] = self.data.get(self._inside, "") + data
+def script(text, name):
+    return text.partition(f'id="{name}">')[2].partition("</script>")[0]
 
 
 def unpacked(text):
@@ -50,13 +49,13 @@ def unpacked(text):
 
 
 def test_the_page_has_no_more_scripts_styles_and_handlers_than_its_own():
-    calm, hostile = Elements(html(website())), Elements(html(hostile_website()))
-    for page in (calm, hostile):
-        tags = [tag for tag, _ in page.found]
+    for tree in (website(), hostile_website()):
+        found = elements(html(tree))
+        tags = [tag for tag, _ in found]
         assert tags.count("script") == 5
         assert tags.count("style") == 1
         assert not {"img", "iframe", "object", "embed", "form", "base"} & set(tags)
-        for tag, attributes in page.found:
+        for tag, attributes in found:
             assert not [name for name in attributes if name.startswith("on") or name == "style"]
             assert attributes.get("src") is None
             assert attributes.get("href", "#").startswith(("#", "data:,")), tag
@@ -66,7 +65,7 @@ def test_nothing_without_a_shape_reaches_the_page():
     text = html(hostile_website())
     found = {char for char in text if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn"}}
     assert found <= {"\n"}
-    tree = unpacked(Elements(text).data["tree-data"])
+    tree = unpacked(script(text, "tree-data"))
     assert all(url.isprintable() for url in tree["url"] + tree["reasons"])
     assert max(map(len, tree["url"])) <= 300
 
@@ -74,14 +73,14 @@ def test_nothing_without_a_shape_reaches_the_page():
 def test_data_ends_no_script_element_and_is_json():
     pages = [SitemapPage(url, news_story=SitemapNewsStory(url, None, url)) for url in HOSTILE]
     text = html(PagesXMLSitemap(HOSTILE[0], pages))
-    data = Elements(text).data["charts-data"]
+    data = script(text, "charts-data")
     assert not set("<>&") & set(data)
     assert data.isascii()
     assert json.loads(data)["publications"]["labels"]
 
 
 def test_the_policy_allows_the_pages_own_scripts_and_nothing_from_the_network():
-    policy = next(a["content"] for _, a in Elements(html(website())).found if "http-equiv" in a)
+    policy = next(a["content"] for _, a in elements(html(website())) if "http-equiv" in a)
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
     assert "http" not in policy
@@ -122,61 +121,77 @@ def test_a_tree_that_has_no_room_keeps_what_is_damaged_and_counts_the_rest():
 
 
 def test_a_tree_without_any_room_is_its_root():
-    rows = summarise(many_sitemaps(2000)).sitemaps
+    rows = summarise(many_sitemaps(20)).sitemaps
     assert len(unpacked(embedded_tree(rows, Addresses(SITE), most=1))["url"]) == 1
-
-
-def test_without_events_the_page_says_so():
-    assert "Fetch times are not available." in html(website())
 
 
 def test_an_empty_website_has_a_page_too():
     text = html(website())
+    assert "Fetch times are not available." in text
     assert "No pages, news stories, images, videos or links to other languages were found." in text
     assert "Nothing is missing, and no problems were found. All sitemaps were checked." in text
 
 
 def test_long_tables_are_cut_and_the_rest_is_counted():
-    nodes = [
-        InvalidSitemap(
-            f"{SITE}/{at}.xml", "gone", failure=Failure(f"{SITE}/{at}.xml", "gone", 3, 503)
-        )
-        for at in range(1500)
-    ]
-    assert "and 1,400 more" in html(IndexXMLSitemap(f"{SITE}/i.xml", nodes))
+    nodes = [InvalidSitemap(f"{SITE}/{at}.xml", "gone") for at in range(300)]
+    assert "and 200 more" in html(IndexXMLSitemap(f"{SITE}/i.xml", nodes))
 
 
-def test_dates_far_apart_are_counted_by_year():
-    dates = ["1970-01-01", "0002-01-01", "2024-05-01", "2024-06-01", "9999-12-31"]
-    text = html(sitemap("a.xml", *(f"<loc>{SITE}/{d}</loc><lastmod>{d}</lastmod>" for d in dates)))
-    assert json.loads(Elements(text).data["charts-data"])["dates"] == {
-        "type": "columns", "labels": ["before 1990", "2024", "2100 or later"], "values": [2, 2, 1]
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("dates", "labels", "values"),
+    [
+        (
+            ["1970-01-01", "0002-01-01", "2024-05-01", "2024-06-01", "9999-12-31"],
+            ["before 1990", "2024", "2100 or later"],
+            [2, 2, 1],
+        ),
+        (
+            ["2023-11-05", "2024-02-01"],
+            ["2023-11", "2023-12", "2024-01", "2024-02"],
+            [1, 0, 0, 1],
+        ),
+    ],
+)
+def test_every_month_has_a_place_in_the_chart_and_dates_far_apart_are_counted_by_year(
+    dates, labels, values
+):
+    chart = charts(html(dated(*dates)))["dates"]
+    assert chart == {"type": "columns", "labels": labels, "values": values}
 
 
-def test_months_without_pages_have_a_place_in_the_chart():
-    dates = ["2023-11-05", "2024-02-01"]
-    text = html(sitemap("a.xml", *(f"<loc>{SITE}/{d}</loc><lastmod>{d}</lastmod>" for d in dates)))
-    chart = json.loads(Elements(text).data["charts-data"])["dates"]
-    assert chart["labels"] == ["2023-11", "2023-12", "2024-01", "2024-02"]
-    assert chart["values"] == [1, 0, 0, 1]
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ("", "No page has a last-modified date."),
+        ("<lastmod>soon</lastmod>", "No page has a last-modified date."),
+        ("<lastmod>2024-05-0{n}</lastmod>", "All 3 dated pages are from 2024-05."),
+        ("", "Every page has priority 0.5, the default."),
+        ("<priority>0.5</priority>", "Every page has priority 0.5, the default."),
+        ("<priority>0.8</priority>", "Every page has a priority of 0.8 to 0.89."),
+        ("<priority>1.0</priority>", "Every page has a priority of 1.0."),
+        ("", "No page has a change frequency."),
+        ("<changefreq>daily</changefreq>", "Every page has the change frequency daily."),
+        ("", "All 3 pages are at the top level of the site."),
+    ],
+)
+def test_a_chart_that_would_be_empty_or_one_bar_is_a_sentence(fields, sentence):
+    entries = [f"<loc>{SITE}/{n}</loc>{fields.format(n=n)}" for n in range(1, 4)]
+    text = html(website(sitemap("a.xml", *entries)))
+    assert f"<li>{sentence}</li>" in text
+    assert charts(text) == {}
+    assert 'class="chart"' not in text
 
 
-def test_a_report_replaces_the_one_before_and_leaves_nothing_beside_it(tmp_path):
+def test_a_report_replaces_the_one_before_unless_it_cannot_be_written(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")
     write_report(website(), path)
-    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_report_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
-    path = tmp_path / "report.html"
-    path.write_text("old")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
     monkeypatch.setattr("usp.report.html_page.html", lambda *_, **__: "\ud800")
     with pytest.raises(UnicodeEncodeError):
         write_report(website(), path)
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == text
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -209,8 +224,7 @@ def test_problems_that_were_looked_for_in_some_sitemaps_are_counted_with_that_wo
 
 def test_sections_show_the_folders_in_them_and_the_sum_of_the_rest():
     pages = [SitemapPage(f"{SITE}/shop/{at}/x") for at in range(20)]
-    data = Elements(html(PagesXMLSitemap(f"{SITE}/s.xml", pages))).data["charts-data"]
-    (shop,) = json.loads(data)["sections"]["data"]
+    (shop,) = charts(html(PagesXMLSitemap(f"{SITE}/s.xml", pages)))["sections"]["data"]
     assert (shop["name"], shop["value"], len(shop["children"])) == ("/shop/", 20, 13)
     assert shop["children"][-1] == {"name": "other", "value": 8}
 
@@ -225,10 +239,17 @@ def test_exchanges_without_times_give_bars_that_begin_together():
     exchanges = [Exchange(url, url, received=7, seconds=0.5) for url in urls]
     nodes = [PagesXMLSitemap(one.url, [], exchange=one) for one in exchanges]
     text = html(website(*nodes))
-    chart = json.loads(Elements(text).data["charts-data"])["fetches"]
-    assert (chart["begin"], chart["seconds"], chart["texts"]) == (
-        [0, 0],
-        [0.5, 0.5],
-        ["500 ms", "500 ms"],
-    )
+    chart = charts(text)["fetches"]
+    assert [chart[name] for name in ("begin", "seconds", "texts")] == [
+        *([0] * 2, [0.5] * 2, ["500 ms"] * 2)
+    ]
     assert "Only durations are known, not start times." in text
+
+
+def test_one_document_is_told_in_a_table():
+    url = f"{SITE}/s.xml"
+    exchange = Exchange(url, url, received=2048, seconds=0.5)
+    text = html(PagesXMLSitemap(url, [], size=2048, exchange=exchange))
+    assert "1 document was fetched." in text
+    assert "2.0 KiB" in text
+    assert charts(text) == {}

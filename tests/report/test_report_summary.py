@@ -19,7 +19,6 @@ from report_trees import (
 )
 
 from profiles import examples
-from usp._demo import demo_site
 from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure, FailureCode
@@ -30,25 +29,19 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.report import FetchLog, summarise
+from usp.report.content import Dates, Tally
 from usp.report.fetches import FetchedDocument
-from usp.tree import sitemap_tree_for_homepage
 
 
 def numbers(summary) -> dict[str, Counter]:
     """Give a summary as plain counting gives it."""
-    totals = summary.totals
     sections = Counter()
     for section in summary.sections:
         for name, count in section.below.items:
             sections[f"{section.name}{name}/" if name else section.name] += count
+    names = ("pages", "news", "images", "videos", "alternates")
     return {
-        "total": Counter(
-            pages=totals.pages,
-            news=totals.news,
-            images=totals.images,
-            videos=totals.videos,
-            alternates=totals.alternates,
-        ),
+        "total": Counter({name: getattr(summary.totals, name) for name in names}),
         "month": Counter({**dict(summary.months), "": summary.undated}),
         "frequency": Counter(summary.frequencies),
         "priority": Counter(summary.priorities),
@@ -64,31 +57,20 @@ def assert_equal_numbers(summary, tree):
         assert +counted[name] == +counter, name
 
 
-@pytest.fixture(scope="module")
-def demo():
-    log = FetchLog()
-    with demo_site() as url:
-        tree = sitemap_tree_for_homepage(url, on_event=log)
-    return tree, log
-
-
 def test_the_numbers_of_the_demo_are_those_of_its_tree(demo):
-    tree, log = demo
-    summary = summarise(tree, log)
-    assert_equal_numbers(summary, tree)
-    assert summary.totals.sitemaps == sum(1 for _ in tree.all_sitemaps())
-    assert summary.totals.failures == len(tree.failures())
-    assert summary.totals.problems == sum(len(node.problems) for node in tree.all_sitemaps())
-    assert summary.problems.lost == sum(p.lost for n in tree.all_sitemaps() for p in n.problems)
-    assert [row.url for row in summary.sitemaps] == [
-        tree.url,
-        *(n.url for n in tree.all_sitemaps()),
-    ]
-    assert [row.pages for row in summary.sitemaps] == [
-        tree.page_count(), *(node.page_count() for node in tree.all_sitemaps())
-    ]  # fmt: skip
+    summary, nodes = summarise(demo), list(demo.all_sitemaps())
+    assert_equal_numbers(summary, demo)
+    assert summary.totals.sitemaps == len(nodes)
+    assert summary.totals.failures == len(demo.failures())
+    assert summary.totals.problems == sum(len(node.problems) for node in nodes)
+    assert summary.problems.lost == sum(p.lost for node in nodes for p in node.problems)
+    rows = [(row.url, row.pages) for row in summary.sitemaps]
+    assert rows == [(node.url, node.page_count()) for node in (demo, *nodes)]
     assert summary.totals.received > 0
     assert summary.totals.seconds > 0
+    log = FetchLog()  # which may still be handed in
+    log(None)
+    assert summarise(demo, log).fetches == summary.fetches
 
 
 LASTMODS = [
@@ -124,16 +106,12 @@ def test_columns_and_pages_and_plain_counting_give_the_same_numbers(documents):
     assert days == [(row.first, row.last) for row in by_pages.sitemaps]
 
 
-@pytest.mark.parametrize(
-    "shape", [["<lastmod>{}</lastmod>"], ["<lastmod>{}</lastmod>", "<priority>0.3</priority>"]]
-)
+@pytest.mark.parametrize("more", ["", "<priority>0.3</priority>"])
 @pytest.mark.parametrize("text", LASTMODS)
-def test_a_regular_column_of_dates_is_read_as_its_pages_are(shape, text):
+def test_a_regular_column_of_dates_is_read_as_its_pages_are(more, text):
     """Every entry has the same fields, so the block is given in columns."""
-    rest = "".join(shape)
-    tree = website(
-        sitemap("a.xml", *(f"<loc>{SITE}/{at}</loc>" + rest.format(text) for at in range(5)))
-    )
+    fields = f"<lastmod>{text}</lastmod>{more}"
+    tree = website(sitemap("a.xml", *(f"<loc>{SITE}/{at}</loc>{fields}" for at in range(5))))
     assert_equal_numbers(summarise(tree), tree)
 
 
@@ -147,9 +125,6 @@ def test_urls_without_a_path_and_with_slashes_in_the_query_have_their_section():
     ]
     tree = PagesXMLSitemap(f"{SITE}/s.xml", [SitemapPage(url) for url in urls])
     assert_equal_numbers(summarise(tree), tree)
-
-
-def test_hostile_urls_are_counted_like_any_others():
     tree = hostile_website()
     assert summarise(tree).totals.pages == tree.page_count()
 
@@ -212,6 +187,23 @@ def test_what_was_tried_in_vain_is_apart_unless_it_is_a_failure():
     assert [(fetch.url, fetch.begin) for fetch in summary.probes] == [(known, 1.0)]
 
 
+def test_a_failure_is_no_probe_however_many_there_are():
+    urls = [f"{SITE}/{at}.xml" for at in range(300)]
+    nodes = [InvalidSitemap(url, "gone", exchange=Exchange(url, url, 404)) for url in urls]
+    known = f"{SITE}/sitemap.xml"
+    tree = IndexWebsiteSitemap(f"{SITE}/", nodes, tried=[Exchange(known, known, 404)])
+    totals = summarise(tree).totals
+    assert (totals.fetches, totals.probes) == (300, 1)
+
+
+def test_an_index_that_holds_pages_has_its_own_state():
+    """Two nodes may have one URL: what is wrong with one is not wrong with the other."""
+    url = f"{SITE}/i.xml"
+    pages = PagesXMLSitemap(url, [SitemapPage(f"{SITE}/x")])
+    tree = IndexXMLSitemap(url, [pages], failure=Failure(url, "the document breaks off"))
+    assert [row.state for row in summarise(tree).sitemaps] == ["incomplete", None]
+
+
 def test_a_document_that_stands_twice_was_fetched_once():
     once = exchange("http://h/a", received=7)
     twice = [PagesXMLSitemap("http://h/a", [], exchange=once) for _ in range(2)]
@@ -228,18 +220,55 @@ def test_of_a_tree_that_nobody_fetched_no_times_are_known():
 def test_failures_are_counted_by_their_codes_though_their_words_differ():
     loose = [Failure(f"{SITE}/{at}", f"words {at}") for at in range(2)]
     timeout = FailureCode.READ_TIMEOUT
-    slow = [
-        Failure(
-            f"{SITE}/{at}", f"no response from h{at}", code=timeout, brief=f"no response from h{at}"
-        )
-        for at in range(3)
-    ]
+    said = [f"no response from h{at}" for at in range(3)]
+    slow = [Failure(f"{SITE}/{text[-2:]}", text, code=timeout, brief=text) for text in said]
     gone = [Failure(f"{SITE}/g{at}", "404", code=FailureCode.NOT_FOUND) for at in range(2)]
     tree = IndexWebsiteSitemap(f"{SITE}/", [], not_found=[*loose, *slow, *gone])
     reasons = dict(summarise(tree).failure_reasons.items)
     assert reasons == {timeout.message: 3, "404": 2, "words 0": 1, "words 1": 1}
 
 
-def test_a_log_of_fetches_may_still_be_handed_in(demo):
-    tree, log = demo
-    assert summarise(tree, log).fetches == summarise(tree).fetches
+# Counting in bounded memory -----------------------------------------------------------------------
+
+
+keys = st.lists(st.lists(st.integers(0, 60).map(str)), max_size=8)
+
+
+@given(keys)
+def test_below_the_limit_a_tally_is_a_counter(lists):
+    tally = Tally()
+    for some in lists:
+        tally.add(some)
+    assert dict(tally.items()) == Counter(key for some in lists for key in some)
+    assert tally.exact
+
+
+@given(keys, st.integers(2, 10))
+def test_above_the_limit_the_sum_is_right_and_no_count_is_too_high(lists, most):
+    tally = Tally(most)
+    for some in lists:
+        tally.add(some)
+    real = Counter(key for some in lists for key in some)
+    assert tally.total() == real.total()
+    assert len(tally.items()) <= most
+    assert all(count <= real[key] for key, count in tally.items())
+    top, other = tally.top(1)
+    assert sum(count for _, count in top) + other == real.total()
+
+
+def test_dates_give_the_first_and_the_last_day():
+    dates = Dates()
+    assert dates.add_texts(["2024-05-02", "2023-01-01T10:00:00Z", ""]) == (
+        "2023-01-01",
+        "2024-05-02",
+    )
+    assert dates.add_texts(["", "never"]) is None
+    assert dates.months.items() == [("2023-01", 1), ("2024-05", 1)]
+    assert dates.undated == 3
+
+
+def test_a_time_that_no_clock_shows_makes_no_date():
+    dates = Dates()
+    dates.add_texts(["2024-05-01T10:00:00+99:99", "2024-05-01T10:00:00Z"])
+    dates.add_texts(["2024-05-01T10:00:00+01:00"])
+    assert dates.months.total() + dates.undated == 3

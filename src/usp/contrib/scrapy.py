@@ -80,27 +80,25 @@ class SitemapPagesSpider(Spider):
                 f"{type(self).__name__} needs the asyncio reactor: set TWISTED_REACTOR to "
                 "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
             )
+        crawler = self.crawler
         pages: asyncio.Queue[Any] = asyncio.Queue(_AHEAD)
         self._reading = asyncio.ensure_future(self._read(pages))
         # Scrapy drops this generator when it closes the spider, and does not close it.
-        self.crawler.signals.connect(self._stop_reading, signals.spider_closed)
+        crawler.signals.connect(self._stop_reading, signals.spider_closed)
         try:
             while (page := await pages.get()) is not _END:
                 if isinstance(page, Exception):
                     raise page
                 request = self.request_for_page(page)
-                if request is not None:
-                    yield await self._room_for(request)
-                    self._count("pages")
+                if request is None:
+                    continue
+                # Without this, all requests would wait in Scrapy's scheduler.
+                while crawler.engine is not None and crawler.engine.needs_backout():
+                    await crawler.signals.wait_for(signals.scheduler_empty)
+                yield request
+                self._count("pages")
         finally:
             await self._stop_reading()
-
-    async def _room_for(self, request: Request) -> Request:
-        """Return the request once Scrapy has room for it; else all would wait in its scheduler."""
-        crawler = self.crawler
-        while crawler.engine is not None and crawler.engine.needs_backout():
-            await crawler.signals.wait_for(signals.scheduler_empty)
-        return request
 
     async def _stop_reading(self) -> None:
         if self._reading is not None:
@@ -112,12 +110,10 @@ class SitemapPagesSpider(Spider):
         end: object = _END
         some = asyncio.Semaphore(_SITES)
         client = self.sitemap_client()
+        sources = ((aio.pages, self.websites), (aio.pages_of_sitemap, self.sitemap_urls))
         try:
             async with asyncio.TaskGroup() as group:
-                for stream, urls in (
-                    (aio.pages, self.websites),
-                    (aio.pages_of_sitemap, self.sitemap_urls),
-                ):
+                for stream, urls in sources:
                     for url in [urls] if isinstance(urls, str) else urls:
                         opened = partial(stream, url, client)
                         group.create_task(self._read_one(url, opened, pages, some))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
 from usp.export.arrow import ParquetFileWriter
@@ -38,7 +39,7 @@ SITEMAP_COLUMNS: Mapping[str, str] = {
 
 def sitemap_rows(
     tree: AbstractSitemap,
-    reason_of: Callable[[Failure], str] | None = None,
+    reason_of: Callable[[Failure], str] = attrgetter("brief"),
     *,
     problems: bool = True,
 ) -> Iterator[dict[str, Any]]:
@@ -48,14 +49,13 @@ def sitemap_rows(
     reads them, and is None for what lists none. ``reason_of`` words a failure: briefly, unless told.
     Without ``problems`` these columns are None: finding them reads every field of every page.
     """
-    told = reason_of or _brief
     if isinstance(tree, IndexWebsiteSitemap):
         for failure in tree.not_found:
-            yield failure_row(failure, told)
+            yield failure_row(failure, reason_of)
     for node, parent, _ in places_in(tree):
         # First: finding the problems of a sitemap counts its pages as well.
-        found = problem_columns(node.problems) if problems else dict(_NO_PROBLEMS)
-        yield sitemap_row(node, told) | {"parent": parent} | found
+        found = problem_columns(node.problems) if problems else _NO_PROBLEMS
+        yield sitemap_row(node, reason_of) | {"parent": parent, **found}
 
 
 def places_in(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, str | None, int]]:
@@ -118,10 +118,6 @@ def failure_row(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[s
 def why_missing(node: AbstractSitemap) -> Failure | None:
     """Return why a sitemap is missing or incomplete; also why one that leads back is not followed."""
     return node.why if isinstance(node, InvalidSitemap) else node.failure
-
-
-def _brief(failure: Failure) -> str:
-    return failure.brief
 
 
 def write_sitemaps(

@@ -182,46 +182,33 @@ def write_pages(blocks: Blocks, stream: IO[bytes], names: Sequence[str], *, form
 # Columns of pages -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
 class _Same:
     """A column whose value is the same in every row of a block."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
 
 def _plain_columns(
     names: Iterable[str], sitemap_url: str | None, block: PageBlock
 ) -> list[_Same | Sequence[Any]]:
     """Return the columns of a block as plain values."""
+    known: dict[str, _Same | Sequence[Any]] = {"url": block.urls, "sitemap": _Same(sitemap_url)}
     texts = block.texts()
     if texts is not None:
-        return [_of_texts(name, sitemap_url, block, texts) for name in names]
+        return [known[name] if name in known else _of_texts(name, texts) for name in names]
     rows = block.rows()
-    return [_of_rows(name, sitemap_url, block, rows) for name in names]
+    return [known[name] if name in known else _of_rows(name, rows) for name in names]
 
 
-def _of_texts(
-    name: str, sitemap_url: str | None, block: PageBlock, texts: Mapping[str, Sequence[str]]
-) -> _Same | Sequence[Any]:
-    if name == "url":
-        return block.urls
-    if name == "sitemap":
-        return _Same(sitemap_url)
+def _of_texts(name: str, texts: Mapping[str, Sequence[str]]) -> _Same | Sequence[Any]:
     if name not in OF_TEXTS:
         return _Same(False if COLUMNS[name] is Kind.FLAG else None)
     column, read = texts.get(OF_TEXTS[name]), _READ[name]
     return _Same(read("")) if column is None else list(map(read, column))
 
 
-def _of_rows(
-    name: str, sitemap_url: str | None, block: PageBlock, rows: Sequence[PageFields]
-) -> _Same | Sequence[Any]:
-    if name == "url":
-        return block.urls
-    if name == "sitemap":
-        return _Same(sitemap_url)
+def _of_rows(name: str, rows: Sequence[PageFields]) -> _Same | Sequence[Any]:
     kind, values = COLUMNS[name], list(map(attrgetter(OF_FIELDS[name]), rows))
     if name == "lastmod_precision":
         return list(map(precision_of, values))

@@ -20,40 +20,37 @@ from pydantic import AfterValidator, Field
 from usp._base.dates import as_written, in_utc, known_date
 from usp._base.filters import moment
 from usp._base.seen_urls import SeenUrls
-from usp.mcp.tool_call import ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_call import ToolCall, ToolContext
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
     ResultSource,
+    SiteAddress,
+    SiteText,
     SiteUrl,
     Text,
     Texts,
     ToolValue,
     clean,
-    clean_url,
-    fitting,
-    nothing_read,
+    optional,
 )
-from usp.objects.abstract_sitemap import walk
-from usp.objects.sitemap import AbstractPagesSitemap
-from usp.selection import Selection, date_of
+from usp.selection import Selection, date_of, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from usp.mcp.tool_call import CancelToken
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection import SelectionRun
 
 MOST_PLACES = 2_000_000
 """Places in all lists that are kept: 16 MB."""
 
 _MOST_LANGUAGES = 20
 _BITS = 32  # of the number of a page in its sitemap
-_LATEST = 1e18  # seconds; no date has so many
+_UNDATED = -1e18  # seconds; every date comes later
 _DATE = "2025, 2025-01-31, 2025-01-31T12:00Z, or how long ago: 12h, 7d, 4w"
 _PATTERN = (
     "'*/blog/*' must match the whole URL, '/blog/*' all from the path on, 'sitemap:*news*' the URL of "
@@ -75,19 +72,17 @@ Patterns = Annotated[Texts, AfterValidator(_simple)]
 class Page(ToolValue):
     """A page as a sitemap declares it."""
 
-    url: str
-    lastmod: str | None = Field(default=None, description="When it was last changed.")
-    title: str | None = Field(default=None, description="Title, of news and feeds.")
-    published: str | None = Field(
-        default=None, description="Date of publication, of news and feeds."
-    )
-    publication: str | None = Field(default=None, description="Name of the publication, of news.")
+    url: SiteAddress
+    lastmod: str | None = optional("When it was last changed.")
+    title: SiteText | None = optional("Title, of news and feeds.")
+    published: str | None = optional("Date of publication, of news and feeds.")
+    publication: SiteText | None = optional("Name of the publication, of news.")
     images: int | None = None
     videos: int | None = None
-    languages: list[str] | None = Field(
-        default=None, description="Languages in which it is linked as a version (hreflang)."
+    languages: list[str] | None = optional(
+        "Languages in which it is linked as a version (hreflang)."
     )
-    sitemap: str | None = Field(default=None, description="Sitemap that lists it.")
+    sitemap: SiteAddress | None = optional("Sitemap that lists it.")
 
 
 class PageResult(ToolValue):
@@ -98,10 +93,9 @@ class PageResult(ToolValue):
         description="Number of pages that match, in all parts of the list. If there are none, "
         "summarise_site tells what the site has, and whether a sitemap was found at all."
     )
-    undated: int | None = Field(
-        default=None,
-        description="With since or until: pages that match otherwise but have no date. They are "
-        "listed, and part of the total, only with keep_undated.",
+    undated: int | None = optional(
+        "With since or until: pages that match otherwise but have no date. They are "
+        "listed, and part of the total, only with keep_undated."
     )
     pages: list[Page]
     next_cursor: str | None = None
@@ -203,26 +197,25 @@ async def list_pages(
         contains, since, until, keep_undated, (*include,), (*exclude,), same_host, order
     )
     selection = asked.selection(datetime.now(UTC))  # wrong ones are refused before a request
-    key = asked.skipping()
-    call, digest = ToolCall(ctx, url), digest_of("list_pages", url, asked)
-    cached, kept, begin = await call.part(
-        cursor, digest, refresh=refresh, selection=selection if key else None, key=key
+    call = ToolCall(ctx, url)
+    part = await call.part(
+        cursor, "list_pages", url, asked, refresh=refresh, selection=selection, key=asked.skipping()
     )
-    if cached.failures and next(page_sitemaps(cached.tree), None) is None:
-        raise nothing_read(cached)
-    listed = call.state.lists.get((cached.name, digest))
+    cached = part.cached
+    cached.require_pages()
+    listed = call.state.lists.get((cached.name, part.digest))
     if listed is None:
         listed = await call.read(find_pages, cached.tree, asked, asked.selection(cached.fetched))
-    keep_list(call.state.lists, (cached.name, digest), listed)
-    found = await call.read(listed.pages, cached.tree, begin, limit)
-    taken = fitting([_page(page, sitemap) for page, sitemap in found])
-    total, end = len(listed.places), begin + len(taken)
+    keep_list(call.state.lists, (cached.name, part.digest), listed)
+    found = await call.read(listed.pages, cached.tree, part.begin, limit)
+    total = len(listed.places)
+    pages, next_cursor = part.fitting([_page(page, sitemap) for page, sitemap in found], total)
     return PageResult(
-        source=ResultSource.of(cached, from_cache=kept),
+        source=call.source(cached),
         total=total,
         undated=listed.undated if asked.by_date else None,
-        pages=taken,
-        next_cursor=cursor_at(cached, digest, end) if taken and end < total else None,
+        pages=pages,
+        next_cursor=next_cursor,
     )
 
 
@@ -231,24 +224,19 @@ def _page(page: SitemapPage, sitemap: str) -> Page:
     published = news and news.publish_date
     languages = list(dict.fromkeys(clean(code, 20) for code, _ in page.alternates or ()))
     return Page(
-        url=clean_url(page.url),
+        url=page.url,
         lastmod=None if page.last_modified is None else as_written(page.last_modified),
-        title=clean(news.title) if news and news.title else None,
+        title=(news and news.title) or None,
         published=published and as_written(published),
-        publication=clean(news.publication_name) if news and news.publication_name else None,
+        publication=(news and news.publication_name) or None,
         images=len(page.images or ()) or None,
         videos=len(page.videos or ()) or None,
         languages=languages[:_MOST_LANGUAGES] or None,
-        sitemap=clean_url(sitemap),
+        sitemap=sitemap,
     )
 
 
 # Lists of pages ------------------------------------------------------------------------------------
-
-
-def page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
-    """Yield the sitemaps of a tree that list pages, in its order."""
-    return (node for node in walk(tree) if isinstance(node, AbstractPagesSitemap))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +251,22 @@ class MatchingPages:
     ) -> list[tuple[SitemapPage, str]]:
         """Return some of the pages, each with the URL of its sitemap."""
         places = self.places[begin : begin + most]
-        numbers: dict[int, set[int]] = {}
+        by_sitemap: dict[int, set[int]] = {}
         for place in places:
-            numbers.setdefault(place >> _BITS, set()).add(place & ((1 << _BITS) - 1))
+            by_sitemap.setdefault(place >> _BITS, set()).add(place)
         found: dict[int, tuple[SitemapPage, str]] = {}
         for number, sitemap in enumerate(page_sitemaps(tree)):
-            for at, page in _read(token, sitemap, numbers.get(number, set())):
-                found[number << _BITS | at] = page, sitemap.url
+            wanted = by_sitemap.get(number, set())
+            first = number << _BITS
+            for block in token.blocks(sitemap) if wanted else ():
+                end = first + len(block.urls)
+                if any(first <= place < end for place in wanted):
+                    for place, page in enumerate(block.pages(), first):
+                        if place in wanted:
+                            found[place] = page, sitemap.url
+                first = end
+                if first > max(wanted):
+                    break
         return [found[place] for place in places if place in found]
 
 
@@ -286,23 +283,6 @@ def keep_list(
         lists.popitem(last=False)
 
 
-def _read(
-    token: CancelToken, sitemap: AbstractSitemap, numbers: set[int]
-) -> Iterator[tuple[int, SitemapPage]]:
-    """Yield the pages of a sitemap that have these numbers; no more of it is read than that takes."""
-    if not numbers:
-        return
-    first = 0
-    for _, block in token.blocks(sitemap):
-        end = first + len(block.urls)
-        if any(first <= number < end for number in numbers):
-            pages = enumerate(block.pages(), first)
-            yield from ((at, page) for at, page in pages if at in numbers)
-        first = end
-        if first > max(numbers):
-            return
-
-
 def find_pages(
     token: CancelToken, tree: AbstractSitemap, asked: PageFilter, selection: Selection
 ) -> MatchingPages:
@@ -314,65 +294,50 @@ def find_pages(
     seen = SeenUrls() if len(sitemaps) > 1 else None  # one sitemap has each URL only once
     places: array[int] = array("Q")
     stamps: array[float] = array("d")
-    undated = 0
     for number, sitemap in enumerate(sitemaps):
         if not run.wants(sitemap.url):
             continue
         first = number << _BITS
-        for _, block in token.blocks(sitemap):
-            chosen = _matching(block, run, contains, sitemap)
+        for found in token.blocks(sitemap):
+            block, keep = run.keep(found)
+            if contains:
+                texts = map(str.casefold, _searched(block))
+                keep = [one and contains in text for one, text in zip(keep, texts, strict=True)]
+            chosen = list(compress(range(len(keep)), keep))
             if seen is not None:
                 new = seen.add_all([block.urls[at] for at in chosen])
                 chosen = chosen if new is None else list(compress(chosen, new))
             times = _stamps(block)
-            if len(chosen) < len(times):
-                times = [times[at] for at in chosen]
-            without = times.count(None)
-            undated += without
-            if without and not keep_undated:
-                dated = [time is not None for time in times]
-                chosen, times = list(compress(chosen, dated)), list(compress(times, dated))
             places.extend([first + at for at in chosen])
-            stamps.extend([-_LATEST if time is None else time for time in times])
+            stamps.extend([times[at] for at in chosen])
             first += len(block.urls)
+    order = [at for at, stamp in enumerate(stamps) if keep_undated or stamp != _UNDATED]
     if asked.order == "newest":
-        order = sorted(range(len(places)), key=stamps.__getitem__, reverse=True)  # stable
-        places = array("Q", map(places.__getitem__, order))
-    return MatchingPages(places, undated)
+        order.sort(key=stamps.__getitem__, reverse=True)  # stable
+    return MatchingPages(array("Q", map(places.__getitem__, order)), stamps.count(_UNDATED))
 
 
-def _matching(
-    block: PageBlock, run: SelectionRun, contains: str, sitemap: AbstractSitemap
-) -> Sequence[int]:
-    """Return the numbers of the pages of a block that match."""
-    selected = next((part for _, part in run.of_blocks([(sitemap, block)])), None)
-    if selected is None:
-        return ()
-    chosen: Sequence[int] = range(len(block.urls))
-    if len(selected.urls) < len(block.urls):
-        remaining = iter(enumerate(block.urls))  # both in the same order, and each URL once
-        chosen = [next(at for at, one in remaining if one == url) for url in selected.urls]
-    if not contains:
-        return chosen
-    texts: Callable[[int], str] = block.urls.__getitem__
-    if block.texts() is None:  # only then pages have anything but dates and the like
-        stories = [page.news_story for page in block.pages()]
-        titles = ["" if story is None else story.title or "" for story in stories]
-        urls = block.urls
-        texts = lambda at: f"{urls[at]}\n{titles[at]}"  # noqa: E731 - of this block
-    return [at for at in chosen if contains in texts(at).casefold()]
+def _searched(block: PageBlock) -> Sequence[str]:
+    """Return the text of each page of a block that is searched: its URL, and the title of its news."""
+    if block.texts() is not None:  # then pages have nothing but dates and the like
+        return block.urls
+    stories = [page.news_story for page in block.pages()]
+    titles = ("" if story is None else story.title or "" for story in stories)
+    return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]
 
 
-def _stamps(block: PageBlock) -> list[float | None]:
+def _stamps(block: PageBlock) -> list[float]:
     """Return the dates of the pages of a block, in seconds."""
     texts = block.texts()
     if texts is not None:
-        return [_stamp(text) for text in texts.get("lastmod", [""] * len(block.urls))]
-    dates = (date_of(page) for page in block.pages())
-    return [None if date is None else in_utc(date).timestamp() for date in dates]
+        return [_stamp_of(text) for text in texts.get("lastmod", [""] * len(block.urls))]
+    return [_stamp(date_of(page)) for page in block.pages()]
 
 
 @lru_cache(maxsize=65_536)
-def _stamp(text: str) -> float | None:
-    date = known_date(text)
-    return None if date is None else in_utc(date).timestamp()
+def _stamp_of(text: str) -> float:
+    return _stamp(known_date(text))
+
+
+def _stamp(date: datetime | None) -> float:
+    return _UNDATED if date is None else in_utc(date).timestamp()

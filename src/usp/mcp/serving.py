@@ -28,9 +28,7 @@ MOST_BODY = 64 * 1024
 BODY_SECONDS = 10.0
 """Time in which the body of a request must have arrived."""
 
-_LOOKUPS = (
-    64  # threads for DNS, as many as crawls need: a slow name server is not waited for by others
-)
+_LOOKUPS = 64  # threads for DNS: a slow name server of some crawls is not waited for by others
 _PATIENCE = 2  # seconds that open connections are given at the end
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -17,19 +16,18 @@ from usp.checks.finding import Severity
 from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
 from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
-from usp.mcp.page_tools import page_sitemaps
-from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
     ResultSource,
+    SiteAddress,
+    SiteText,
     SiteUrl,
     Texts,
     ToolValue,
     clean,
-    clean_url,
-    fitting,
-    nothing_read,
+    optional,
     reason_of,
     remedy_of,
 )
@@ -44,9 +42,9 @@ from usp.objects.sitemap import (
 from usp.report.content import Content
 from usp.report.markup import state_of
 from usp.report.problems import FindingsByRule
+from usp.selection import page_sitemaps
 
 if TYPE_CHECKING:
-    from usp.checks.finding import Finding
     from usp.checks.registry import Rule
     from usp.limits import Limits
     from usp.mcp.tool_call import CancelToken
@@ -56,41 +54,27 @@ if TYPE_CHECKING:
     from usp.report.content import Tally
     from usp.report.problems import RuleRow
 
-SeverityWord = Literal["error", "warning", "info"]
-
-
-def _require_response(cached: CachedTree) -> None:
-    """Raise ``ToolError`` if no server has sent anything, not even an error."""
-    if cached.failures and not (
-        any(node.size is not None for node in walk(cached.tree))
-        or any(failure.status is not None for failure in cached.failures)
-    ):
-        raise nothing_read(cached)
-
-
 # list_sitemaps -------------------------------------------------------------------------------------
 
 
 class Sitemap(ToolValue):
     """A sitemap."""
 
-    url: str
-    parent: str | None = Field(default=None, description="Sitemap that declares it.")
+    url: SiteAddress
+    parent: SiteAddress | None = optional("Sitemap that declares it.")
     level: int = Field(description="Depth in the tree, 0 at the top.")
     type: str = Field(
         description="Format: robots, index, xml, text, rss, atom; invalid if it failed."
     )
     state: Literal["read", "incomplete", "failed", "not followed"]
-    status: int | None = Field(default=None, description="HTTP status of the response.")
+    status: int | None = optional("HTTP status of the response.")
     bytes: int | None = None
-    lastmod: str | None = Field(default=None, description="Date that its index declares.")
-    pages: int | None = Field(default=None, description="Pages that it lists itself.")
-    problems: int | None = Field(
-        default=None, description="Mistakes inside the document; check_site tells which."
-    )
-    code: str | None = Field(default=None, description="Kind of failure, for the tool explain.")
-    reason: str | None = Field(default=None, description="Why it failed or is incomplete.")
-    todo: str | None = Field(default=None, description="What to do about the failure.")
+    lastmod: str | None = optional("Date that its index declares.")
+    pages: int | None = optional("Pages that it lists itself.")
+    problems: int | None = optional("Mistakes inside the document; check_site tells which.")
+    code: str | None = optional("Kind of failure, for the tool explain.")
+    reason: str | None = optional("Why it failed or is incomplete.")
+    todo: str | None = optional("What to do about the failure.")
 
 
 class SitemapList(ToolValue):
@@ -118,16 +102,13 @@ async def list_sitemaps(
     number of pages, problems, and why it failed. Use it to see how a site organises its sitemaps, or
     why pages are missing.
     """
-    call, digest = ToolCall(ctx, url), digest_of("list_sitemaps", url, only_failed)
-    cached, kept, begin = await call.part(cursor, digest, refresh=refresh)
-    total, found = await call.read(_sitemaps, cached.tree, only_failed, begin, limit)
-    taken = fitting(found)
-    end = begin + len(taken)
+    call = ToolCall(ctx, url)
+    part = await call.part(cursor, "list_sitemaps", url, only_failed, refresh=refresh)
+    cached = part.cached
+    total, found = await call.read(_sitemaps, cached.tree, only_failed, part.begin, limit)
+    sitemaps, next_cursor = part.fitting(found, total)
     return SitemapList(
-        source=ResultSource.of(cached, from_cache=kept),
-        total=total,
-        sitemaps=taken,
-        next_cursor=cursor_at(cached, digest, end) if end < total else None,
+        source=call.source(cached), total=total, sitemaps=sitemaps, next_cursor=next_cursor
     )
 
 
@@ -156,13 +137,8 @@ def _sitemap(
         state = state_of(node)[0] or "read"
         if node.last_modified is not None:
             row["lastmod"] = as_written(node.last_modified)
-    row |= {
-        "url": clean_url(row["url"]),
-        "parent": None if parent is None else clean_url(parent),
-        "reason": row["failure"],
-        "todo": None if why is None else remedy_of(why) or None,
-    }
-    return Sitemap(level=level, state=state, **row)  # type: ignore[arg-type]  # words of state_of
+    row |= {"parent": parent, "level": level, "state": state, "reason": row["failure"]}
+    return Sitemap(**row, todo=None if why is None else remedy_of(why) or None)
 
 
 def _counts(token: CancelToken, node: AbstractSitemap) -> dict[str, int | None]:
@@ -221,8 +197,8 @@ class SiteSummary(ToolValue):
     bytes: int = Field(description="Bytes of sitemaps that were received.")
     pages: int
     all_counted: bool = Field(description="False if there was no time to count all pages.")
-    oldest: str | None = Field(default=None, description="Earliest lastmod of a page.")
-    newest: str | None = Field(default=None, description="Latest lastmod of a page.")
+    oldest: str | None = optional("Earliest lastmod of a page.")
+    newest: str | None = optional("Latest lastmod of a page.")
     undated: int = Field(description="Pages without a lastmod.")
     months: list[NameCount] = Field(
         description="Pages by month of their lastmod; the latest first."
@@ -246,21 +222,20 @@ async def summarise_site(ctx: ToolContext, url: SiteUrl, refresh: Refresh = Fals
     month, formats of sitemaps, and what failed with what to do about it.
     """
     call = ToolCall(ctx, url)
-    cached, kept = await call.tree(refresh=refresh)
-    _require_response(cached)
-    return await call.read(_summary, cached, ResultSource.of(cached, from_cache=kept))
+    cached = await call.tree(refresh=refresh)
+    cached.require_response()
+    return await call.read(_summary, cached, call.source(cached))
 
 
 def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> SiteSummary:
     content = Content()
-    days: list[str] = []
+    days: list[str] = []  # the first and the last one of each block
     complete = True
     try:
         for node in page_sitemaps(cached.tree):
-            for _, block in token.blocks(node):
+            for block in token.blocks(node):
                 span, _ = content.add(block)
-                days = sorted([*days, *(span or ())])
-                days = [days[0], days[-1]] if days else []
+                days += span or ()
     except Cancelled:
         complete = False
     nodes = [node for node in walk(cached.tree) if not isinstance(node, IndexWebsiteSitemap)]
@@ -271,18 +246,18 @@ def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> Si
         bytes=cached.size,
         pages=content.pages,
         all_counted=complete,
-        oldest=days[0] if days else None,
-        newest=days[1] if days else None,
+        oldest=min(days, default=None),
+        newest=max(days, default=None),
         undated=content.dates.undated,
         months=_latest(content.dates.months),
         sections=TopNames.of(content.sections, _MOST_SECTIONS),
         hosts=TopNames.of(content.hosts),
-        languages=TopNames.of(content.languages),
+        languages=TopNames.of(content.alternates.names),
         news=content.news,
         news_months=_latest(content.news_dates.months),
         publications=TopNames.of(content.publications),
-        images=content.images,
-        videos=content.videos,
+        images=content.images.items,
+        videos=content.videos.items,
     )
 
 
@@ -293,6 +268,8 @@ def _latest(months: Tally) -> list[NameCount]:
 # check_site ----------------------------------------------------------------------------------------
 
 
+SeverityWord = Literal["error", "warning", "info"]
+
 _PROOF_SECONDS = 3.0  # for the robots.txt of another host
 _ALL_PROOF_SECONDS = 10.0  # for those of all other hosts
 
@@ -300,10 +277,10 @@ _ALL_PROOF_SECONDS = 10.0  # for those of all other hosts
 class Example(ToolValue):
     """One thing that a rule found."""
 
-    message: str
-    sitemap: str
-    page: str | None = None
-    line: int | None = Field(default=None, description="Line of the sitemap.")
+    message: SiteText
+    sitemap: SiteAddress
+    page: SiteAddress | None = None
+    line: int | None = optional("Line of the sitemap.")
 
 
 class RuleFindings(ToolValue):
@@ -359,16 +336,16 @@ async def check_site(
     """
     call = ToolCall(ctx, url)
     checking = _checking(call, select, ignore)
-    cached, kept = await call.tree(refresh=refresh)
-    _require_response(cached)
+    cached = await call.tree(refresh=refresh)
+    cached.require_response()
     found = FindingsByRule(examples)
-    complete = await call.check(
-        partial(_check, cached.tree, checking, Severity(min_severity).rank, found)
+    complete = await call.read(
+        _check, cached.tree, checking, Severity(min_severity).rank, found, fetches=True
     )
     rows = found.rows()
     rules = fitting([_findings(row) for row in rows[:limit]])
     return CheckResult(
-        source=ResultSource.of(cached, from_cache=kept),
+        source=call.source(cached),
         checked_all=complete,
         findings=found.severities.total(),
         errors=found.severities[Severity.ERROR],
@@ -380,21 +357,17 @@ async def check_site(
 
 
 def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
-    for text in (*select, *ignore):
-        try:
-            rules_named(RULES, text)
-        except ValueError as error:
-            said = clean(str(error)).replace(
-                "'usp rule --all' lists them", "try SM4 or leave it out"
-            )
-            raise ToolError(f"Wrong arguments: {said}") from error
-    return Checking.of(
-        select,
-        ignore,
-        web_client=call.state.trees.client(),
-        options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
-        is_live=True,
-    )
+    try:
+        return Checking.of(
+            select,
+            ignore,
+            web_client=call.state.trees.client(),
+            options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
+            is_live=True,
+        )
+    except ValueError as error:
+        said = clean(str(error)).replace("'usp rule --all' lists them", "try SM4 or leave it out")
+        raise ToolError(f"Wrong arguments: {said}") from error
 
 
 def _for_proofs(limits: Limits) -> Limits:
@@ -407,11 +380,11 @@ def _for_proofs(limits: Limits) -> Limits:
 
 
 def _check(
+    token: CancelToken,
     tree: AbstractSitemap,
     checking: Checking,
     least: int,
     found: FindingsByRule,
-    token: CancelToken,
 ) -> bool:
     """Collect what is wrong with a tree; return whether there was time for all of it."""
     try:
@@ -431,16 +404,7 @@ def _findings(row: RuleRow) -> RuleFindings:
         times=row.count,
         sitemaps=row.sitemaps,
         fix=row.hint,
-        examples=[_example(finding) for finding in row.examples],
-    )
-
-
-def _example(finding: Finding) -> Example:
-    return Example(
-        message=clean(finding.message),
-        sitemap=clean_url(finding.sitemap),
-        page=None if finding.page is None else clean_url(finding.page),
-        line=finding.line,
+        examples=[Example.model_validate(finding) for finding in row.examples],
     )
 
 
@@ -459,7 +423,7 @@ class Explanation(ToolValue):
     code: str
     name: str | None = None
     kind: str = Field(description="rule, failure or problem")
-    severity: str | None = Field(default=None, description="Of a rule: error, warning or info.")
+    severity: str | None = optional("Of a rule: error, warning or info.")
     summary: str
     why: str = ""
     bad: str = Field(default="", description="An example that is wrong.")

@@ -14,26 +14,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from usp._base.urls import host_in
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import is_warc
 from usp.changes import Diff, PageChange
 from usp.exceptions import SitemapException
-from usp.mcp.page_tools import page_sitemaps
-from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
     ResultSource,
+    SiteAddress,
+    SiteText,
     SiteUrl,
-    Texts,
     ToolValue,
     clean,
     clean_url,
-    fitting,
-    nothing_read,
+    listed,
+    optional,
     utc,
 )
 from usp.mcp.tree_cache import CachedTree
@@ -49,11 +49,15 @@ ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed"
 _MOST_FILES = 500
 
 
+def _text(value: object) -> str:
+    return clean(value.isoformat() if isinstance(value, datetime) else str(value), 100)
+
+
 class RecordedSite(ToolValue):
     """A recorded crawl."""
 
-    name: str = Field(description="What diff_site takes as snapshot.")
-    site: str | None = Field(default=None, description="Website or sitemap that was recorded.")
+    name: SiteText = Field(description="What diff_site takes as snapshot.")
+    site: SiteAddress | None = optional("Website or sitemap that was recorded.")
     modified: str = Field(description="When the file was written, in UTC.")
     bytes: int
 
@@ -64,12 +68,15 @@ class SnapshotList(ToolValue):
     snapshots: list[RecordedSite]
 
 
+FieldText = Annotated[str, BeforeValidator(_text)]
+
+
 class FieldOfPage(ToolValue):
     """A field of a page that changed."""
 
     name: str
-    before: str | None = None
-    after: str | None = None
+    before: FieldText | None = None
+    after: FieldText | None = None
 
 
 class ChangeOf(ToolValue):
@@ -77,16 +84,16 @@ class ChangeOf(ToolValue):
 
     what: Literal["page", "sitemap"]
     kind: ChangeWord
-    url: str
-    fields: list[FieldOfPage] | None = Field(default=None, description="What changed of a page.")
-    reason: str | None = Field(default=None, description="Why a sitemap failed or is unknown.")
+    url: SiteAddress
+    fields: list[FieldOfPage] | None = optional("What changed of a page.")
+    reason: SiteText | None = optional("Why a sitemap failed or is unknown.")
 
 
 class DiffResult(ToolValue):
     """What changed since the snapshot."""
 
     source: ResultSource
-    snapshot: str
+    snapshot: SiteText
     pages: dict[str, int] = Field(description="Number of pages by kind of change.")
     sitemaps: dict[str, int] = Field(description="Number of sitemaps by kind of change.")
     changes: list[ChangeOf] = Field(description="Sitemaps first, then pages.")
@@ -110,7 +117,7 @@ def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]
             facts = entry.stat()
             listed.append(
                 RecordedSite(
-                    name=clean(entry.name),
+                    name=entry.name,
                     site=_site(token, entry.path),
                     modified=utc(datetime.fromtimestamp(facts.st_mtime, UTC)),
                     bytes=facts.st_size,
@@ -122,10 +129,9 @@ def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]
 def _site(token: CancelToken, path: str) -> str | None:
     try:
         token.step()
-        start = start_of(path)
+        return start_of(path)
     except (Cancelled, OSError):
         return None
-    return None if start is None else clean_url(start)
 
 
 def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
@@ -159,10 +165,11 @@ async def diff_site(
     refresh: Refresh = False,
     cursor: NextPart = "",
     kinds: Annotated[
-        Texts,
+        list[ChangeWord],
+        BeforeValidator(listed),
         Field(
-            description="List only these: added, removed, changed, moved, unknown, failed, recovered. "
-            "Default: all. Counts are of all of them anyway."
+            max_length=20,
+            description="List only these. Default: all. Counts are of all of them anyway.",
         ),
     ] = (),  # type: ignore[assignment]  # an empty list
     limit: Annotated[int, Field(ge=1, le=200, description="Most changes in one result.")] = 50,
@@ -172,46 +179,34 @@ async def diff_site(
     Returns pages and sitemaps that were added, removed, changed or moved, with counts. What cannot be
     told because a sitemap failed is unknown, not removed.
     """
-    wanted = _kinds(kinds)
+    wanted = frozenset(kinds or get_args(ChangeWord))
     call = ToolCall(ctx, url)
     before = await _loaded(call, snapshot)
-    digest = digest_of("diff_site", url, sorted(wanted), snapshot, before.fetched)
-    cached, kept, begin = await call.part(cursor, digest, refresh=refresh)
-    if cached.failures and next(page_sitemaps(cached.tree), None) is None:
-        raise nothing_read(cached)
+    asked = ("diff_site", url, sorted(wanted), snapshot, before.fetched)
+    part = await call.part(cursor, *asked, refresh=refresh)
+    cached = part.cached
+    cached.require_pages()
     if _host(before.url) != _host(cached.url):
         raise ToolError(
             f"The snapshot is of {clean_url(before.url)}, not of {clean_url(cached.url)}; "
             "list_snapshots tells which there are."
         )
     diff = Diff(before.tree, cached.tree)
-    found, total = await call.read(_changes, diff, wanted, begin, limit)
-    taken = fitting(found)
-    end = begin + len(taken)
+    found, total = await call.read(_changes, diff, wanted, part.begin, limit)
+    changes, next_cursor = part.fitting(found, total)
     counts = diff.counts()
     return DiffResult(
-        source=ResultSource.of(cached, from_cache=kept),
-        snapshot=clean(snapshot),
+        source=call.source(cached),
+        snapshot=snapshot,
         pages={kind.value: number for kind, number in counts.pages.items() if number},
         sitemaps={kind.value: number for kind, number in counts.sitemaps.items() if number},
-        changes=taken,
-        next_cursor=cursor_at(cached, digest, end) if taken and end < total else None,
+        changes=changes,
+        next_cursor=next_cursor,
     )
 
 
 def _host(url: str) -> str:
     return host_in(url).removeprefix("www.")
-
-
-def _kinds(given: list[str]) -> frozenset[str]:
-    known = frozenset(get_args(ChangeWord))
-    wanted = frozenset(text.strip().lower() for text in given)
-    if not wanted <= known:
-        wrong = clean(", ".join(sorted(wanted - known)))
-        raise ToolError(
-            f"Wrong arguments: unknown kinds {wrong}; choose from {', '.join(sorted(known))}."
-        )
-    return wanted or known
 
 
 async def _loaded(call: ToolCall, name: str) -> CachedTree:
@@ -251,7 +246,7 @@ def _changes(
     number = 0
     for change in diff:
         token.step()
-        if change.kind.value not in kinds:
+        if change.kind not in kinds:
             continue
         if begin <= number < begin + limit:
             found.append(_change(change))
@@ -260,18 +255,8 @@ def _changes(
 
 
 def _change(change: Change) -> ChangeOf:
-    url = clean_url(change.url)
     if not isinstance(change, PageChange):
-        reason = None if change.reason is None else clean(change.reason)
-        return ChangeOf(what="sitemap", kind=change.kind.value, url=url, reason=reason)
-    fields = [
-        FieldOfPage(name=one.name, before=_text(one.before), after=_text(one.after))
-        for one in change.fields[:10]
-    ]
-    return ChangeOf(what="page", kind=change.kind.value, url=url, fields=fields or None)
-
-
-def _text(value: object) -> str | None:
-    if value is None:
-        return None
-    return clean(value.isoformat() if isinstance(value, datetime) else str(value), 100)
+        reason = change.reason
+        return ChangeOf(what="sitemap", kind=change.kind.value, url=change.url, reason=reason)
+    fields = [FieldOfPage.model_validate(one) for one in change.fields[:10]]
+    return ChangeOf(what="page", kind=change.kind.value, url=change.url, fields=fields or None)

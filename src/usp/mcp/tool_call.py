@@ -9,19 +9,20 @@ import json
 import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from usp._base.display import counted, duration
 from usp.mcp import tree_cache
+from usp.mcp.tool_values import ResultSource, ToolValue
 from usp.mcp.tree_cache import FairTurns, TreeCache, site_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Concatenate, ParamSpec
+    from collections.abc import Callable, Iterator, Sequence
 
     from usp.mcp import ServerOptions
     from usp.mcp.page_tools import MatchingPages
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
 
-    P = ParamSpec("P")
     T = TypeVar("T")
+    V = TypeVar("V", bound=ToolValue)
+    Ts = TypeVarTuple("Ts")
+
+MOST_BYTES = 40_000
+"""Bytes of the items of one result, as JSON; the rest is in the next part."""
 
 THREADS = 8
 """Calls that read pages at the same time; further ones wait."""
@@ -99,12 +104,12 @@ class CancelToken:
         if self._is_cancelled or self.overtime > 0:
             raise Cancelled
 
-    def blocks(self, node: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+    def blocks(self, sitemap: AbstractSitemap) -> Iterator[PageBlock]:
         """Yield the pages of a sitemap in blocks; may raise :class:`Cancelled` at each."""
-        for sitemap, block in node.page_steps():
+        for _, block in sitemap.page_steps():
             self.step(0 if block is None else len(block.urls))
             if block is not None:
-                yield sitemap, block
+                yield block
 
 
 class ToolCall:
@@ -116,6 +121,7 @@ class ToolCall:
         self._start = site_input(url) if url else None
         self._site = "" if self._start is None else self._start.url
         self._ctx = ctx
+        self._began = time.monotonic()
         self._reported = 0.0
 
     async def _report(self, number: float, message: str) -> None:
@@ -126,26 +132,30 @@ class ToolCall:
 
     async def tree(
         self, *, refresh: bool, selection: Selection | None = None, key: tuple[str, ...] = ()
-    ) -> tuple[CachedTree, bool]:
-        """Return the tree of the website, and whether it was kept from another call."""
+    ) -> CachedTree:
+        """Return the tree of the website."""
         assert self._start is not None
         return await self.state.trees.get(
             self._start, self._report, refresh=refresh, selection=selection, key=key
         )
 
+    def source(self, cached: CachedTree) -> ResultSource:
+        """Return what a result that is made from a tree is based on."""
+        return ResultSource.of(cached, from_cache=cached.since < self._began)
+
     async def part(
         self,
         cursor: str,
-        digest: str,
-        *,
+        *asked: object,
         refresh: bool,
         selection: Selection | None = None,
         key: tuple[str, ...] = (),
-    ) -> tuple[CachedTree, bool, int]:
-        """Return the tree of a list, whether it was kept, and where the part begins."""
+    ) -> ListPart:
+        """Return the part of a list that begins at a cursor; the calls for all parts ask the same."""
+        digest = digest_of(*asked)
         if not cursor:
-            cached, kept = await self.tree(refresh=refresh, selection=selection, key=key)
-            return cached, kept, 0
+            cached = await self.tree(refresh=refresh, selection=selection, key=key)
+            return ListPart(cached, digest)
         if refresh:
             raise ToolError("refresh begins a new list: leave out either refresh or the cursor.")
         name, begin = _read_cursor(cursor, digest)
@@ -155,28 +165,19 @@ class ToolCall:
                 f"The cursor has expired: results are kept for {self.state.trees.how_long}, fewer if "
                 "there are many. Call the tool again without a cursor."
             )
-        return known, True, begin
+        return ListPart(known, digest, begin)
 
     async def read(
-        self,
-        work: Callable[Concatenate[CancelToken, P], T],
-        *arguments: P.args,
-        **keywords: P.kwargs,
+        self, work: Callable[[CancelToken, *Ts], T], *arguments: *Ts, fetches: bool = False
     ) -> T:
         """Return what a function returns that runs in a thread and is given a ``CancelToken``.
 
-        It may take as long as a crawl, and stops when the call is cancelled.
+        It may take as long as a crawl, and stops when the call is cancelled. One that ``fetches`` from
+        other hosts while it reads leaves threads to others.
         """
-        return await self._run(False, lambda token: work(token, *arguments, **keywords))
-
-    async def check(self, work: Callable[[CancelToken], T]) -> T:
-        """Return the same of a function that fetches from other hosts while it reads."""
-        return await self._run(True, work)
-
-    async def _run(self, fetches: bool, work: Callable[[CancelToken], T]) -> T:
         seconds = self.options.limits.seconds
         token = CancelToken(seconds)
-        running = asyncio.ensure_future(self._in_thread(token, fetches, work))
+        running = asyncio.ensure_future(self._in_thread(token, fetches, work, *arguments))
         running.add_done_callback(_retrieve)
         begun = self._reported
         try:
@@ -200,16 +201,19 @@ class ToolCall:
         )
 
     async def _in_thread(
-        self, token: CancelToken, fetches: bool, work: Callable[[CancelToken], T]
+        self,
+        token: CancelToken,
+        fetches: bool,
+        work: Callable[[CancelToken, *Ts], T],
+        *arguments: *Ts,
     ) -> T:
         """Wait for a turn, and keep it until the thread has ended, whoever waits for that."""
         state = self.state
-        async with AsyncExitStack() as turns:
-            if fetches:
-                await turns.enter_async_context(state.check_turns.turn(self._site))
-            await turns.enter_async_context(state.turns.turn(self._site))
+        checking = state.check_turns.turn(self._site) if fetches else nullcontext()
+        async with checking, state.turns.turn(self._site):
             token.begin()
-            return await asyncio.get_running_loop().run_in_executor(state.threads, work, token)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(state.threads, work, token, *arguments)
 
 
 def _retrieve(done: asyncio.Future[Any]) -> None:
@@ -218,21 +222,45 @@ def _retrieve(done: asyncio.Future[Any]) -> None:
         done.exception()
 
 
-# Cursors: where the next part of a list begins, as an opaque text. A cursor names the tree that the
-# list was made from, so that its parts belong together however often the website is fetched in the
+# Lists in parts. A cursor says where the next part begins, as an opaque text. It names the tree that
+# the list was made from, so that its parts belong together however often the website is fetched in the
 # meantime, and what was asked for, so that it cannot be mixed up.
+
+
+@dataclass(frozen=True, slots=True)
+class ListPart:
+    """A part of a list that is made from a tree; ``digest`` stands for what was asked for."""
+
+    cached: CachedTree
+    digest: str
+    begin: int = 0
+
+    def fitting(self, items: Sequence[V], total: int) -> tuple[list[V], str | None]:
+        """Return as many of the items as there is room for, and the cursor of the next part."""
+        taken = fitting(items)
+        end = self.begin + len(taken)
+        if not taken or end >= total:
+            return taken, None
+        fields = json.dumps([self.cached.name, self.digest, end], separators=(",", ":"))
+        return taken, base64.urlsafe_b64encode(fields.encode()).decode().rstrip("=")
+
+
+def fitting(items: Sequence[V]) -> list[V]:
+    """Return as many of the first items as a result has room for; one at least."""
+    room = MOST_BYTES
+    taken: list[V] = []
+    for item in items:
+        room -= len(item.model_dump_json().encode())
+        if room < 0 and taken:
+            break
+        taken.append(item)
+    return taken
 
 
 def digest_of(*asked: object) -> str:
     """Return what the calls for the parts of one list have in common."""
     text = repr(asked).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=9).hexdigest()
-
-
-def cursor_at(cached: CachedTree, digest: str, begin: int) -> str:
-    """Return the cursor of the part that begins there."""
-    fields = json.dumps([cached.name, digest, begin], separators=(",", ":"))
-    return base64.urlsafe_b64encode(fields.encode()).decode().rstrip("=")
 
 
 def _read_cursor(text: str, digest: str) -> tuple[str, int]:

@@ -7,10 +7,10 @@ direction marks.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_serializer
 
 from usp._base.reason import Topic, limit_advice
 from usp._base.safe_text import excerpt, printable
@@ -27,16 +27,13 @@ MOST_TEXT = 300
 MOST_URL = 3 * 2_048
 """Characters of a URL: the limit of a crawl, after non-ASCII characters were escaped."""
 
-MOST_BYTES = 40_000
-"""Bytes of the items of one result, as JSON; the rest is in the next part."""
-
 _MOST_REASONS = 10
 
 
 # Arguments -----------------------------------------------------------------------------------------
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
     """Return a list of what models write instead: nothing, or one text."""
     return [] if value is None else [value] if isinstance(value, str) else value
 
@@ -45,7 +42,7 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else val
 """A text that may be left out."""
 
 Texts = Annotated[
-    list[Annotated[str, Field(max_length=500)]], BeforeValidator(_listed), Field(max_length=20)
+    list[Annotated[str, Field(max_length=500)]], BeforeValidator(listed), Field(max_length=20)
 ]
 """A list of short texts."""
 
@@ -74,14 +71,39 @@ NextPart = Annotated[
 # Results -------------------------------------------------------------------------------------------
 
 
-class ToolValue(BaseModel):
-    """A result, or a part of one; what is None is left out."""
+def clean(text: str, most: int = MOST_TEXT) -> str:
+    """Return text of a website: on one line, bounded, control characters percent-encoded."""
+    return excerpt(printable(" ".join(text[: 4 * most].split())), most)
 
-    model_config = ConfigDict(frozen=True)
+
+def clean_url(url: str) -> str:
+    """Return a URL of a website, control characters percent-encoded."""
+    return excerpt(printable(url), MOST_URL)
+
+
+SiteText = Annotated[str, AfterValidator(clean)]
+"""Text that a website has written."""
+
+SiteAddress = Annotated[str, AfterValidator(clean_url)]
+"""A URL that a website has written."""
+
+
+class ToolValue(BaseModel):
+    """A result, or a part of one; what is None is left out.
+
+    It may be made from an object that has the same attributes.
+    """
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
     @model_serializer(mode="wrap")
     def _given(self, serialize: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         return {name: value for name, value in serialize(self).items() if value is not None}
+
+
+def optional(description: str) -> Any:
+    """Return a field that may be left out."""
+    return Field(default=None, description=description)
 
 
 class Missing(ToolValue):
@@ -91,13 +113,13 @@ class Missing(ToolValue):
     reason: str
     todo: str = Field(default="", description="What to do about it.")
     sitemaps: int = Field(description="How many sitemaps failed for this reason.")
-    example: str = Field(description="URL of one of them.")
+    example: SiteAddress = Field(description="URL of one of them.")
 
 
 class ResultSource(ToolValue):
     """What a result is based on."""
 
-    site: str = Field(description="Website or sitemap that was read, after redirects.")
+    site: SiteAddress = Field(description="Website or sitemap that was read, after redirects.")
     fetched: str = Field(description="When it was fetched, in UTC.")
     from_cache: bool = Field(description="Whether an earlier call had fetched it.")
     complete: bool = Field(
@@ -117,7 +139,7 @@ class ResultSource(ToolValue):
     def of(cls, cached: CachedTree, *, from_cache: bool) -> ResultSource:
         """Return what a result that was made from a tree is based on."""
         return cls(
-            site=clean_url(cached.tree.url),
+            site=cached.tree.url,
             fetched=utc(cached.fetched),
             from_cache=from_cache,
             complete=not cached.failures,
@@ -138,7 +160,7 @@ def _missing(failures: Sequence[Failure]) -> list[Missing]:
             reason=reason_of(group[0]),
             todo=remedy_of(group[0]),
             sitemaps=len(group),
-            example=clean_url(group[0].url),
+            example=group[0].url,
         )
         for code, group in ranked[:_MOST_REASONS]
     ]
@@ -147,34 +169,6 @@ def _missing(failures: Sequence[Failure]) -> list[Missing]:
 def utc(moment: datetime) -> str:
     """Return a moment in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-V = TypeVar("V", bound=ToolValue)
-
-
-def fitting(items: Sequence[V]) -> list[V]:
-    """Return as many of the first items as a result has room for; one at least."""
-    room = MOST_BYTES
-    taken: list[V] = []
-    for item in items:
-        room -= len(item.model_dump_json().encode())
-        if room < 0 and taken:
-            break
-        taken.append(item)
-    return taken
-
-
-# Text of websites ----------------------------------------------------------------------------------
-
-
-def clean(text: str, most: int = MOST_TEXT) -> str:
-    """Return text of a website: on one line, bounded, control characters percent-encoded."""
-    return excerpt(printable(" ".join(text[: 4 * most].split())), most)
-
-
-def clean_url(url: str) -> str:
-    """Return a URL of a website, control characters percent-encoded."""
-    return excerpt(printable(url), MOST_URL)
 
 
 # Failures ------------------------------------------------------------------------------------------

@@ -26,9 +26,10 @@ from usp._http.identity import DEFAULT_TIMEOUT
 from usp._inputs.sources import read_web_input, tree_of_async
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
-from usp.mcp.tool_values import clean, clean_url
+from usp.mcp.tool_values import clean, clean_url, nothing_read
 from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import AbstractIndexSitemap
+from usp.selection import page_sitemaps
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
@@ -139,6 +140,17 @@ class CachedTree:
             skipped=sum(len(n.skipped) for n in nodes if isinstance(n, AbstractIndexSitemap)),
         )
 
+    def require_response(self) -> None:
+        """Raise ``ToolError`` if no server has sent anything, not even an error."""
+        silent = all(failure.status is None for failure in self.failures)
+        if self.failures and silent and all(node.size is None for node in walk(self.tree)):
+            raise nothing_read(self)
+
+    def require_pages(self) -> None:
+        """Raise ``ToolError`` if something failed, and no sitemap with pages was read."""
+        if self.failures and next(page_sitemaps(self.tree), None) is None:
+            raise nothing_read(self)
+
 
 class _RunningCrawl:
     """A crawl that is going on, how far it is, and how many calls wait for it."""
@@ -172,21 +184,21 @@ class TreeCache:
         refresh: bool,
         selection: Selection | None = None,
         key: tuple[str, ...] = (),
-    ) -> tuple[CachedTree, bool]:
-        """Return the tree of a website or sitemap, and whether it was at hand.
+    ) -> CachedTree:
+        """Return the tree of a website or sitemap, from the cache if it is there.
 
         What a ``selection`` cannot need is left out of it, but may be there. The ``key`` is what the
-        caller wrote: seven days ago is another moment each time.
+        caller wrote for that, if anything: seven days ago is another moment each time.
         """
         if not refresh:
             for name in ((start.start,), (start.start, *key)):
                 known = self.kept_as(name)
                 if known is not None:
-                    return known, True
+                    return known
         options = self._options.crawl
-        if selection is not None:
+        if selection is not None and key:
             options = selection.crawl_options(options)
-        return await self._fetched((start.start, *key), start, options, report), False
+        return await self._fetched((start.start, *key), start, options, report)
 
     def find(self, name: str) -> CachedTree | None:
         """Return the tree that a cursor names, if it is still kept."""

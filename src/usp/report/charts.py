@@ -44,24 +44,38 @@ class Cards:
 
     def all(self) -> list[Markup]:
         """Return the cards with something to show, and one with sentences about the others."""
-        totals = self.summary.totals
-        parts = [
-            (totals.pages, (self.sections, self.dates, self.frequencies, self.priorities)),
-            (totals.alternates, (self.languages,)),
-            (totals.news, (self.news, self.publications)),
-            (totals.images, (self.images,)),
-            (totals.videos, (self.videos,)),
-        ]
-        cards = [make() for count, makers in parts if count for make in makers]
+        summary, totals = self.summary, self.summary.totals
+        cards: list[Markup] = []
+        if totals.pages:
+            cards += [self.sections(), self.dates(), self.frequencies(), self.priorities()]
+        if totals.alternates:
+            links = counted(totals.alternates, "link")
+            what = f"{links} to other languages on {counted(summary.with_alternates, 'page')}"
+            cards.append(
+                self._spread("languages", "Languages", summary.languages, "hreflang", what)
+            )
+        if totals.news:
+            stories, names = counted(totals.news, "news story"), summary.publications
+            cards.append(self.news(stories))
+            cards.append(
+                self._spread("publications", "Publications", names, "publication", stories)
+            )
+        for noun, count, pages, hosts in (
+            ("image", totals.images, summary.with_images, summary.image_hosts),
+            ("video", totals.videos, summary.with_videos, summary.video_hosts),
+        ):
+            if count:
+                what = f"{counted(count, noun)} on {counted(pages, 'page')}"
+                title = f"{noun.capitalize()}s by host"
+                cards.append(self._spread(f"{noun}s", title, hosts, "host", what))
         cards.append(self.fetches())
-        checks = self.summary.checks
+        checks = summary.checks
         if totals.pages and checks.complete and not checks.has_duplicates:
             self.facts.append("No page is listed more than once.")
         self._add_missing()
-        found = [one for one in cards if one]
         if self.facts:
-            found.append(card("facts", "In short", sentences(self.facts), wide=True))
-        return found
+            cards.append(card("facts", "In short", sentences(self.facts), wide=True))
+        return [one for one in cards if one]
 
     def _add_missing(self) -> None:
         """Add a sentence that names what was not found."""
@@ -98,13 +112,9 @@ class Cards:
             name = shown_url(section.name, 80)
             below = [(shown_url(text, 80), count) for text, count in section.below.items]
             rows.append((url_cell(name), section.pages))
-            rows += [
-                (url_cell(f"{name}{text}/"), count)
-                for text, count in below
-                if text and len(below) > 1
-            ]
             data.append({"name": name, "value": section.pages})
             if len(below) > 1:
+                rows += [(url_cell(f"{name}{text}/"), count) for text, count in below if text]
                 children = [{"name": f"{t}/" if t else name, "value": n} for t, n in below]
                 if section.below.other:
                     children.append({"name": "other", "value": section.below.other})
@@ -112,7 +122,9 @@ class Cards:
         if summary.other_sections:
             data.append({"name": "other sections", "value": summary.other_sections})
             rows.append(("other sections", summary.other_sections))
-        hosts = _table("Pages by host", summary.hosts, "host") if _several(summary.hosts) else ""
+        hosts = ""
+        if _several(summary.hosts):
+            hosts = table("Pages by host", ("host", "number"), _listed(summary.hosts))
         label = "Pages by section of the path"
         chart: Markup | str = ""
         note = ""
@@ -123,9 +135,8 @@ class Cards:
             note += _caution(summary.sections_exact)
         else:
             name = summary.sections[0].name
-            where = (
-                f"below {shown_url(name, 80)}" if name != "/" else "at the top level of the site"
-            )
+            top = name == "/"
+            where = "at the top level of the site" if top else f"below {shown_url(name, 80)}"
             self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
         if not chart and not hosts:
             return Markup("")
@@ -146,10 +157,9 @@ class Cards:
         note = undated if summary.undated else ""
         return self._months("dates", "Last modified", summary.months, note)
 
-    def news(self) -> Markup:
-        """Return the card for news stories by month."""
+    def news(self, stories: str) -> Markup:
+        """Return the card for news stories by month; ``stories`` says how many there are."""
         summary = self.summary
-        stories = counted(summary.totals.news, "news story")
         if not summary.news_months:
             self.facts.append(f"{stories}, none with a readable date.")
             return Markup("")
@@ -164,30 +174,28 @@ class Cards:
     ) -> Markup:
         unit, steps = _axis(months)
         label = f"{title}, by {unit}"
-        self.charts[name] = {
-            "type": "columns",
-            "labels": [step for step, _ in steps],
-            "values": [count for _, count in steps],
-        }
         filled = [step for step in steps if step[1]]
-        numbers = table(label, (unit, "number"), filled)
-        return card(name, title, figure(name, label, numbers), wide=True, note=note)
+        chart = self._figure(name, label, "columns", steps, table(label, (unit, "number"), filled))
+        return card(name, title, chart, wide=True, note=note)
+
+    def _figure(
+        self, name: str, label: str, kind: str, rows: Sequence[tuple[str, int]], numbers: Markup
+    ) -> Markup:
+        """Return a chart of rows, with its numbers as a table."""
+        labels, values = [text for text, _ in rows], [count for _, count in rows]
+        self.charts[name] = {"type": kind, "labels": labels, "values": values}
+        return figure(name, label, numbers)
 
     def frequencies(self) -> Markup:
         """Return the card for pages by changefreq."""
         counts = self.summary.frequencies
-        rows = [
-            (word, counts.get(word, 0))
-            for word in (one.value for one in SitemapPageChangeFrequency)
-        ]
-        rows.append(("not given", counts.get("", 0)))
-        rows = [row for row in rows if row[1]]
+        words = (*(one.value for one in SitemapPageChangeFrequency), "")
+        rows = [(word or "not given", counts[word]) for word in words if counts.get(word)]
         if len(rows) == 1:
-            ((word, _),) = rows
             self.facts.append(
-                f"Every page has the change frequency {word}."
-                if counts.get(word)
-                else "No page has a change frequency."
+                "No page has a change frequency."
+                if counts.get("")
+                else f"Every page has the change frequency {rows[0][0]}."
             )
             return Markup("")
         return self._bars("frequencies", "Change frequency", rows, "changefreq")
@@ -213,36 +221,6 @@ class Cards:
             kind="columns",
         )
 
-    def languages(self) -> Markup:
-        """Return the card for alternates by language."""
-        summary = self.summary
-        links = counted(summary.totals.alternates, "link")
-        where = f"{links} to other languages on {counted(summary.with_alternates, 'page')}"
-        return self._spread("languages", "Languages", summary.languages, "hreflang", where)
-
-    def publications(self) -> Markup:
-        """Return the card for news stories by publication."""
-        summary = self.summary
-        stories = counted(summary.totals.news, "news story")
-        publications = summary.publications
-        return self._spread("publications", "Publications", publications, "publication", stories)
-
-    def images(self) -> Markup:
-        """Return the card for images by host."""
-        summary = self.summary
-        what = (
-            f"{counted(summary.totals.images, 'image')} on {counted(summary.with_images, 'page')}"
-        )
-        return self._spread("images", "Images by host", summary.image_hosts, "host", what)
-
-    def videos(self) -> Markup:
-        """Return the card for videos by host."""
-        summary = self.summary
-        what = (
-            f"{counted(summary.totals.videos, 'video')} on {counted(summary.with_videos, 'page')}"
-        )
-        return self._spread("videos", "Videos by host", summary.video_hosts, "host", what)
-
     def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> Markup:
         """Return a card with the bars of a spread; ``what`` names what was counted."""
         if not _several(spread) and spread.items:
@@ -261,17 +239,8 @@ class Cards:
         note: str = "",
         kind: str = "bars",
     ) -> Markup:
-        self.charts[name] = {
-            "type": kind,
-            "labels": [text for text, _ in rows],
-            "values": [count for _, count in rows],
-        }
         numbers = table(title, (head, "number"), rows)
-        return card(name, title, figure(name, title, numbers), note=note)
-
-
-def _table(title: str, spread: Spread, head: str) -> Markup:
-    return table(title, (head, "number"), _listed(spread))
+        return card(name, title, self._figure(name, title, kind, rows, numbers), note=note)
 
 
 def _listed(spread: Spread, empty: str = "none") -> list[tuple[str, int]]:
@@ -284,11 +253,8 @@ def _several(spread: Spread) -> bool:
 
 
 def _caution(exact: bool) -> str:
-    return (
-        ""
-        if exact
-        else " There were too many to count exactly: counts of rare ones may be too low."
-    )
+    told = " There were too many to count exactly: counts of rare ones may be too low."
+    return "" if exact else told
 
 
 def _all(count: int, noun: str) -> str:
@@ -298,13 +264,15 @@ def _all(count: int, noun: str) -> str:
 
 def _axis(months: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[str, int]]]:
     """Return the unit, ``month`` or ``year``, and the count of every step without gaps."""
-    if len(months) > MAX_MONTHS or (months and _span(months) > MAX_MONTHS):
+    first, last = (_number(months[at][0]) for at in (0, -1))
+    if last - first >= MAX_MONTHS:
         years: dict[str, int] = {}
         for month, count in months:
             years[_year(month)] = years.get(_year(month), 0) + count
         return "year", list(years.items())
     known = dict(months)
-    return "month", [(month, known.get(month, 0)) for month in _every_month(months)]
+    every = (f"{at // 12:04}-{at % 12 + 1:02}" for at in range(first, last + 1))
+    return "month", [(month, known.get(month, 0)) for month in every]
 
 
 def _year(month: str) -> str:
@@ -316,14 +284,3 @@ def _year(month: str) -> str:
 
 def _number(month: str) -> int:
     return int(month[:4]) * 12 + int(month[5:7]) - 1
-
-
-def _span(months: Sequence[tuple[str, int]]) -> int:
-    return _number(months[-1][0]) - _number(months[0][0]) + 1
-
-
-def _every_month(months: Sequence[tuple[str, int]]) -> list[str]:
-    if not months:
-        return []
-    begin = _number(months[0][0])
-    return [f"{at // 12:04}-{at % 12 + 1:02}" for at in range(begin, begin + _span(months))]

@@ -18,7 +18,7 @@ from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapImage, SitemapNewsStory
@@ -79,28 +79,44 @@ class Dates:
         self.months = Tally()
         self.undated = 0
 
-    def add_texts(self, texts: Sequence[str]) -> tuple[str, str] | None:
-        """Count dates given as text; return the first and the last day."""
+    def add_texts(self, texts: Iterable[str] | Mapping[str, int]) -> tuple[str, str] | None:
+        """Count dates given as text, or as texts with their counts; return the first and last day."""
         days: Counter[str] = Counter()
         for text, count in Counter(texts).items():
             date = known_date(text)
             days[date.date().isoformat() if date else ""] += count
-        empty = days.pop("", 0)
-        return self._add(days, empty)
+        return self._add(days)
 
     def add_dates(self, dates: Iterable[datetime | None]) -> tuple[str, str] | None:
         """Count dates; return the first and the last day."""
-        days = Counter([date.date() if date else None for date in dates])
-        empty = days.pop(None, 0)
-        return self._add({day.isoformat(): n for day, n in days.items() if day}, empty)
+        days = Counter(date and date.date() for date in dates)
+        return self._add({day.isoformat() if day else "": n for day, n in days.items()})
 
-    def _add(self, days: dict[str, int], undated: int) -> tuple[str, str] | None:
-        self.undated += undated
+    def _add(self, days: dict[str, int]) -> tuple[str, str] | None:
+        self.undated += days.pop("", 0)
         months: Counter[str] = Counter()
         for day, count in days.items():
             months[day[:7]] += count
         self.months.add(months)
         return (min(days), max(days)) if days else None
+
+
+class ItemCount:
+    """Counts what pages list, such as images: items, pages that have any, and items by name."""
+
+    __slots__ = ("items", "names", "pages")
+
+    def __init__(self) -> None:
+        self.items = 0
+        self.pages = 0
+        self.names = Tally()
+
+    def add(self, lists: Iterable[Sequence[Any] | None], name_of: Callable[[Any], str]) -> None:
+        """Count the items of pages, each with its name."""
+        given = list(filter(None, lists))
+        self.pages += len(given)
+        self.items += sum(map(len, given))
+        self.names.add(map(name_of, chain.from_iterable(given)))
 
 
 class Content:
@@ -114,18 +130,12 @@ class Content:
         self.frequencies: Counter[str] = Counter()
         self.priorities: Counter[int] = Counter()  # by tenths
         self.only_default_priority = True
-        self.languages = Tally()
-        self.alternates = 0
-        self.with_alternates = 0
         self.news = 0
         self.news_dates = Dates()
         self.publications = Tally()
-        self.images = 0
-        self.with_images = 0
-        self.image_hosts = Tally()
-        self.videos = 0
-        self.with_videos = 0
-        self.video_hosts = Tally()
+        self.alternates = ItemCount()  # by language
+        self.images = ItemCount()  # by host
+        self.videos = ItemCount()
 
     def add(self, block: PageBlock) -> tuple[tuple[str, str] | None, bool]:
         """Count a block; return its first and last day, and whether anything in it looks damaged."""
@@ -176,28 +186,17 @@ class Content:
     def _add_texts(
         self, texts: Mapping[str, Sequence[str]], count: int
     ) -> tuple[tuple[str, str] | None, bool]:
+        lastmods, frequencies, priorities = (
+            Counter(texts[name]) if name in texts else Counter({"": count})
+            for name in ("lastmod", "changefreq", "priority")
+        )
         undated = self.dates.undated
-        span = None
-        lastmods = texts.get("lastmod")
-        if lastmods is None:
-            self.dates.undated += count
-            odd = False
-        else:
-            span = self.dates.add_texts(lastmods)
-            odd = self.dates.undated - undated > lastmods.count("")
-        words = texts.get("changefreq")
-        if words is None:
-            self.frequencies[""] += count
-        else:
-            for text, number in Counter(words).items():
-                self.frequencies[read_frequency(text) or ""] += number
-        priorities = texts.get("priority")
-        if priorities is None:
-            self._add_priority(SITEMAP_PAGE_DEFAULT_PRIORITY, count)
-        else:
-            for text, number in Counter(priorities).items():
-                self._add_priority(Decimal(str(read_priority(text))), number)
-        return span, odd
+        span = self.dates.add_texts(lastmods)
+        for text, number in frequencies.items():
+            self.frequencies[read_frequency(text) or ""] += number
+        for text, number in priorities.items():
+            self._add_priority(Decimal(str(read_priority(text))), number)
+        return span, self.dates.undated - undated > lastmods[""]
 
     def _add_priority(self, value: Decimal, count: int) -> None:
         self.priorities[int(value * 10)] += count
@@ -211,43 +210,27 @@ class Content:
             self._add_priority(value, count)
         for frequency, count in Counter(frequencies).items():
             self.frequencies[frequency.value if frequency else ""] += count
-        self._add_news(list(filter(None, news)))
-        self._add_images(list(filter(None, images)))
-        self._add_alternates(list(filter(None, alternates)))
-        self._add_videos(list(filter(None, videos)))
-        return self.dates.add_dates(dates)
-
-    def _add_news(self, stories: list[SitemapNewsStory]) -> None:
+        stories: list[SitemapNewsStory] = list(filter(None, news))
         if stories:
             self.news += len(stories)
             self.news_dates.add_dates([story.publish_date for story in stories])
             self.publications.add([story.publication_name or "" for story in stories])
+        self.alternates.add(alternates, _language)
+        self.images.add(images, _image_host)
+        self.videos.add(videos, _video_host)
+        return self.dates.add_dates(dates)
 
-    def _add_images(self, lists: list[list[SitemapImage]]) -> None:
-        if not lists:
-            return
-        self.with_images += len(lists)
-        self.images += sum(map(len, lists))
-        self.image_hosts.add([host_in(image.loc) for image in chain.from_iterable(lists)])
 
-    def _add_alternates(self, lists: list[list[tuple[str, str]]]) -> None:
-        if not lists:
-            return
-        self.with_alternates += len(lists)
-        self.alternates += sum(map(len, lists))
-        for language, count in Counter(map(_first, chain.from_iterable(lists))).items():
-            self.languages.add({language.lower(): count})
+def _language(alternate: tuple[str, str]) -> str:
+    return alternate[0].lower()
 
-    def _add_videos(self, lists: list[list[SitemapVideo]]) -> None:
-        if not lists:
-            return
-        self.with_videos += len(lists)
-        self.videos += sum(map(len, lists))
-        places = (
-            video.player_loc or video.content_loc or video.thumbnail_loc or ""
-            for video in chain.from_iterable(lists)
-        )
-        self.video_hosts.add([host_in(place) for place in places])
+
+def _image_host(image: SitemapImage) -> str:
+    return host_in(image.loc)
+
+
+def _video_host(video: SitemapVideo) -> str:
+    return host_in(video.player_loc or video.content_loc or video.thumbnail_loc or "")
 
 
 def _common_start(first: str, last: str) -> str:

@@ -10,7 +10,7 @@ from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 from usp.report.markup import Addresses, Markup, card, figure, folded, table, url_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractSitemap
@@ -52,18 +52,24 @@ def fetches_of(
 
     Both are in the order of their requests. The first is None if nothing was fetched, as from files.
     """
-    declared = {exchange.url: exchange for exchange in _exchanges(nodes)}
-    failed = {
-        node.exchange.url for node in nodes if isinstance(node, InvalidSitemap) and node.exchange
-    }
+    declared: dict[str, Exchange] = {}
+    failed: set[str] = set()
+    for node in nodes:
+        exchange = node.exchange
+        if exchange is not None and exchange.attempts:  # requested, not given
+            declared[exchange.url] = exchange
+            if isinstance(node, InvalidSitemap):
+                failed.add(exchange.url)
+    of_nodes = frozenset(declared)
+    missing = {failure.url for failure in tree.failures()}
     probes: dict[str, Exchange] = {}
     for exchange in tree.tried if isinstance(tree, IndexWebsiteSitemap) else ():
-        if exchange.url not in declared:
-            probes[exchange.url] = exchange
-    missing = {failure.url for failure in tree.failures()}
-    found = [url for url in probes if url in missing or url == tree.url]
-    failed |= missing.intersection(found)
-    declared |= {url: probes.pop(url) for url in found}
+        url = exchange.url
+        if url in of_nodes:
+            continue
+        is_probe = url not in missing and url != tree.url
+        (probes if is_probe else declared)[url] = exchange
+        failed |= missing & {url}
     if not declared and not probes:
         return None, []
     everything = (*declared.values(), *probes.values())
@@ -86,11 +92,6 @@ def fetches_of(
         _in_order(fetch(one, is_failed=url in failed) for url, one in declared.items()),
         _in_order(fetch(one, is_failed=True) for one in probes.values()),
     )
-
-
-def _exchanges(nodes: Iterable[AbstractSitemap]) -> Iterator[Exchange]:
-    """Yield the exchanges of documents that were requested, not of given ones."""
-    return (node.exchange for node in nodes if node.exchange is not None and node.exchange.attempts)
 
 
 def _in_order(fetches: Iterable[FetchedDocument]) -> list[FetchedDocument]:

@@ -62,9 +62,9 @@ def table(
     """
     listed = list(rows)
     body = "".join(f'<tr role="row">{_cells(heads, row)}</tr>' for row in listed)
+    numbers = {at for row in listed for at, cell in enumerate(row) if isinstance(cell, int)}
     head = "".join(
-        f'<th scope="col" role="columnheader"{_NUMBER if _are_numbers(listed, at) else ""}>'
-        f"{escape(name)}</th>"
+        f'<th scope="col" role="columnheader"{_NUMBER if at in numbers else ""}>{escape(name)}</th>'
         for at, name in enumerate(heads)
     )
     foot = f'<p class="more">{escape(more)}</p>' if more else ""
@@ -83,10 +83,6 @@ def _cells(heads: Sequence[str], row: Sequence[Cell]) -> str:
         f"{safe(cell)}</td>"
         for head, cell in zip(heads, row, strict=True)
     )
-
-
-def _are_numbers(rows: Sequence[Sequence[Cell]], column: int) -> bool:
-    return any(isinstance(row[column], int) for row in rows)
 
 
 def long_table(
@@ -179,12 +175,8 @@ def shown_text(text: str, most: int = MAX_TEXT) -> str:
     """Return text on one line with invisible characters escaped, shortened if long."""
     text = " ".join(text[: 2 * most].split())
     if not text.isprintable():
-        text = "".join(c if c.isprintable() else _escape(c) for c in text)
+        text = "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
     return excerpt(text, most)
-
-
-def _escape(char: str) -> str:
-    return f"\\u{{{ord(char):x}}}"
 
 
 def shared_origin(urls: Iterable[str]) -> str:

@@ -48,15 +48,11 @@ def repr_html(node: AbstractSitemap) -> str:
         Addresses(shared_origin(one.url for one in nodes)),
         count=sum(one.size or 0 for one in nodes) <= MAX_READ,
     )
+    totals = [f"<span>{counted(node.sitemap_count(), 'sitemap')}</span>", *_damage(nodes)]
     return (
         '<div style="font-family:monospace;font-size:13px">'
-        f"<div>{_totals(node, nodes)}</div>{writer.node(node, 0)}</div>"
+        f"<div>{', '.join(totals)}</div>{writer.node(node, 0)}</div>"
     )
-
-
-def _totals(tree: AbstractSitemap, nodes: Sequence[AbstractSitemap]) -> str:
-    parts = [f"<span>{counted(tree.sitemap_count(), 'sitemap')}</span>"]
-    return ", ".join([*parts, *_damage(nodes)])
 
 
 def _damage(nodes: Sequence[AbstractSitemap]) -> Iterator[str]:

@@ -243,7 +243,7 @@ def _rule(row: RuleRow, summary: Summary) -> Markup:
                 url_cell(addresses.url(example.sitemap)),
                 example.line,
                 addresses.text(example.message),
-                *([_page(example.page, addresses)] if pages else []),
+                *([example.page and url_cell(addresses.url(example.page))] if pages else []),
             )
             for example in row.examples
         ],
@@ -257,10 +257,6 @@ def _rule(row: RuleRow, summary: Summary) -> Markup:
         chip(counted(row.count, "time")),
         chip(counted(row.sitemaps, "sitemap")),
     )
-
-
-def _page(url: str | None, addresses: Addresses) -> Markup | None:
-    return None if url is None else url_cell(addresses.url(url))
 
 
 def _looked(summary: Summary) -> str:

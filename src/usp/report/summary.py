@@ -170,13 +170,17 @@ def summarise(
     nodes: list[AbstractSitemap] = []
     rows: list[SitemapRow] = []
     failures = tree.failures()
+    content, problems = Content(), ProblemCount()
+    room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}  # for pages that are read for problems
     for node, parent in _walk(tree):
+        row = _row(node, parent)
         nodes.append(node)
-        rows.append(_row(node, parent))
-    content = Content()
-    odd = _read_pages(nodes, rows, content)
-    problems = ProblemCount()
-    _read_problems(nodes, rows, odd, problems, everything=all_problems)
+        rows.append(row)
+        looks_odd = _read_pages(node, row, content)
+        if all_problems or row.pages <= room[looks_odd]:
+            room[looks_odd] -= row.pages
+            _read_problems(node, row, problems)
+    problems.sitemaps = sum(not isinstance(node, IndexWebsiteSitemap) for node in nodes)
     for row in reversed(rows):
         if row.parent >= 0:
             rows[row.parent].pages += row.pages
@@ -200,15 +204,15 @@ def summarise(
         frequencies=dict(content.frequencies),
         priorities=dict(content.priorities),
         only_default_priority=content.only_default_priority,
-        languages=Spread.of(content.languages),
-        with_alternates=content.with_alternates,
+        languages=Spread.of(content.alternates.names),
+        with_alternates=content.alternates.pages,
         news_months=tuple(content.news_dates.months.items()),
         news_undated=content.news_dates.undated,
         publications=Spread.of(content.publications),
-        with_images=content.with_images,
-        image_hosts=Spread.of(content.image_hosts),
-        with_videos=content.with_videos,
-        video_hosts=Spread.of(content.video_hosts),
+        with_images=content.images.pages,
+        image_hosts=Spread.of(content.images.names),
+        with_videos=content.videos.pages,
+        video_hosts=Spread.of(content.videos.names),
         problems=problems,
         failures=failures[:MAX_FAILURES],
         failure_reasons=_spread(_reasons(failures)),
@@ -233,9 +237,9 @@ def _totals(
         sitemaps=sitemaps,
         pages=content.pages,
         news=content.news,
-        images=content.images,
-        videos=content.videos,
-        alternates=content.alternates,
+        images=content.images.items,
+        videos=content.videos.items,
+        alternates=content.alternates.items,
         failures=failures,
         problems=problems,
         received=None if fetches is None else sum(fetch.received for fetch in everything),
@@ -257,8 +261,7 @@ def _reasons(failures: Sequence[Failure]) -> Iterator[str]:
 
 def _spread(names: Iterable[str]) -> Spread:
     tally = Tally()
-    for name in names:
-        tally.add([name])
+    tally.add(names)
     return Spread.of(tally)
 
 
@@ -288,51 +291,25 @@ def _row(node: AbstractSitemap, parent: int) -> SitemapRow:
     return row
 
 
-def _read_pages(
-    nodes: Sequence[AbstractSitemap],
-    rows: Sequence[SitemapRow],
-    content: Content,
-) -> set[int]:
-    """Count the pages of all sitemaps; return the indexes of those that look damaged."""
-    odd: set[int] = set()
-    for number, node in enumerate(nodes):
-        if not isinstance(node, AbstractPagesSitemap):
-            continue
-        row = rows[number]
-        for _, block in node.page_blocks():
-            row.pages += len(block.urls)
-            span, is_odd = content.add(block)
-            if span:
-                row.first = min(span[0], row.first or span[0])
-                row.last = max(span[1], row.last or span[1])
-            if is_odd:
-                odd.add(number)
-    return odd
+def _read_pages(node: AbstractSitemap, row: SitemapRow, content: Content) -> bool:
+    """Count the pages of a sitemap; return whether it looks damaged."""
+    looks_odd = row.state is not None
+    for _, block in node.page_blocks() if isinstance(node, AbstractPagesSitemap) else ():
+        row.pages += len(block.urls)
+        span, is_odd = content.add(block)
+        if span:
+            row.first = min(span[0], row.first or span[0])
+            row.last = max(span[1], row.last or span[1])
+        looks_odd = looks_odd or is_odd
+    return looks_odd
 
 
-def _read_problems(
-    nodes: Sequence[AbstractSitemap],
-    rows: Sequence[SitemapRow],
-    odd: set[int],
-    problems: ProblemCount,
-    *,
-    everything: bool,
-) -> None:
-    room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}
-    for number, node in enumerate(nodes):
-        row = rows[number]
-        counts = not isinstance(node, IndexWebsiteSitemap)
-        problems.sitemaps += counts
-        if isinstance(node, AbstractPagesSitemap) and not everything:
-            looks_odd = number in odd or row.state is not None
-            if room[looks_odd] < row.pages:
-                continue
-            room[looks_odd] -= row.pages
-        problems.looked_at += counts
-        found = node.problems
-        row.problems, row.lost = how_many(found), sum(problem.lost for problem in found)
-        problems.count += row.problems
-        problems.lost += row.lost
+def _read_problems(node: AbstractSitemap, row: SitemapRow, problems: ProblemCount) -> None:
+    found = node.problems
+    row.problems, row.lost = how_many(found), sum(problem.lost for problem in found)
+    problems.looked_at += not isinstance(node, IndexWebsiteSitemap)
+    problems.count += row.problems
+    problems.lost += row.lost
 
 
 def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:

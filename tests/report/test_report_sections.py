@@ -1,10 +1,13 @@
-"""The report shows what the rules of ``usp check`` find, in bounded space and time."""
+"""What is wrong, and what changed since another tree: counted, listed in part, and escaped."""
 
 from __future__ import annotations
 
 from report_trees import SITE, sitemap, website
 
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, problems, summarise
+from usp.report.changes import MAX_CHANGES
 
 FRAGMENTS = [f"<loc>{SITE}/tea#{number}</loc>" for number in range(30)]
 
@@ -54,3 +57,44 @@ def test_what_the_parser_finds_and_duplicates_are_told_once():
     assert 'id="duplicates"' not in page
     assert "No page is listed more than once." not in page
     assert "No page is listed more than once." in html(website(sitemap("a.xml", same)))
+
+
+# Changes -------------------------------------------------------------------------------------------
+
+
+def tree(*pages: str, failed: bool = False) -> IndexWebsiteSitemap:
+    nodes = [PagesXMLSitemap(f"{SITE}/a.xml", [SitemapPage(f"{SITE}/{page}") for page in pages])]
+    if failed:
+        nodes.append(InvalidSitemap(f"{SITE}/b.xml", "503"))
+    return IndexWebsiteSitemap(f"{SITE}/", nodes)
+
+
+def test_without_another_tree_there_is_no_such_section():
+    assert summarise(tree("1")).changes is None
+    assert 'id="changes"' not in html(tree("1"))
+
+
+def test_changes_are_counted_and_some_are_listed():
+    many = [f"new-{number}" for number in range(MAX_CHANGES + 20)]
+    before, after = tree("1", "2"), tree("1", *many, failed=True)
+    found = summarise(after, before=before).changes
+    assert {kind: of_kind.count for kind, of_kind in found.pages.items()} == {
+        "added": len(many), "removed": 1,
+    }  # fmt: skip
+    assert len(found.pages["added"].first) == MAX_CHANGES
+    assert list(found.sitemaps) == ["failed"]
+    page = html(after, before=before)
+    assert 'id="changes"' in page
+    assert f"{len(many)} pages added" in page
+    assert "1 page removed" in page
+    assert "/new-0" in page
+    assert f"new-{MAX_CHANGES + 1}" not in page
+
+
+def test_what_a_website_wrote_is_escaped():
+    page = html(tree("<script>alert(1)</script>"), before=tree())
+    assert "<script>alert" not in page
+
+
+def test_the_same_tree_is_said_to_be_the_same():
+    assert "Nothing changed." in html(tree("1"), before=tree("1"))
