@@ -368,7 +368,7 @@ class UpdatePlan:
         self.known = PreviousResponses(snapshot, limits, trust_lastmod=trusts)
         self._target = output or path
         self._accept = accept
-        self._keeps = limits != (snapshot.limits or DEFAULT)
+        self._keeps = limits != (snapshot.options.limits or DEFAULT)
         self._recorder: UpdateRecorder | None = None
 
     def log_in(self, url: str) -> None:

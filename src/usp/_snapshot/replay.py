@@ -17,7 +17,7 @@ from usp._crawl.stored_pages import result_of
 from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
 from usp._snapshot.recorded_bodies import damaged, recorded_body
-from usp._snapshot.snapshot_entries import failure_from, key_of, look_from
+from usp._snapshot.snapshot_entries import key_of
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
@@ -147,18 +147,18 @@ class RecordedAnswers:
         return replace(result, kept=Kept(instead, told))
 
     def _result(self, entry: Entry) -> Received | Failed:
-        if entry.error is not None or entry.offset is None or entry.exchange is None:
-            return failure_from(entry.error or {}, entry.exchange)
+        if entry.error is not None:
+            return Failed(entry.error, entry.exchange)
         exchange, limits = entry.exchange, self._limits
-        size = exchange.received
-        most = limits.document_bytes
-        if limits.pages is None and (most is None or size <= most):
-            look = look_from(entry) if self._snapshot.is_sound(entry) else None
-            if look is not None:
-                document = Document(
-                    self._snapshot.store, exchange, size, None, ((entry.offset, size),)
-                )
-                return Received(document, look)
+        assert exchange is not None
+        assert entry.offset is not None
+        size, most = exchange.received, limits.document_bytes
+        is_within = limits.pages is None and (most is None or size <= most)
+        if entry.glance is not None and is_within and self._snapshot.is_sound(entry):
+            places = ((entry.offset, size),)
+            return Received(
+                Document(self._snapshot.store, exchange, size, None, places), entry.glance
+            )
         broken, ended = exchange.broken, None
         if entry.ended:
             broken, ended = None, broken

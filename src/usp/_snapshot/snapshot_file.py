@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from usp._base.filters import is_regular
@@ -20,9 +21,9 @@ from usp._snapshot.snapshot_entries import (
     flag,
     listed,
     mapping,
-    optional,
     read_entry,
     read_json,
+    read_table,
     seconds,
     text,
     whole,
@@ -36,7 +37,7 @@ from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp._formats.document import Role
     from usp._snapshot.warc import WarcRecord
@@ -45,18 +46,12 @@ _ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most
 _TRIES = 16  # beginnings of it
 _ENTRY = 512 * 1024  # bytes of one entry
-_LEAST_ROOM, _ROOM = (
-    16 * 1024 * 1024,
-    6,
-)  # bytes of memory, and more of them for each byte of a file
+_LEAST_ROOM, _ROOM = 16 << 20, 6  # bytes of memory, and more of them for each byte of a file
 _VALUE = 64  # bytes that a value takes in memory, beside its text
 _STARTS = ("website", "sitemap")
-_FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
-_PATTERNS = ("include_sitemaps", "exclude_sitemaps")
 _MOST_TEXTS, _LONGEST = 1000, 2000  # known paths, and characters of one
 _PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
 _DATE = 64  # characters
-_OF_FETCHING = ("seconds", "document_seconds", "lowest_rate", "spool_bytes")
 
 
 # The options of the recorded crawl ----------------------------------------------------------------
@@ -108,42 +103,63 @@ def _by_name(one: Limits, other: Limits) -> Iterator[tuple[str, Any, Any]]:
         yield field_.name, getattr(one, field_.name), getattr(other, field_.name)
 
 
+def option_values(options: CrawlOptions) -> dict[str, Any]:
+    """Return the options that decide what is in the tree; none of them is a secret."""
+    usual = CrawlOptions()
+    values = {
+        name: value
+        for name in (*_FLAGS, "extra_known_paths", "sitemaps_since", *_PATTERNS)
+        if (value := getattr(options, name)) != getattr(usual, name)
+    }
+    if isinstance(since := options.sitemaps_since, date):
+        values["sitemaps_since"] = since.isoformat()
+    if options.limits is not None:
+        values["limits"] = asdict(options.limits)
+    if any(getattr(options, name) for name in _CALLBACKS):
+        values["callbacks"] = True
+    return values
+
+
 def read_options(given: object) -> RecordedOptions:
     """Return the options that a file tells; raises ``ValueError`` for what cannot be options."""
-    told = dict(mapping(given))
-    values: dict[str, Any] = {name: flag(told.pop(name)) for name in _FLAGS if name in told}
-    extra = told.pop("extra_known_paths", None)
-    if extra is not None:
-        values["extra_known_paths"] = _texts(extra)
-    since = told.pop("sitemaps_since", None)
-    if since is not None:
-        if len(text(since)) > _DATE:
-            raise ValueError("sitemaps_since is not a date")
-        values["sitemaps_since"] = since
-    patterns = {name: _texts(told.pop(name)) for name in _PATTERNS if name in told}
-    limits = optional(mapping, told.pop("limits", None))
-    callbacks = flag(told.pop("callbacks", False))
+    values = read_table(_OPTIONS, given)
+    ignored = tuple(sorted(mapping(given).keys() - _OPTIONS.keys()))[:_MOST_TEXTS]
+    limits, callbacks = values.pop("limits", None), values.pop("callbacks", False)
+    patterns = {name: values.pop(name) for name in _PATTERNS if name in values}
     CrawlOptions(**values)  # which checks them
-    return RecordedOptions(
-        values,
-        None if limits is None else _limits(limits),
-        patterns,
-        callbacks,
-        tuple(sorted(told))[:_MOST_TEXTS],
-    )
+    return RecordedOptions(values, limits, patterns, callbacks, ignored)
 
 
 def _texts(given: object) -> tuple[str, ...]:
-    texts = tuple(text(one) for one in listed(given))
+    texts = tuple(map(text, listed(given)))
     if len(texts) > _MOST_TEXTS or any(len(one) > _LONGEST or not one for one in texts):
         raise ValueError("these are too many or too long")
     return texts
 
 
-def _limits(given: dict[str, Any]) -> Limits:
+def _date(given: object) -> str:
+    if len(text(given)) > _DATE:
+        raise ValueError("sitemaps_since is not a date")
+    return text(given)
+
+
+def _limits(given: object) -> Limits:
     """Return recorded limits; those that only another version knows are left out."""
-    known = {one.name: given[one.name] for one in fields(Limits) if one.name in given}
-    return Limits(**known)
+    told = mapping(given)
+    return Limits(**{one.name: told[one.name] for one in fields(Limits) if one.name in told})
+
+
+_FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
+_PATTERNS = ("include_sitemaps", "exclude_sitemaps")
+_CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
+_OF_FETCHING = ("seconds", "document_seconds", "lowest_rate", "spool_bytes")
+_OPTIONS: dict[str, Callable[[object], Any]] = {
+    **dict.fromkeys(_FLAGS, flag),
+    **dict.fromkeys(("extra_known_paths", *_PATTERNS), _texts),
+    "sitemaps_since": _date,
+    "limits": _limits,
+    "callbacks": flag,
+}
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -174,11 +190,6 @@ class OpenSnapshot:
     losses: list[str] = field(default_factory=list)
     room: Room = field(kw_only=True, repr=False)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
-
-    @property
-    def limits(self) -> Limits | None:
-        """The limits of the recorded crawl, if it had others than the usual ones."""
-        return self.options.limits
 
     def lose(self, what: str) -> None:
         """Take note of something that cannot be read."""

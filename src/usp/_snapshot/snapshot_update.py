@@ -14,7 +14,7 @@ from usp._crawl.fetch import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, HasEarlierResults, Received
 from usp._formats.document import Role
 from usp._http.flow import condition
-from usp._snapshot.recording import SnapshotRecorder, document_of, exchange_of
+from usp._snapshot.recording import SnapshotRecorder, document_of
 from usp._snapshot.replay import RecordedAnswers
 from usp._snapshot.snapshot_entries import LIMIT, entry_of, key_of
 from usp._snapshot.snapshot_file import unfinished_snapshot
@@ -127,8 +127,7 @@ def _is_same(entry: Entry, order: FetchOrder) -> bool:
 
 def _is_still_absent(entry: Entry, order: FetchOrder) -> bool:
     """Return whether a known path was not there, which nobody has declared since."""
-    status = (entry.error or {}).get("status")
-    return order.is_guess and status in _CLIENT_ERRORS
+    return order.is_guess and entry.failed_with in _CLIENT_ERRORS
 
 
 class _Updating(HasEarlierResults):
@@ -168,22 +167,18 @@ class _Updating(HasEarlierResults):
         self._known.asked()
         return self._client.get(url)
 
+    def close(self) -> Any:
+        """Close the connections, if the client has a way to; what it returns is perhaps awaited."""
+        known = isinstance(self._client, AbstractWebClient | AbstractAsyncWebClient)
+        return self._client.close() if known else None
+
 
 class UpdatingClient(_Updating, AbstractWebClient):
     """A client that asks for documents only if they have changed since the last crawl."""
 
-    def close(self) -> None:
-        """Close the connections."""
-        if isinstance(self._client, AbstractWebClient):
-            self._client.close()
-
 
 class AsyncUpdatingClient(_Updating, AbstractAsyncWebClient):
     """The same for asyncio."""
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
 
 
 def updating(
@@ -243,7 +238,9 @@ class UpdateRecorder(SnapshotRecorder):
 
     def recorded(self, options: CrawlOptions) -> CrawlOptions:
         """Return the options with the limits of the recorded crawl: others are for this update."""
-        return replace(options, limits=self._known.snapshot.limits) if self._keeps else options
+        return (
+            replace(options, limits=self._known.snapshot.options.limits) if self._keeps else options
+        )
 
     def add(self, writer: SnapshotWriter, settled: FinalResult) -> None:
         """Write a document, or copy its records if it has not changed."""
@@ -251,7 +248,7 @@ class UpdateRecorder(SnapshotRecorder):
         before = known.good(key)
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)
-        told = known.seen.get(key) or (None if key in known.trusted else exchange_of(settled))
+        told = known.seen.get(key) or (None if key in known.trusted else settled.result.exchange)
         self.hops += 0 if told is None else len(told.redirects)
         if document is None:
             is_declared = settled.role is Role.SITEMAP and not settled.is_guess
@@ -272,8 +269,8 @@ class UpdateRecorder(SnapshotRecorder):
             entry = replace(entry, exchange=was, glance=before.glance or entry.glance)
             if seen is not None:
                 entry = replace(entry, seen=_written(seen))
-            written = writer.carry(known.snapshot.file, before, entry, revisit=seen)
-            self._count("not_asked" if key in known.trusted else "not_modified", saved=written.size)
+            writer.carry(known.snapshot.file, before, entry, revisit=seen)
+            self._count("not_asked" if key in known.trusted else "not_modified", saved=was.received)
         elif document.size == was.received and digest_of(document.chunks()) == before.digest:
             exchange = document.exchange
             self._same.add(was.final_url)
@@ -312,7 +309,7 @@ class UpdateRecorder(SnapshotRecorder):
         What is still declared is missing, whatever the status: only what nothing declares is gone.
         """
         if before is not None:
-            if not is_declared and (entry.error or {}).get("status") in _GONE:
+            if not is_declared and entry.failed_with in _GONE:
                 self.gone.add(entry.url)
             else:
                 entry = self._with_last_good(writer, entry, before)

@@ -27,7 +27,7 @@ from usp.exceptions import SnapshotError
 from usp.objects.exchange import Hop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.warc import WarcFile
@@ -325,22 +325,16 @@ def fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list
 
     Those that were true of the transfer only get a prefix, as other crawlers do it.
     """
-    length = ("Content-Length", str(size))
-    kept = [*_kept((one for one in headers if not _is_same(one, length)), start)]
-    return [*kept, length]
-
-
-def _is_same(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return one[0].lower() == other[0].lower() and one[1].strip() == other[1]
-
-
-def _kept(headers: Iterable[tuple[str, str]], start: bytes) -> Iterator[tuple[str, str]]:
+    length, fitted = str(size), list[tuple[str, str]]()
     for name, value in headers:
         lower = name.lower()
+        if lower == "content-length" and value.strip() == length:
+            continue
         decoded = lower == "content-encoding" and (
             is_decoded(value) or ("gzip" in value.lower() and start not in (b"\x1f\x8b", b""))
         )
-        yield (f"X-Crawler-{name}" if decoded or lower in _CHANGED else name), value
+        fitted.append((f"X-Crawler-{name}" if decoded or lower in _CHANGED else name, value))
+    return [*fitted, ("Content-Length", length)]
 
 
 def address_of(hop: Hop) -> dict[str, str]:
