@@ -360,7 +360,7 @@ _ERRORS: dict[str, type[WebClientErrorResponse]] = {
     "not-fetched": NoNetwork,
 }
 
-_HOP = (
+_HOP: tuple[Callable[[object], Any], ...] = (
     *(_line, whole, _line, lambda given: _shared(_pairs(given)), _pairs),
     lambda given: None if given is None else text(given),
 )

@@ -7,7 +7,7 @@ bounds; limits only as far as the reader allows, pauses and patterns never.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from usp._formats.document import Role
     from usp._snapshot.warc import WarcRecord
@@ -169,17 +169,17 @@ _OPTIONS: dict[str, Callable[[object], Any]] = {
 class OpenSnapshot:
     """The documents of a WARC file, by what they were asked for as and their URLs.
 
-    ``start`` is where the crawl began, ``options`` what decided what is in the tree; both are empty for
-    a file that another program wrote, whose records are ``third_party``. ``unread`` is why the options
-    cannot be read, if they cannot. ``is_complete`` is whether the end of the file is there, ``losses``
-    are what could not be read. ``seconds`` is how long the last full crawl took, if that is known;
-    ``is_accepted`` whether somebody accepted that documents are missing that were there before.
-    ``room`` is how much memory may be taken for what the file says.
+    ``start`` is where the crawl began ("website" or "sitemap", and its URL), ``options`` what decided
+    what is in the tree. A file that another program wrote has neither; its records are
+    ``third_party``. ``unread`` is why the options cannot be read, if they cannot. ``is_complete`` is
+    whether the end of the file is there, ``losses`` are what could not be read. ``seconds`` is how long
+    the last full crawl took, if that is known; ``is_accepted`` whether somebody accepted that documents
+    are missing that were there before. ``room`` is how much memory may be taken for what the file says.
     """
 
     file: WarcFile
     store: RecordStore
-    start: dict[str, str] = field(default_factory=dict)
+    start: tuple[str, str] | None = None
     options: RecordedOptions = field(default_factory=RecordedOptions)
     unread: str | None = None
     entries: dict[tuple[Role, str], Entry] = field(default_factory=dict)
@@ -188,8 +188,11 @@ class OpenSnapshot:
     third_party: ThirdPartyRecords | None = None
     is_complete: bool = True
     losses: list[str] = field(default_factory=list)
-    room: Room = field(kw_only=True, repr=False)
+    room: Room = field(init=False, repr=False)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.room = Room(self.file.size)
 
     def lose(self, what: str) -> None:
         """Take note of something that cannot be read."""
@@ -225,7 +228,7 @@ def open_snapshot(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> Ope
         file.close()
         raise SnapshotError(f"{file.path} is empty")
     try:
-        snapshot = OpenSnapshot(file, RecordStore(file, limits.ratio), room=Room(file.size))
+        snapshot = OpenSnapshot(file, RecordStore(file, limits.ratio))
         if not _read_index(snapshot):
             _read_records(snapshot, limits)
     except BaseException:
@@ -239,24 +242,19 @@ def start_of(path: str | os.PathLike[str]) -> str | None:
 
     Nothing but its first record is read. Raises ``OSError`` if it cannot be opened.
     """
-    file = WarcFile(path)
-    snapshot = OpenSnapshot(file, RecordStore(file, None), room=Room(0))
-    try:
-        _read_info(snapshot, file.record(0))
-    except DamagedRecord:
-        return None
-    finally:
-        file.close()
-    return next(iter(snapshot.start.values()), None)
+    with closing(WarcFile(path)) as file, suppress(DamagedRecord):
+        start = _read_info(OpenSnapshot(file, RecordStore(file, None)), file.record(0)).start
+        return None if start is None else start[1]
+    return None
 
 
-def unfinished_snapshot(path: str | os.PathLike[str], entries: Iterable[Entry]) -> OpenSnapshot:
+def unfinished_snapshot(
+    path: str | os.PathLike[str], entries: Mapping[tuple[Role, str], Entry]
+) -> OpenSnapshot:
     """Open a snapshot that is still being written, of which the entries are known."""
     file = WarcFile(path)
-    snapshot = OpenSnapshot(file, RecordStore(file, None), room=Room(file.size))
-    snapshot.entries = {entry.key: entry for entry in entries}
-    _read_info(snapshot, file.record(0))
-    return snapshot
+    snapshot = OpenSnapshot(file, RecordStore(file, None), entries=dict(entries))
+    return _read_info(snapshot, file.record(0))
 
 
 def _read_index(snapshot: OpenSnapshot) -> bool:
@@ -281,7 +279,7 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     with suppress(ValueError, KeyError):
         snapshot.seconds = seconds(facts["seconds"])
         snapshot.is_accepted = facts.get(ACCEPTED) is True
-    return bool(snapshot.start)
+    return snapshot.start is not None
 
 
 def _facts(file: WarcFile) -> dict[str, Any] | None:
@@ -432,27 +430,23 @@ class _Scan:
         return replace(entry, start=self._start, end=end, offset=at, last_good=None, crc=None)
 
 
-def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> None:
+def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:
     """Take over what the first record says about the crawl."""
-    if record.kind != "warcinfo":
-        return
-    lines = record.beginning(_ENTRY).split(b"\n")
-    fields = dict(
+    lines = record.beginning(_ENTRY).split(b"\n") if record.kind == "warcinfo" else ()
+    told = dict(
         line.split(b": ", 1) for line in lines if line.startswith(b"usp-") and b": " in line
     )
-    if b"usp-options" not in fields:
-        return
-    try:
-        ((kind, url),) = mapping(read_json(fields[b"usp-start"])).items()
-    except (KeyError, ValueError):
-        return
-    if kind not in _STARTS or not isinstance(url, str) or not is_http_url(url):
-        return
-    snapshot.start = {kind: printable(url)}
-    try:
-        snapshot.options = read_options(read_json(fields[b"usp-options"]))
-    except (ValueError, TypeError) as error:
-        snapshot.unread = f"its recorded options cannot be read: {error}"
+    with suppress(KeyError, ValueError):
+        options = told[b"usp-options"]
+        ((kind, url),) = mapping(read_json(told[b"usp-start"])).items()
+        if kind not in _STARTS or not is_http_url(text(url)):
+            return snapshot
+        snapshot.start = kind, printable(url)
+        try:
+            snapshot.options = read_options(read_json(options))
+        except (ValueError, TypeError) as error:
+            snapshot.unread = f"its recorded options cannot be read: {error}"
+    return snapshot
 
 
 def _moved(entry: Entry, by: int) -> Entry:

@@ -167,18 +167,22 @@ class _Updating(HasEarlierResults):
         self._known.asked()
         return self._client.get(url)
 
-    def close(self) -> Any:
-        """Close the connections, if the client has a way to; what it returns is perhaps awaited."""
-        known = isinstance(self._client, AbstractWebClient | AbstractAsyncWebClient)
-        return self._client.close() if known else None
-
 
 class UpdatingClient(_Updating, AbstractWebClient):
     """A client that asks for documents only if they have changed since the last crawl."""
 
+    def close(self) -> None:
+        """Close the connections."""
+        if isinstance(self._client, AbstractWebClient):
+            self._client.close()
+
 
 class AsyncUpdatingClient(_Updating, AbstractAsyncWebClient):
     """The same for asyncio."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
 
 
 def updating(

@@ -27,8 +27,9 @@ from usp.exceptions import SnapshotError
 from usp.objects.exchange import Hop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
+    from usp._formats.document import Role
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.warc import WarcFile
     from usp._store import Document
@@ -94,14 +95,9 @@ class SnapshotWriter:
         self._stream = stream
         self._crc = 0  # of what was written since the last document
         self._warcio, self._heads = need_warcio()
-        self._entries: dict[tuple[object, str], Entry] = {}
+        self.entries: dict[tuple[Role, str], Entry] = {}  # as they are now
         writer = self._writer()
         writer.write_record(writer.create_warcinfo_record(None, info))
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        """What was written so far, each document as it is now."""
-        return tuple(self._entries.values())
 
     def add(self, entry: Entry, document: Document | None = None) -> Entry:
         """Write a document that was just fetched, or why it was not; return where it is."""
@@ -158,8 +154,8 @@ class SnapshotWriter:
     def close(self, facts: dict[str, Any]) -> None:
         """Write the index, and then the record that says that the snapshot is complete."""
         index = self._stream.tell()
-        self._metadata(INDEX, "".join(map(_line, self._entries.values())))
-        end = {**facts, "index": index, "documents": len(self._entries)}
+        self._metadata(INDEX, "".join(map(_line, self.entries.values())))
+        end = {**facts, "index": index, "documents": len(self.entries)}
         self._metadata(END, f"{END_FIELD}{json.dumps(end)}\r\n")
 
     def _copy(self, file: WarcFile, old: Entry) -> dict[str, Any]:
@@ -176,7 +172,7 @@ class SnapshotWriter:
 
     def _keep(self, entry: Entry) -> Entry:
         entry = replace(entry, entry_offset=self._stream.tell())
-        self._entries[entry.key] = entry
+        self.entries[entry.key] = entry
         # Of a URL that has a response, other programs are to find that alone.
         target = _target(entry.url) if entry.offset is None else f"{ENTRY}{_target(entry.url)}"
         self._metadata(target, _line(entry))
