@@ -328,10 +328,7 @@ def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
 
 
 class UpdatePlan:
-    """An update: where it begins, with which options, and what records it.
-
-    With ``trusts``, sitemaps with an unchanged lastmod are not requested.
-    """
+    """An update: where it begins, with which options, and what records it."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from usp import aio
 from usp._snapshot.recorded_bodies import without_chunks
 from usp._snapshot.snapshot_entries import read_entry
 from usp._snapshot.snapshot_file import start_of
-from usp._snapshot.warc import Span, WarcFile
+from usp._snapshot.warc import WarcFile
 from usp.web_client.abstract_client import WebClientErrorResponse
 from website import index, robots, urlset
 
@@ -432,7 +432,7 @@ def test_what_looks_like_a_record_costs_little(tmp_path):
         path = tmp_path / "a.warc"
         path.write_bytes(b"".join(SITE) + junk * (1_000_000 // len(junk)))
         file, losses = WarcFile(path), []
-        assert sum(1 for _ in file.records(Span(0, file.size), usp.Limits(), losses)) >= len(SITE)
+        assert sum(1 for _ in file.records((0, file.size), usp.Limits(), losses)) >= len(SITE)
         assert 0 < len(losses) <= 1000
         assert file._served < 100 * file.size
         assert len(urls(usp.load(path))) > 2
