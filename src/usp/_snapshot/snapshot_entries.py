@@ -203,6 +203,17 @@ class Entry:
             last_good=None if good is None else good.asked_as(url),
         )
 
+    def moved(self, by: int) -> Entry:
+        """Return the entry of the same records elsewhere in a file."""
+        offset, good = self.offset, self.last_good
+        return replace(
+            self,
+            start=self.start + by,
+            end=self.end + by,
+            offset=None if offset is None else offset + by,
+            last_good=None if good is None else good.moved(by),
+        )
+
     @property
     def is_whole(self) -> bool:
         """Whether the response was received, completely."""

@@ -413,7 +413,7 @@ class _Scan:
         except ValueError as error:
             snapshot.lose(f"{where}: {error}")
             return
-        entry = self._placed(_moved(entry, record.offset - entry.entry_offset), record.offset)
+        entry = self._placed(entry.moved(record.offset - entry.entry_offset), record.offset)
         if _are_apart([entry], self._since, record.offset):
             snapshot.entries[entry.key] = entry
         else:
@@ -447,15 +447,3 @@ def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:
         except (ValueError, TypeError) as error:
             snapshot.unread = f"its recorded options cannot be read: {error}"
     return snapshot
-
-
-def _moved(entry: Entry, by: int) -> Entry:
-    if not by:
-        return entry
-    return replace(
-        entry,
-        start=entry.start + by,
-        end=entry.end + by,
-        offset=None if entry.offset is None else entry.offset + by,
-        last_good=None if entry.last_good is None else _moved(entry.last_good, by),
-    )

@@ -325,7 +325,7 @@ class UpdateRecorder(SnapshotRecorder):
         self._is_partial |= before.glance is None
         assert before.exchange is not None
         self.kept |= {entry.url, before.exchange.final_url}
-        return replace(entry, last_good=writer.keep_before(self._known.snapshot.file, before))
+        return replace(entry, last_good=writer.copied(self._known.snapshot.file, before))
 
     def _count(self, what: str, *, received: int = 0, saved: int = 0) -> None:
         self.counts[what] += 1

@@ -122,8 +122,9 @@ class SnapshotWriter:
 
         ``revisit`` is what was said when it was asked for again and was still the same.
         """
-        places = self._copy(file, old)
-        entry = replace(new, **places, crc=old.crc, digest=old.digest)
+        at = self.copied(file, old)
+        placed = replace(new, start=at.start, end=at.end, offset=at.offset)
+        entry = replace(placed, crc=old.crc, digest=old.digest)
         if revisit is not None and old.digest is not None:
             self._revisit(old, revisit)
         return self._keep(entry)
@@ -147,10 +148,6 @@ class SnapshotWriter:
             record.rec_headers.remove_header("WARC-Payload-Digest")  # nothing was compared by it
         writer.write_record(record)
 
-    def keep_before(self, file: WarcFile, old: Entry) -> Entry:
-        """Copy the last good response of a document that fails now; return where it is."""
-        return replace(old, **self._copy(file, old), last_good=None)
-
     def close(self, facts: dict[str, Any]) -> None:
         """Write the index, and then the record that says that the snapshot is complete."""
         index = self._stream.tell()
@@ -158,17 +155,15 @@ class SnapshotWriter:
         end = {**facts, "index": index, "documents": len(self.entries)}
         self._metadata(END, f"{END_FIELD}{json.dumps(end)}\r\n")
 
-    def _copy(self, file: WarcFile, old: Entry) -> dict[str, Any]:
-        """Copy the records of a document; return where they are now."""
+    def copied(self, file: WarcFile, old: Entry) -> Entry:
+        """Copy the last good response of a document; return its entry, which is not written."""
         start = self._stream.tell()
         for at in range(old.start, old.end, _COPY):
             data = file.read(at, min(_COPY, old.end - at))
             if not data:
                 raise SnapshotError(f"{file.path} ends before the records of {old.url}")
             self._write(data)
-        assert old.offset is not None
-        by = start - old.start
-        return {"start": start, "end": old.end + by, "offset": old.offset + by}
+        return replace(old, last_good=None).moved(start - old.start)
 
     def _keep(self, entry: Entry) -> Entry:
         entry = replace(entry, entry_offset=self._stream.tell())
