@@ -65,9 +65,11 @@ def test_what_was_not_waited_for_can_be_waited_for_later():
     assert aside.rest() == "done"
 
 
+@pytest.mark.parametrize("share", [0, 10**6], ids=["at once", "at the end"])
 def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
-    fleet: Served, tmp_path, silent
+    fleet: Served, tmp_path, silent, monkeypatch, share
 ):
+    monkeypatch.setattr("usp.fleet.dataset._SHARE", share)  # when the second commit is
     seen = []
     with pytest.raises(KeyboardInterrupt):
         crawl_fleet(fleet.urls[:30], tmp_path / "d", RUN, seen.append)
