@@ -195,11 +195,14 @@ class SnapshotWriter:
         size = 0 if document is None else document.size
         head = self._response_head(hop, fitting(headers, size, start))
         payload, block = hashlib.sha1(), hashlib.sha1(head.headers_buff)  # noqa: S324 - as WARC has it
+        left = size
         for chunk in () if document is None else document.chunks():
             payload.update(chunk)
             block.update(chunk)
-        if document is not None and document.known.damage is not None:
-            raise SnapshotError(f"{hop.url} cannot be written: {document.known.damage}")
+            left -= len(chunk)
+        damage = None if document is None else document.known.damage
+        if damage is not None and (left or exchange.broken is None):  # what was not known before
+            raise SnapshotError(f"{hop.url} cannot be written: {damage}")
         digest = _written(payload)
         facts = {
             "WARC-Date": _date(exchange.started),
