@@ -83,40 +83,35 @@ def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_c
     assert sorted(web[0].bodies) == ["/index.xml", "/robots.txt"]
 
 
+CHOSEN = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
+
+
+def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(web, root)
+    columns = replace(OPTIONS, columns=("url", "lastmod"))
+    unique = replace(OPTIONS, selection=Selection(unique=True))
+    for number, options in enumerate((columns, CHOSEN, unique)):
+        crawled(web, root, options, again=True)
+        assert set(statuses(root).values()) == {200}
+        crawled(web, tmp_path / f"new-{number}", options)
+        ours, new = rows_of(root), rows_of(tmp_path / f"new-{number}")
+        assert len(ours["pages"]) == len(new["pages"])
+        assert ours["sites"] == new["sites"]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        replace(OPTIONS, columns=("url", "lastmod")),
-        replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"])),
-        replace(OPTIONS, selection=Selection(unique=True)),
-    ],
-    ids=["columns", "filter", "unique"],
+    ("options", "pages"),
+    [(CHOSEN, 3), (replace(OPTIONS, pages=False), 10)],
+    ids=["filter", "counts"],
 )
-def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path, options):
-    crawled(web, tmp_path / "dataset")
-    crawled(web, tmp_path / "dataset", options, again=True)
-    assert set(statuses(tmp_path / "dataset").values()) == {200}
-    crawled(web, tmp_path / "new", options)
-    ours, new = (rows_of(tmp_path / name) for name in ("dataset", "new"))
-    assert len(ours["pages"]) == len(new["pages"])
-    assert ours["sites"] == new["sites"]
-
-
-def test_filters_that_are_the_same_keep_the_pages_that_they_have_chosen(web, tmp_path):
-    options = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
-    crawled(web, tmp_path / "dataset", options)
-    before = rows_of(tmp_path / "dataset")
-    crawled(web, tmp_path / "dataset", options, again=True)
-    assert 304 in statuses(tmp_path / "dataset").values()
-    assert rows_of(tmp_path / "dataset") == before
-
-
-def test_counts_without_pages_are_kept_too(web, tmp_path):
-    options = replace(OPTIONS, pages=False)
-    crawled(web, tmp_path / "dataset", options)
-    before = crawled(web, tmp_path / "dataset", options, again=True)
-    assert before["pages"] == 10
-    assert 304 in statuses(tmp_path / "dataset").values()
+def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, options, pages):
+    root = tmp_path / "dataset"
+    crawled(web, root, options)
+    before = Dataset(root).sites("pages"), options.pages and rows_of(root)
+    assert crawled(web, root, options, again=True)["pages"] == pages
+    assert 304 in statuses(root).values()
+    assert (Dataset(root).sites("pages"), options.pages and rows_of(root)) == before
 
 
 def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypatch):

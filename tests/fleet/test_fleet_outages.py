@@ -31,12 +31,15 @@ ANSWERS: Answers = {
     "/a.xml": urlset(*(f"/a{number}" for number in range(6))),
     "/b.xml": urlset("/b0", "/b1"),
 }
-DOWN = Answer(
-    "", 404
-)  # a request for 503 is repeated after pauses; 404 is as bad and takes no time
+# A request for 503 is repeated after pauses; 404 is as bad and takes no time.
+DOWN = Answer("", 404)
+KINDS = [
+    pytest.param(Site, id="plain", marks=pytest.mark.long),
+    pytest.param(TaggedSite, id="tagged"),
+]
 
 
-@pytest.fixture(params=[Site, TaggedSite], ids=["plain", "tagged"])
+@pytest.fixture(params=KINDS)
 def web(request) -> Iterator[list[Site]]:
     with ExitStack() as stack:
         yield [stack.enter_context(request.param(ANSWERS)) for _ in range(2)]
