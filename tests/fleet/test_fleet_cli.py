@@ -71,9 +71,13 @@ def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):
 
 def test_the_same_command_again_has_nothing_to_do(crawled, some):
     root, _ = crawled
+    before = tables_of(root)
     result = run(crawl.command, "-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
     assert result.exit_code == 0
     assert f"nothing to do ({len(some.urls)} were already there" in result.output
+    summary = json.loads((root / "_summary.json").read_text())
+    assert (summary["sites"], summary["before"]) == (0, len(some.urls))
+    assert tables_of(root) == before
 
 
 def test_only_those_that_failed_are_tried_again(some, tmp_path):

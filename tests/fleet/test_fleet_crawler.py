@@ -109,21 +109,13 @@ def test_a_huge_site_does_not_keep_the_others_from_being_fetched(web):
     assert {row["pages"] for row in rows.values()} == {10}
 
 
-def test_a_site_that_takes_too_long_is_given_up(web):
+@pytest.mark.parametrize("grace", [30.0, -0.2], ids=["by itself", "by force"])
+def test_a_site_that_takes_too_long_is_given_up(web, monkeypatch, grace):
+    monkeypatch.setattr("usp.fleet.site.GRACE", grace)
     web.latency = 1.5
-    address = "127.0.10.1"
-    web.serve(address, "/robots.txt", "")
-    limits = Limits(seconds=0.3)
-    (row,) = outcomes([web.url(address)], FleetOptions(zones=ZONES, limits=limits)).values()
-    assert row["outcome"] == "failed"
-    assert "the limit seconds=0.3 is reached" in row["reason"]
-
-
-def test_a_crawl_that_does_not_end_by_itself_is_ended(web, monkeypatch):
-    monkeypatch.setattr("usp.fleet.site.GRACE", -0.2)
-    web.latency = 1.5
+    web.serve("127.0.10.1", "/robots.txt", "")
     options = FleetOptions(zones=ZONES, limits=Limits(seconds=0.3))
-    (row,) = outcomes([web.url("127.0.10.2")], options).values()
+    (row,) = outcomes([web.url("127.0.10.1")], options).values()
     assert (row["outcome"], row["pages"]) == ("failed", 0)
     assert "the limit seconds=0.3 is reached" in row["reason"]
 

@@ -54,17 +54,6 @@ def test_a_site_without_a_reason_is_not_among_the_failures():
     assert progress.failures() == []
 
 
-def test_a_run_whose_leftovers_all_fail_ends_well_since_every_site_is_in_the_dataset(
-    fleet: Served, tmp_path
-):
-    root, good = tmp_path / "dataset", fleet.urls[0]
-    assert run("-", "-o", root, *ALLOWED, stdin=good).exit_code == 0
-    result = run("-", "-o", root, *ALLOWED, stdin=f"{good}\nhttp://10.0.0.1/\n")
-    assert result.exit_code == 0, result.output
-    assert "1 failed" in result.output
-    assert Dataset(root).sites()["http://10.0.0.1/"] == "failed"
-
-
 def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(fleet, tmp_path):
     root, one, other = tmp_path / "dataset", *fleet.urls[:2]
     run("-", "-o", root, *ALLOWED, stdin=one)
