@@ -37,7 +37,8 @@ class Served:
 
 def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
     command = [sys.executable, str(HERE / "fleet_server.py"), str(count), str(latency)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    env = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
             assert server.stdout
             port = int(server.stdout.readline())
