@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
@@ -67,17 +67,12 @@ def opened(
     """Return the head of the response in a record, and its body as it was recorded."""
     begun = record.beginning(_HEAD_BYTES)
     head = read_head(begun)
-    return head, _after(begun[head.size if head else 0 :], record, ratio)
-
-
-def _after(begun: bytes, record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
-    if begun:
-        yield begun
+    begun = begun[head.size if head else 0 :]
     if begun.startswith(GZIP):  # what is compressed already becomes hardly smaller
-        ratio = min(_ONCE_MORE, ratio or _ONCE_MORE)
-        yield from record.block(ratio, _LEAST)
+        rest = record.block(min(_ONCE_MORE, ratio or _ONCE_MORE), _LEAST)
     else:
-        yield from record.block(ratio)
+        rest = record.block(ratio)
+    return head, chain((begun,) if begun else (), rest)
 
 
 def recorded_body(record: WarcRecord, ratio: float | None) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from usp._crawl.orders import FetchOrder
     from usp._snapshot.snapshot_entries import Entry
@@ -101,7 +101,13 @@ class RecordedAnswers:
         self._overdue = overdue
         self._snapshot = snapshot
         self._limits = limits
-        self._absences: dict[bool, Failed] = {}  # of probes, and of what is declared
+        code = FailureCode.NOT_IN_SNAPSHOT
+        incomplete = "" if snapshot.is_complete else ", which is incomplete"
+        declared = Reason(code, f"{code.message}{incomplete}")
+        self._absent = {  # the same for all: there may be many
+            False: Failed(WebClientErrorResponse(declared, retryable=False)),
+            True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
+        }
 
     def settled(self, order: FetchOrder) -> FinalResult:
         """Return what came of an order when it was recorded."""
@@ -117,9 +123,7 @@ class RecordedAnswers:
             if found is not None:
                 result = self._captured(order, self._bounded(found))
                 return FinalResult(order.url, order.role, order.lastmod, 1, result)
-        absent = self._absences.get(order.is_guess)  # the same for all: there may be many
-        if absent is None:
-            absent = self._absences[order.is_guess] = Failed(self._absent(order))
+        absent = self._absent[order.is_guess]
         return FinalResult(order.url, order.role, order.lastmod, 0, absent)
 
     def recalled(self, entry: Entry) -> FinalResult:
@@ -211,7 +215,7 @@ class RecordedAnswers:
         stopped: Reason | None = None
         late = self._clock()
         try:
-            for chunk in self._body(offset):
+            for chunk in recorded_body(self._snapshot.file.record(offset), limits.ratio):
                 most = limits.document_bytes
                 if most is not None and size + len(chunk) > most:
                     chunk = chunk[: most - size]  # noqa: PLW2901
@@ -227,12 +231,10 @@ class RecordedAnswers:
             broken = broken or damaged(error)
         ended = stopped or ended
         look = first.close(broken, ended)
-        if not size and (broken or ended):
-            why = broken or ended
-            assert why is not None
-            return Failed(
-                WebClientErrorResponse(why.after("no data came"), retryable=False), exchange
-            )
+        why = broken or ended
+        if why is not None and not size:
+            nothing = WebClientErrorResponse(why.after("no data came"), retryable=False)
+            return Failed(nothing, exchange)
         if not self._snapshot.entries:
             exchange = replace(exchange, received=size, charset=parser.encoding)
         exchange = replace(exchange, broken=ended or broken)
@@ -241,9 +243,6 @@ class RecordedAnswers:
             given = (exchange.final_url, limits, broken, ended, late)
             look = result_of(read_again(document, *given))
         return Received(document, look)
-
-    def _body(self, offset: int) -> Iterator[bytes]:
-        return recorded_body(self._snapshot.file.record(offset), self._limits.ratio)
 
     def _clock(self) -> Callable[[], Reason | None]:
         """Return what tells whether the time for a document that begins now is over, and why."""
@@ -256,14 +255,6 @@ class RecordedAnswers:
             return self._overdue()
 
         return late
-
-    def _absent(self, order: FetchOrder) -> WebClientErrorResponse:
-        """Return the error of a document that is not in the snapshot."""
-        code = FailureCode.NOT_IN_SNAPSHOT
-        if order.is_guess:  # nobody says that there is one
-            return HostGivenUp(Reason(code, code.message), retryable=False)
-        incomplete = "" if self._snapshot.is_complete else ", which is incomplete"
-        return WebClientErrorResponse(Reason(code, f"{code.message}{incomplete}"), retryable=False)
 
 
 def _when(entry: Entry) -> str:
