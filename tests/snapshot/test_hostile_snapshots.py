@@ -14,7 +14,7 @@ import zipfile
 import zlib
 
 import pytest
-from test_third_party_warcs import HOST, SITE, compressed, record, response, urls
+from test_third_party_warcs import HOST, SITE, compressed, record, response, urls, without
 
 import usp
 from usp import aio
@@ -445,7 +445,7 @@ def test_what_looks_like_a_record_costs_little(tmp_path):
 
 def test_a_status_line_of_a_file_is_safe_to_show(path, run):
     odd = record("response", f"{HOST}/a.xml", f"HTTP/1.1 500 {HOSTILE}\r\n\r\n".encode())
-    path.write_bytes(compressed([one for one in SITE if b"/a.xml\r\n" not in one] + [odd]))
+    path.write_bytes(compressed([*without("/a.xml"), odd]))
     read_all(path)
     tree = usp.load(path)
     assert any("500 %1B[31m%00" in one.reason for one in tree.failures())
