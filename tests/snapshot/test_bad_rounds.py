@@ -242,7 +242,8 @@ def test_a_loss_by_and_by_is_measured_by_what_was_good(site, path):
         done = usp.update(path)
         assert bool(done.warning) == (number >= COUNT / 2)
         assert done.tree.page_count() == PAGES
-        assert len(done.kept) == number + 1
+        assert (done.failed, done.removed) == (number + 1, 0)
+        assert len(done.kept) == len(done.tree.failures()) == number + 1
 
 
 def test_a_homepage_that_links_to_nothing_is_a_collapse_and_one_that_fails_is_kept(
