@@ -67,6 +67,7 @@ class SnapshotRecorder:
         options: CrawlOptions,
     ) -> None:
         self._file = NewSnapshot(path, info_of(top.start, self.recorded(options)))
+        self.writer = self._file.writer
         self.started = time.monotonic()
         self._crawl = crawl
         self._top = top
@@ -93,19 +94,19 @@ class SnapshotRecorder:
         while (settled := self._queue.get()) is not None:
             try:
                 if self._error is None and not self._is_abandoned:
-                    self.add(self._file.writer, settled)
+                    self.add(settled)
             except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
                 self._error = error
 
-    def add(self, writer: SnapshotWriter, settled: FinalResult) -> None:
+    def add(self, settled: FinalResult) -> None:
         """Write a document; called in the thread that writes."""
-        writer.add(entry_of(settled), document_of(settled))
+        self.writer.add(entry_of(settled), document_of(settled))
 
     def facts(self) -> dict[str, Any]:
         """Return what the last record says."""
         return {"seconds": round(time.monotonic() - self.started, 3)}
 
-    def before_end(self, writer: SnapshotWriter) -> bool:  # noqa: ARG002
+    def before_end(self) -> bool:
         """Write what is left, and let go of the file that is about to be replaced, if it is to be."""
         return True
 
@@ -126,7 +127,7 @@ class SnapshotRecorder:
         replaces = self._file.path.exists() and not self.keeps_responses
         if replaces and not lists_pages(self._top.tree()):
             log.warning("No pages were found: %s was left as it was", self._file.path)
-        elif self.before_end(self._file.writer):
+        elif self.before_end():
             self._file.finish(self.facts())
 
 
