@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
-from fleet_support import OPTIONS, Served, invoke
-from pyarrow import dataset
+from fleet_support import OPTIONS, Served, invoke, rows_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
@@ -80,10 +77,6 @@ def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
 
 
 # Filters --------------------------------------------------------------------------------------------
-
-
-def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
-    return dataset.dataset(root / table, format="parquet").to_table().to_pylist()
 
 
 def test_the_table_has_the_pages_that_the_filters_select_and_they_are_counted(fleet, tmp_path):
