@@ -37,7 +37,6 @@ _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
 _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
 _VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
-_CANDIDATES = 100_000  # places where a record may begin after a damaged one, that are tried
 _WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
 LOSSES = 1000
 """How many things that cannot be read are told one by one."""
@@ -219,7 +218,6 @@ class WarcFile:
         self._file = self.path.open("rb", buffering=0)  # as long as somebody reads a tree
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
-        self._tries = 0
         self._served = 0  # bytes, at an offset or another
         self.size = os.fstat(self._file.fileno()).st_size
 
@@ -307,7 +305,7 @@ class WarcFile:
 
         Raises :class:`SnapshotError` if not even the first one can be read.
         """
-        (start, end), found, self._tries = span, False, _CANDIDATES
+        (start, end), found = span, False
         offset, wasted = start, _LEAST_WASTED + _WASTED * (end - start)
         while offset < end:
             served = self._served
@@ -321,23 +319,25 @@ class WarcFile:
                     raise SnapshotError(f"{self.path} is not a WARC file: {error}") from error
                 if len(losses) < LOSSES:
                     losses.append(f"at byte {offset:,}: {error}")
-                offset = self._next_record(offset + 1, end)
+                wasted -= self._served - served  # records inside of records may all break off
+                served = self._served
+                offset = self._next_record(offset + 1, end, served + wasted)
                 wasted -= self._served - served
-                if wasted < 0:  # records inside of records, which all break off
-                    return
 
-    def _next_record(self, offset: int, end: int) -> int:
-        """Return where the next record begins after one that is damaged."""
+    def _next_record(self, offset: int, end: int, most: int) -> int:
+        """Return where the next record begins after one that is damaged.
+
+        It is looked for until ``most`` bytes were read, in all.
+        """
         overlap = max(len(GZIP), len(_FIRST)) - 1
         while offset < end:
             data = self.read(offset, min(_PIECE, end - offset))
             for found in _BEGINNINGS.finditer(data):
+                if self._served > most:
+                    return end
                 place = offset + found.start()
                 if _VERSION.match(_decompressed(self.read(place, _SHORT))):
                     return place
-                self._tries -= 1
-                if not self._tries:
-                    return end
             if len(data) <= overlap:
                 break
             offset += len(data) - overlap
