@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._base.display import counted, duration, size
@@ -66,43 +66,33 @@ def load(
     Raises :class:`SnapshotError` for a file that is not a WARC file, or has nothing of the website, and
     ``OSError`` if it cannot be opened.
     """
-    given = _given(options, keywords)
-    replayed = replace(given or CrawlOptions(), wait=0.0, crawl_delay=False, record=None)
-    tree = _load(path, url, replayed, keywords, last_good=last_good, is_given=options is not None)
-    if given is not None and given.record is not None:
+    begun = time.monotonic()
+    given = combined(options, keywords, WebsiteKeywords)
+    replayed = replace(given, wait=0.0, crawl_delay=False, record=None)
+    snapshot = open_snapshot(path, given.effective_limits)
+    kept = KeptAs.GOOD if last_good else None
+    own = _own(options, keywords)
+    tree = _marked(_tree_in(snapshot, replayed, own, url, kept=kept, begun=begun), snapshot)
+    if given.record is not None:
         tree.save(given.record)
     return tree
 
 
-def _given(options: CrawlOptions | None, keywords: Any) -> CrawlOptions | None:
-    """Return the options that the caller has given, if there are any."""
-    return combined(options, keywords, WebsiteKeywords) if options or keywords else None
+def _own(options: CrawlOptions | None, keywords: Any) -> Collection[str]:
+    """Return the names of the options that the caller decides about, not the file."""
+    return keywords.keys() if options is None else _ALL
 
 
-def _load(
-    path: str | PathLike[str],
-    url: str | None,
-    options: CrawlOptions,
-    keywords: Collection[str],
-    *,
-    last_good: bool = False,
-    is_given: bool = False,
-) -> AbstractSitemap:
-    begun = time.monotonic()
-    snapshot = open_snapshot(path, options.effective_limits)
-    kept = KeptAs.GOOD if last_good else None
-    tree = _tree_in(snapshot, url, options, keywords, kept=kept, is_given=is_given, begun=begun)
-    return _marked(tree, snapshot)
+_ALL = frozenset(one.name for one in fields(CrawlOptions))
 
 
 def _tree_in(
     snapshot: OpenSnapshot,
-    url: str | None,
     options: CrawlOptions,
-    keywords: Collection[str],
+    own: Collection[str] = (),
+    url: str | None = None,
     *,
     kept: KeptAs | None = None,
-    is_given: bool = False,
     begun: float | None = None,
 ) -> AbstractSitemap:
     """Return the tree of a snapshot that is open.
@@ -110,12 +100,12 @@ def _tree_in(
     Documents that failed are shown as they were, unless somebody accepted the loss.
     """
     kept = kept or (KeptAs.ABSENT if snapshot.is_accepted else KeptAs.SHOWN)
-    chosen = options if is_given else _with_recorded(snapshot, options, keywords, replayed=True)
+    chosen = _with_recorded(snapshot, options, own, replayed=True)
     recorded = snapshot.options
-    leaves_out = recorded.callbacks or not (is_given or recorded.patterns.keys() <= set(keywords))
+    leaves_out = recorded.callbacks or not recorded.patterns.keys() <= set(own)
     if leaves_out and chosen.recurse_entry_callback is None:
         chosen = replace(chosen, recurse_entry_callback=_in(snapshot))
-    if snapshot.unread and not is_given:
+    if snapshot.unread and own is not _ALL:
         snapshot.is_complete = False
         snapshot.losses.insert(0, snapshot.unread)
     search, chosen = _search(snapshot, url, chosen)
@@ -134,19 +124,17 @@ def _tree_in(
 
 
 def _with_recorded(
-    snapshot: OpenSnapshot, options: CrawlOptions, keywords: Collection[str], *, replayed: bool
+    snapshot: OpenSnapshot, options: CrawlOptions, own: Collection[str], *, replayed: bool
 ) -> CrawlOptions:
     """Return the options of a crawl: those of the recorded one, unless the caller has others."""
     recorded = snapshot.options
-    known = {name: value for name, value in recorded.values.items() if name not in keywords}
-    if recorded.limits is not None and "limits" not in keywords:
+    known = recorded.values | ({} if replayed else recorded.patterns)
+    if recorded.limits is not None:
         known["limits"] = recorded.limits_within(options.effective_limits, replayed=replayed)
-    if not replayed:
-        known |= {name: given for name, given in recorded.patterns.items() if name not in keywords}
-    if recorded.ignored:
+    if recorded.ignored and own is not _ALL:
         names = ", ".join(recorded.ignored)
         log.warning("%s: options that no file decides about: %s", snapshot.file.path, names)
-    return replace(options, **known)
+    return replace(options, **{name: one for name, one in known.items() if name not in own})
 
 
 def _in(snapshot: OpenSnapshot) -> Callable[[ChildSitemap], bool]:
@@ -159,15 +147,15 @@ def _search(
     snapshot: OpenSnapshot, url: str | None, options: CrawlOptions
 ) -> tuple[Callable[[Crawl], Website | OneSitemap], CrawlOptions]:
     """Return where the replay begins, and the options with which it looks for sitemaps."""
-    start = snapshot.start
-    try:
-        if url is None and "sitemap" in start:
-            return sitemap_search(str(start["sitemap"])), options
-        if url is None and "website" in start:
+    if url is None and snapshot.start is not None:
+        kind, start = snapshot.start
+        try:
+            if kind == "sitemap":
+                return sitemap_search(start), options
             options = replace(options, normalize_homepage_url=False)
-            return website_search(str(start["website"]), options), options
-    except SitemapException as error:
-        raise SnapshotError(f"{snapshot.file.path}: {error}") from error
+            return website_search(start, options), options
+        except SitemapException as error:
+            raise SnapshotError(f"{snapshot.file.path}: {error}") from error
     if snapshot.third_party is None:
         return website_search(url or "", options), options
     homepage = url or _only_site(snapshot.file.path, list(snapshot.third_party.sites))
@@ -326,13 +314,13 @@ def update(
     return plan.run(web_client)
 
 
-def _check_again(snapshot: OpenSnapshot, keywords: Collection[str]) -> None:
+def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
     """Raise :class:`SnapshotError` if a crawl cannot go on with what the file says about options."""
     path = snapshot.file.path
-    if snapshot.unread:
+    if snapshot.unread and own is not _ALL:
         raise SnapshotError(f"{path}: {snapshot.unread}; record the website anew")
     for name, patterns in snapshot.options.patterns.items():
-        if name not in keywords and not snapshot.options.safe_patterns:
+        if name not in own and not snapshot.options.safe_patterns:
             raise SnapshotError(
                 f"{path} was recorded with {name}={excerpt(repr(list(patterns)), 200)}: regular "
                 f"expressions, and very many patterns, are not taken from a file; give {name} again"
@@ -352,23 +340,22 @@ class UpdatePlan:
         trusts: bool,
         accept: bool,
     ) -> None:
-        given = _given(options, keywords) or CrawlOptions()
+        given = combined(options, keywords, WebsiteKeywords)
         snapshot = open_snapshot(path, given.effective_limits)
-        if not snapshot.start:
+        if snapshot.start is None:
             raise SnapshotError(
                 f"{path} was written by another program: record the website with usp snapshot first"
             )
-        chosen = replace(given, record=None)
-        if options is None:
-            _check_again(snapshot, keywords)
-            chosen = _with_recorded(snapshot, chosen, keywords, replayed=False)
+        own = _own(options, keywords)
+        _check_again(snapshot, own)
+        chosen = _with_recorded(snapshot, replace(given, record=None), own, replayed=False)
         self.search, self.options = _search(snapshot, None, chosen)
-        self.start = next(iter(snapshot.start.values()))
+        _, self.start = snapshot.start
         limits = chosen.effective_limits
         self.known = PreviousResponses(snapshot, limits, trust_lastmod=trusts)
         self._target = output or path
         self._accept = accept
-        self._keeps = limits != (snapshot.limits or DEFAULT)
+        self._keeps = limits != (snapshot.options.limits or DEFAULT)
         self._recorder: UpdateRecorder | None = None
 
     def log_in(self, url: str) -> None:
@@ -387,7 +374,8 @@ class UpdatePlan:
     def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
         """Return the state in a file; limits that are lower than usual were for the update only."""
         limits = looser(DEFAULT, self.options.effective_limits)
-        return _load(path, None, CrawlOptions(limits=limits), ())
+        snapshot = open_snapshot(path, limits)
+        return _marked(_tree_in(snapshot, CrawlOptions(limits=limits)), snapshot)
 
     def recorder(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
         """Return what records the crawl."""
@@ -405,10 +393,10 @@ class UpdatePlan:
 
     def _lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
         """Return how many of the pages are not there any more, if more than half of them are not."""
-        before = _recorded_tree(self.known.snapshot)
-        return _loss(
-            before, _recorded_tree(after) if isinstance(after, OpenSnapshot) else after, same
-        )
+        options = CrawlOptions(wait=0.0, crawl_delay=False)
+        before = _tree_in(self.known.snapshot, options)
+        now = _tree_in(after, options) if isinstance(after, OpenSnapshot) else after
+        return _loss(before, now, same)
 
     def update(self) -> Update:
         """Return what came of it."""
@@ -459,11 +447,6 @@ class UpdatePlan:
             text = f"{unread} could not be read, and are kept as they were"
         log.warning("%s: %s", self.known.snapshot.file.path, text)
         return text
-
-
-def _recorded_tree(snapshot: OpenSnapshot) -> AbstractSitemap:
-    """Return the tree of a snapshot that is open, as far as it was recorded."""
-    return _tree_in(snapshot, None, CrawlOptions(wait=0.0, crawl_delay=False), ())
 
 
 def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Loss | None:

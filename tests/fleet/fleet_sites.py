@@ -8,21 +8,20 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+from website import full, index, robots, rss, urlset
 
 
 @dataclass
 class Answer:
-    """A body; ``pause`` seconds before it, ``drip`` seconds between its pieces, ``cut`` before its end."""
+    """A body; ``pause`` seconds before it, ``drip`` seconds between its pieces."""
 
     body: bytes = b""
     status: str = "200 OK"
     headers: tuple[str, ...] = ()
     pause: float = 0.0
     drip: float = 0.0
-    cut: bool = False
 
 
 @dataclass
@@ -43,36 +42,33 @@ class FleetSite:
     def at(self, path: str) -> str:
         return self.url.rstrip("/") + path
 
-    def robots(self, *paths: str, found: bool = True) -> None:
-        lines = "".join(f"Sitemap: {self.at(path)}\n" for path in paths)
-        self.answers["/robots.txt"] = Answer(f"User-agent: *\n{lines}".encode())
-        if found:
-            self.sitemaps.append((self.at("/robots.txt"), "robots", None))
-
-    def urlset(self, path: str, count: int, *, found: int | None = None, **how: object) -> bytes:
-        """Serve a sitemap of so many pages, of which so many must be found."""
-        urls = [self.at(f"/page{path.replace('/', '-')}-{number}") for number in range(count)]
-        days = [f"2024-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(count)]
-        entries = "".join(
-            f"<url><loc>{url}</loc><lastmod>{day}</lastmod></url>\n"
-            for url, day in zip(urls, days, strict=True)
-        )
-        body = f'{_HEAD}<urlset xmlns="{NAMESPACE}">\n{entries}</urlset>\n'.encode()
+    def serve(self, path: str, text: str, kind: str, pages: list[str] | None, **how: Any) -> bytes:
+        """Serve a sitemap, in which these pages must be found; return its bytes."""
+        body = text.replace("{base}", self.at("")).encode()
         self.answers[path] = Answer(body, **how)
-        self.holds(path, "urlset", urls[:found])
+        self.sitemaps.append((self.at(path), kind, None if pages is None else len(pages)))
+        self.pages += [(self.at(path), self.at(page)) for page in pages or ()]
         return body
 
-    def holds(self, path: str, kind: str, urls: list[str] | None) -> None:
-        at = self.at(path)
-        self.sitemaps.append((at, kind, None if urls is None else len(urls)))
-        self.pages += [(at, url) for url in urls or ()]
+    def robots(self, *paths: str) -> None:
+        self.serve("/robots.txt", robots(*paths), "robots", None)
 
     def index(self, path: str, *paths: str) -> None:
-        entries = "".join(f"<sitemap><loc>{self.at(p)}</loc></sitemap>" for p in paths)
-        self.answers[path] = Answer(
-            f'{_HEAD}<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>'.encode()
+        self.serve(path, index(*paths), "index", None)
+
+    def urlset(self, path: str, count: int, *, found: int | None = None, **how: Any) -> bytes:
+        """Serve a sitemap of so many pages, of which so many must be found."""
+        pages = [f"/page{path.replace('/', '-')}-{number}" for number in range(count)]
+        entries = (
+            f"<url><loc>{full(page)}</loc><lastmod>2024-{1 + n % 12:02}-{1 + n % 28:02}</lastmod></url>\n"
+            for n, page in enumerate(pages)
         )
-        self.sitemaps.append((self.at(path), "index", None))
+        return self.serve(path, urlset(*entries), "urlset", pages[:found], **how)
+
+    def fails(self, path: str, outcome: str, reason: str) -> None:
+        """Let the tree have a sitemap that is none, which is why the site ends like that."""
+        self.sitemaps.append((self.at(path), "invalid", None))
+        self.outcome, self.reason = outcome, reason
 
 
 # The kinds ------------------------------------------------------------------------------------------
@@ -102,35 +98,30 @@ def packed(site: FleetSite, number: int) -> None:
 
 def text(site: FleetSite, number: int) -> None:
     site.robots("/list.txt")
-    urls = [site.at(f"/line-{at}") for at in range(1 + number % 9)]
-    site.answers["/list.txt"] = Answer("\n".join(urls).encode())
-    site.holds("/list.txt", "text", urls)
+    pages = [f"/line-{at}" for at in range(1 + number % 9)]
+    site.serve("/list.txt", "\n".join(map(full, pages)), "text", pages)
 
 
 def feed(site: FleetSite, number: int) -> None:
     site.robots("/feed.xml")
-    urls = [site.at(f"/story-{at}") for at in range(3)]
-    items = "".join(f"<item><title>A story</title><link>{url}</link></item>" for url in urls)
-    site.answers["/feed.xml"] = Answer(
-        f'{_HEAD}<rss version="2.0"><channel>{items}</channel></rss>'.encode()
-    )
-    site.holds("/feed.xml", "rss", urls)
+    pages = [f"/story-{at}" for at in range(3)]
+    site.serve("/feed.xml", rss(*pages), "rss", pages)
 
 
 def rich(site: FleetSite, number: int) -> None:
     site.robots("/rich.xml")
-    urls = [site.at(f"/rich-{at}") for at in range(6)]
-    entries = "".join(
-        f"<url><loc>{url}</loc><lastmod>2024-05-0{1 + at}T10:00:00Z</lastmod><priority>0.8</priority>"
-        f"<image:image><image:loc>{url}.jpg</image:loc></image:image>"
-        f'<xhtml:link rel="alternate" hreflang="de" href="{url}?de"/></url>'
-        for at, url in enumerate(urls)
+    pages = [f"/rich-{at}" for at in range(6)]
+    entries = (
+        f"<url><loc>{full(page)}</loc><lastmod>2024-05-0{1 + at}T10:00:00Z</lastmod><priority>0.8</priority>"
+        f"<image:image><image:loc>{full(page)}.jpg</image:loc></image:image>"
+        f'<xhtml:link rel="alternate" hreflang="de" href="{full(page)}?de"/></url>'
+        for at, page in enumerate(pages)
     )
-    site.answers["/rich.xml"] = Answer(
-        f'{_HEAD}<urlset xmlns="{NAMESPACE}" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
-        f' xmlns:xhtml="http://www.w3.org/1999/xhtml">{entries}</urlset>'.encode()
+    spaces = (
+        '<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+        ' xmlns:xhtml="http://www.w3.org/1999/xhtml"'
     )
-    site.holds("/rich.xml", "urlset", urls)
+    site.serve("/rich.xml", urlset(*entries).replace("<urlset", spaces), "urlset", pages)
 
 
 def slow(site: FleetSite, number: int) -> None:
@@ -150,15 +141,13 @@ def empty(site: FleetSite, number: int) -> None:
 def forbidden(site: FleetSite, number: int) -> None:
     site.robots("/map.xml")
     site.answers["/map.xml"] = Answer(b"no", "403 Forbidden")
-    site.sitemaps.append((site.at("/map.xml"), "invalid", None))
-    site.outcome, site.reason = "failed", "403 Forbidden"
+    site.fails("/map.xml", "failed", "403 Forbidden")
 
 
 def half(site: FleetSite, number: int) -> None:
     site.robots("/good.xml", "/gone.xml")
     site.urlset("/good.xml", 12)
-    site.sitemaps.append((site.at("/gone.xml"), "invalid", None))
-    site.outcome, site.reason = "partial", "404 Not Found"
+    site.fails("/gone.xml", "partial", "404 Not Found")
 
 
 def broken(site: FleetSite, number: int) -> None:
@@ -185,17 +174,15 @@ def leading_inside(site: FleetSite, number: int) -> None:
     """Lead to the network of whoever crawls."""
     site.robots("/map.xml", "/away.xml")
     site.urlset("/map.xml", 4)
-    site.answers["/away.xml"] = Answer(
-        b"", "302 Found", ("Location: http://169.254.169.254/latest/meta-data",)
-    )
-    site.sitemaps.append((site.at("/away.xml"), "invalid", None))
-    site.outcome, site.reason = "partial", "refused to connect to 169.254.169.254"
+    inside = "Location: http://169.254.169.254/latest/meta-data"
+    site.answers["/away.xml"] = Answer(b"", "302 Found", (inside,))
+    site.fails("/away.xml", "partial", "refused to connect to 169.254.169.254")
 
 
 def bomb(site: FleetSite, number: int) -> None:
     site.robots("/map.xml", "/bomb.xml.gz")
     site.urlset("/map.xml", 4)
-    blank = f'{_HEAD}<urlset xmlns="{NAMESPACE}">'.encode() + b" " * 40_000_000
+    blank = urlset().removesuffix("</urlset>").encode() + b" " * 40_000_000
     site.answers["/bomb.xml.gz"] = Answer(gzip.compress(blank, 9, mtime=0))
     site.sitemaps.append((site.at("/bomb.xml.gz"), "urlset", 0))
     site.outcome, site.reason = "partial", "bomb.xml.gz"
@@ -214,8 +201,7 @@ def entities(site: FleetSite, number: int) -> None:
     site.answers["/map.xml"] = Answer(
         b'<?xml version="1.0"?><!DOCTYPE urlset [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>'
     )
-    site.sitemaps.append((site.at("/map.xml"), "invalid", None))
-    site.outcome, site.reason = "failed", "map.xml"
+    site.fails("/map.xml", "failed", "map.xml")
 
 
 def huge(site: FleetSite, number: int) -> None:

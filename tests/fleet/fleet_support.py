@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,8 @@ class Served:
 
 def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
     command = [sys.executable, str(HERE / "fleet_server.py"), str(count), str(latency)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    env = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
             assert server.stdout
             port = int(server.stdout.readline())
@@ -101,16 +102,22 @@ CHANGING = {
 }
 
 
-def tables_of(root: Path) -> dict[str, list[str]]:
-    """Read a dataset as anybody would, by its folders; rows are sorted, durations left out."""
+def tables_of(root: Path, more: Mapping[str, set[str]] | None = None) -> dict[str, list[str]]:
+    """Read a dataset as anybody would, by its folders; rows are sorted, some columns left out."""
     found = {}
     for table, changing in CHANGING.items():
         rows = dataset.dataset(root / table, format="parquet").to_table().to_pylist()
+        left_out = changing | (more or {}).get(table, set())
         found[table] = sorted(
-            repr({name: value for name, value in row.items() if name not in changing})
-            for row in rows
+            repr(sorted((name, repr(row[name])) for name in row.keys() - left_out)) for row in rows
         )
     return found
+
+
+def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
+    """Read a table of a dataset as its log says."""
+    rows: list[dict[str, Any]] = Dataset(root).table(table).to_pyarrow_table().to_pylist()
+    return rows
 
 
 def files_of(root: Path) -> set[str]:

@@ -1,10 +1,10 @@
 """Kills workers and drivers of real runs at random moments, again and again, while others read.
 
-``python tests/fleet/kills.py --engine local --store s3 --times 30`` prints what it has done. A run is
-started, and after a random time one of its workers, its driver, or (Ray) one of its nodes is killed
-with signal 9; then the same command goes on. When no site is left, those that failed are crawled again
-in the same way. Then the tables must be what the websites serve, and the next dataset is begun. All the
-time, readers look at the tables.
+``PYTHONPATH=tests python tests/fleet/kills.py --engine local --store s3 --times 30`` prints what it has
+done. A run is started, and after a random time one of its workers, its driver, or (Ray) one of its nodes
+is killed with signal 9; then the same command goes on. When no site is left, those that failed are crawled
+again in the same way. Then the tables must be what the websites serve, and the next dataset is begun. All
+the time, readers look at the tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -222,5 +221,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     main()

@@ -6,19 +6,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fleet_support import OPTIONS, crawled, invoke, tables_of
-from pyarrow import dataset
+from fleet_support import OPTIONS, crawled, invoke, rows_of, tables_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.fleet import DatasetError, FleetRun
 from usp.fleet.dataset import Dataset
 from usp.selection import Selection
 from website import TaggedSite, index, robots, urlset
-
-ALWAYS = {"sites": {"bytes", "run"}, "sitemaps": {"status", "bytes"}, "pages": set[str]()}
 
 
 @pytest.fixture
@@ -41,22 +37,13 @@ def web() -> Iterator[list[TaggedSite]]:
         ]
 
 
-def rows_of(root: Path) -> dict[str, list[tuple[Any, ...]]]:
+def all_rows(root: Path) -> dict[str, list[str]]:
     """Read the tables without what differs from one crawl to the next."""
-    varying = {"duration", "started", "requests"}
-    found = {}
-    for table, always in ALWAYS.items():
-        read = dataset.dataset(root / table, format="parquet").to_table()
-        names = sorted(set(read.schema.names) - varying - always)
-        found[table] = sorted(
-            (tuple((name, row[name]) for name in names) for row in read.to_pylist()), key=repr
-        )
-    return found
+    return tables_of(root, {"sites": {"bytes"}, "sitemaps": {"bytes", "status"}})
 
 
 def statuses(root: Path) -> dict[str, int]:
-    read = dataset.dataset(root / "sitemaps", format="parquet").to_table().to_pylist()
-    return {row["url"].rpartition("/")[2]: row["status"] for row in read}
+    return {row["url"].rpartition("/")[2]: row["status"] for row in rows_of(root, "sitemaps")}
 
 
 def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_crawl(web, tmp_path):
@@ -76,47 +63,42 @@ def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_c
     assert {name for name, status in told.items() if status == 304} == {"a.xml", "m.xml", "t.txt"}
     assert told["b.xml"] == told["z.xml"] == 200
     crawled(web, tmp_path / "new")
-    assert rows_of(root) == rows_of(tmp_path / "new")
+    assert all_rows(root) == all_rows(tmp_path / "new")
     web[0].forget()
     crawled(web, root, again=True)  # the validators are still there
-    assert rows_of(root) == rows_of(tmp_path / "new")
+    assert all_rows(root) == all_rows(tmp_path / "new")
     assert sorted(web[0].bodies) == ["/index.xml", "/robots.txt"]
 
 
+CHOSEN = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
+
+
+def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(web, root)
+    columns = replace(OPTIONS, columns=("url", "lastmod"))
+    unique = replace(OPTIONS, selection=Selection(unique=True))
+    for number, options in enumerate((columns, CHOSEN, unique)):
+        crawled(web, root, options, again=True)
+        assert set(statuses(root).values()) == {200}
+        crawled(web, tmp_path / f"new-{number}", options)
+        ours, new = all_rows(root), all_rows(tmp_path / f"new-{number}")
+        assert len(ours["pages"]) == len(new["pages"])
+        assert ours["sites"] == new["sites"]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        replace(OPTIONS, columns=("url", "lastmod")),
-        replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"])),
-        replace(OPTIONS, selection=Selection(unique=True)),
-    ],
-    ids=["columns", "filter", "unique"],
+    ("options", "pages"),
+    [(CHOSEN, 3), (replace(OPTIONS, pages=False), 10)],
+    ids=["filter", "counts"],
 )
-def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path, options):
-    crawled(web, tmp_path / "dataset")
-    crawled(web, tmp_path / "dataset", options, again=True)
-    assert set(statuses(tmp_path / "dataset").values()) == {200}
-    crawled(web, tmp_path / "new", options)
-    ours, new = (rows_of(tmp_path / name) for name in ("dataset", "new"))
-    assert len(ours["pages"]) == len(new["pages"])
-    assert ours["sites"] == new["sites"]
-
-
-def test_filters_that_are_the_same_keep_the_pages_that_they_have_chosen(web, tmp_path):
-    options = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
-    crawled(web, tmp_path / "dataset", options)
-    before = rows_of(tmp_path / "dataset")
-    crawled(web, tmp_path / "dataset", options, again=True)
-    assert 304 in statuses(tmp_path / "dataset").values()
-    assert rows_of(tmp_path / "dataset") == before
-
-
-def test_counts_without_pages_are_kept_too(web, tmp_path):
-    options = replace(OPTIONS, pages=False)
-    crawled(web, tmp_path / "dataset", options)
-    before = crawled(web, tmp_path / "dataset", options, again=True)
-    assert before["pages"] == 10
-    assert 304 in statuses(tmp_path / "dataset").values()
+def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, options, pages):
+    root = tmp_path / "dataset"
+    crawled(web, root, options)
+    before = Dataset(root).sites("pages"), options.pages and all_rows(root)
+    assert crawled(web, root, options, again=True)["pages"] == pages
+    assert 304 in statuses(root).values()
+    assert (Dataset(root).sites("pages"), options.pages and all_rows(root)) == before
 
 
 def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypatch):

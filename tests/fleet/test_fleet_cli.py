@@ -71,9 +71,13 @@ def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):
 
 def test_the_same_command_again_has_nothing_to_do(crawled, some):
     root, _ = crawled
+    before = tables_of(root)
     result = run(crawl.command, "-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
     assert result.exit_code == 0
     assert f"nothing to do ({len(some.urls)} were already there" in result.output
+    summary = json.loads((root / "_summary.json").read_text())
+    assert (summary["sites"], summary["before"]) == (0, len(some.urls))
+    assert tables_of(root) == before
 
 
 def test_only_those_that_failed_are_tried_again(some, tmp_path):
@@ -95,28 +99,21 @@ def test_only_those_that_failed_are_tried_again(some, tmp_path):
     assert tables_of(root) == before
 
 
-def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
+@pytest.mark.parametrize("by", ["options", "environment"])
+def test_columns_limits_and_networks_are_as_they_are_given(some, tmp_path, monkeypatch, by):
+    given = ["--same-address", "--site-seconds", "60", "--columns", "url,lastmod", *ALLOWED]
+    if by == "options":
+        given += ["--max", "pages=3"]
+    else:
+        given = ["--workers", "1"]
+        monkeypatch.setenv("USP_MAX", "pages=3")
+        monkeypatch.setenv("USP_ALLOW_NETWORK", "127.0.0.0/8")
     site = next(site for site in some.sites if site.kind == "indexed")
-    root = tmp_path / "dataset"
-    result = run(
-        crawl.command, "-", "-o", root, *ALLOWED, "--columns", "url,lastmod", "--max", "pages=3",
-        "--site-seconds", "60", "--same-address", stdin=site.url,
-    )  # fmt: skip
-    assert result.exit_code == 0, result.output
-    told = dataset_stats(root)
-    assert told["totals"]["pages"] == 3
-    assert told["extensions"] == []
-    assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
-
-
-def test_limits_and_networks_can_be_set_in_the_environment(some, tmp_path, monkeypatch):
-    monkeypatch.setenv("USP_MAX", "pages=3")
-    monkeypatch.setenv("USP_ALLOW_NETWORK", "127.0.0.0/8")
-    site = next(site for site in some.sites if site.kind == "indexed")
-    result = run(crawl.command, "-", "-o", tmp_path / "d", "--workers", "1", stdin=site.url)
+    result = run(crawl.command, "-", "-o", tmp_path / "d", *given, stdin=site.url)
     assert result.exit_code == 0, result.output
     told = dataset_stats(tmp_path / "d")
     assert told["totals"]["pages"] == 3
+    assert bool(told["extensions"]) == (by == "environment")
     assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
 
 
@@ -241,19 +238,3 @@ def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
     result = run(stats.command, tmp_path)
     assert result.exit_code == 2
     assert "'usp crawl SITES -o" in " ".join(result.output.split())
-
-
-def test_failures_are_shown_with_an_example_and_what_to_do(tmp_path):
-    sites = [f"http://10.0.0.{number}/" for number in range(1, 4)]
-    root = tmp_path / "dataset"
-    run(crawl.command, "-", "-o", root, "--workers", "1", stdin="\n".join(sites))
-    (failure,) = dataset_stats(root)["failures"]
-    assert (failure["code"], failure["sites"], failure["example"]) == (
-        "address-refused",
-        3,
-        sites[0],
-    )
-    assert "a private address" in failure["example_reason"]
-    shown = " ".join(run(stats.command, root).output.split())
-    assert "3 sites address-refused: connections to this address are not allowed" in shown
-    assert f"for example {sites[0]}; --allow-network NET permits it" in shown

@@ -7,71 +7,39 @@ import contextlib
 import gc
 import itertools
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pyarrow as pa
 import pytest
+from fleet_server import Loopback
+from fleet_sites import Answer
 from fleet_support import OPTIONS, ZONES
 
 from usp._http.aiohttp_sessions import HostTurns
 from usp.fleet import FleetOptions, crawl_sites, unwrap
 from usp.fleet.crawler import Job, crawl_parts, crawl_tables
 from usp.limits import Limits
+from website import urlset
 
-_URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
 
-
-class Web:
-    """Websites at any address of loopback, which count how many ask at a time."""
-
-    def __init__(self) -> None:
-        self.active: Counter[str] = Counter()
-        self.most: Counter[str] = Counter()
-        self.asked: list[tuple[str, str]] = []
-        self.latency = 0.01
-        self.files: dict[tuple[str, str], bytes] = {}
-        self.port = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                address = writer.get_extra_info("sockname")[0]
-                host = head.lower().split(b"host: ", 1)[1].split(b"\r\n", 1)[0].decode()
-                path = head.split(b" ", 2)[1].decode()
-                self.asked.append((host, path))
-                self.active[address] += 1
-                self.most[address] = max(self.most[address], self.active[address])
-                await asyncio.sleep(self.latency)
-                body = self.files.get((address, path))
-                self.active[address] -= 1
-                status = "404 Not Found" if body is None else "200 OK"
-                body = body or b""
-                writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n".encode())
-                writer.write(body)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+class Web(Loopback):
+    """Websites at any address of loopback, in a thread of this process."""
 
     def url(self, address: str, path: str = "/") -> str:
         return f"http://{address}:{self.port}{path}"
 
+    def serve(self, address: str, path: str, body: str) -> None:
+        self.answers[address][path] = Answer(body.encode())
+
     def urlset(self, address: str, path: str, pages: int) -> None:
-        entries = "".join(
-            f"<url><loc>{self.url(address, f'/{number}')}</loc></url>" for number in range(pages)
-        )
-        self.files[address, path] = _URLSET.format(entries).encode()
+        self.serve(address, path, urlset(*(self.url(address, f"/{n}") for n in range(pages))))
 
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    made = Web()
-    loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(made.serve, "0.0.0.0", 0, backlog=1024))
-    made.port = server.sockets[0].getsockname()[1]
+    made, loop = Web(0.01), asyncio.new_event_loop()
+    server = loop.run_until_complete(made.start())
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     yield made
@@ -113,7 +81,7 @@ def test_a_host_that_many_sites_name_is_asked_by_few_at_a_time(web):
         address = f"127.0.6.{number + 1}"
         web.urlset(store, f"/{number}.xml", 3)
         sitemap = web.url(store, f"/{number}.xml")
-        web.files[address, "/robots.txt"] = f"Sitemap: {sitemap}\n".encode()
+        web.serve(address, "/robots.txt", f"Sitemap: {sitemap}\n")
         urls.append(web.url(address))
     rows = outcomes(urls, FleetOptions(zones=ZONES, per_host=4))
     assert all((row["outcome"], row["pages"]) == ("complete", 3) for row in rows.values())
@@ -141,21 +109,13 @@ def test_a_huge_site_does_not_keep_the_others_from_being_fetched(web):
     assert {row["pages"] for row in rows.values()} == {10}
 
 
-def test_a_site_that_takes_too_long_is_given_up(web):
+@pytest.mark.parametrize("grace", [30.0, -0.2], ids=["by itself", "by force"])
+def test_a_site_that_takes_too_long_is_given_up(web, monkeypatch, grace):
+    monkeypatch.setattr("usp.fleet.site.GRACE", grace)
     web.latency = 1.5
-    address = "127.0.10.1"
-    web.files[address, "/robots.txt"] = b""
-    limits = Limits(seconds=0.3)
-    (row,) = outcomes([web.url(address)], FleetOptions(zones=ZONES, limits=limits)).values()
-    assert row["outcome"] == "failed"
-    assert "the limit seconds=0.3 is reached" in row["reason"]
-
-
-def test_a_crawl_that_does_not_end_by_itself_is_ended(web, monkeypatch):
-    monkeypatch.setattr("usp.fleet.site.GRACE", -0.2)
-    web.latency = 1.5
+    web.serve("127.0.10.1", "/robots.txt", "")
     options = FleetOptions(zones=ZONES, limits=Limits(seconds=0.3))
-    (row,) = outcomes([web.url("127.0.10.2")], options).values()
+    (row,) = outcomes([web.url("127.0.10.1")], options).values()
     assert (row["outcome"], row["pages"]) == ("failed", 0)
     assert "the limit seconds=0.3 is reached" in row["reason"]
 
@@ -191,7 +151,7 @@ def test_limits_hold_for_every_site(web):
 
 def test_problems_are_counted_if_they_are_wanted(web):
     entry = f"<url><loc>{web.url('127.0.12.1', '/a')}</loc><lastmod>someday</lastmod></url>"
-    web.files["127.0.12.1", "/sitemap.xml"] = _URLSET.format(entry).encode()
+    web.serve("127.0.12.1", "/sitemap.xml", urlset(entry))
     for wanted, count in ((True, 1), (False, None)):
         options = FleetOptions(zones=ZONES, problems=wanted)
         given = [pa.table({"site": [web.url("127.0.12.1")]})]

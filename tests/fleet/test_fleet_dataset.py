@@ -81,17 +81,6 @@ def test_what_is_committed_is_what_every_reader_sees(dataset):
     assert all(set(in_folder(dataset, table)) == set(sites("a", "b", "c")) for table in TABLES)
 
 
-def test_what_is_not_committed_is_nowhere_and_the_next_run_removes_it(dataset):
-    write(dataset, sites("a"))
-    group_of(dataset, sites("b"))
-    check(dataset, sites("a"))
-    root = dataset.store.root
-    after = Dataset(root)
-    after.begin_run()
-    check(after, sites("a"))
-    assert all(set(in_folder(after, table)) == set(sites("a")) for table in TABLES)
-
-
 class CutError(Exception):
     """The machine is gone."""
 
@@ -164,18 +153,6 @@ def test_a_site_that_is_crawled_again_stands_once_with_its_later_rows(dataset):
     dataset.vacuum()
     assert set(in_folder(dataset, "sites")) == set(sites("a", "b", "c", "d", "e"))
     assert max(in_folder(dataset, "sites").values()) == 1
-
-
-def test_older_versions_can_be_read_until_they_are_vacuumed(dataset):
-    write(dataset, sites("a", "b"), "failed")
-    version = dataset.table("sites").version()
-    write(dataset, sites("b"))
-    path = dataset.store.path("sites")
-    older = deltalake.DeltaTable(path, version=version).to_pyarrow_table()
-    assert older.column("outcome").to_pylist() == ["failed", "failed"]
-    dataset.vacuum()
-    with pytest.raises(Exception, match="part-"):
-        deltalake.DeltaTable(path, version=version).to_pyarrow_table()
 
 
 def test_what_is_crawled_again_is_committed_as_it_comes(dataset, monkeypatch):

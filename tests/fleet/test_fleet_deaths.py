@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+from types import SimpleNamespace
 
 import fleet_poison
 import pytest
@@ -126,24 +127,25 @@ def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_w
     assert not left.suspects
 
 
+class _RayError(Exception):
+    """What Ray raises when a task is lost."""
+
+
+class _RayTaskError(_RayError):
+    """What it raises for an exception of a task."""
+
+
 class FakeRay:
-    """Does in this process what Ray does in others."""
+    """Does in this process what Ray does in others; ``deaths`` are after how many parts tasks die."""
 
-    class exceptions:  # noqa: N801 - as Ray has it
-        class RayError(Exception):
-            pass
-
-        class RayTaskError(RayError):
-            pass
-
-        class RaySystemError(RayError):
-            pass
+    exceptions = SimpleNamespace(
+        RayError=_RayError, RayTaskError=_RayTaskError, RaySystemError=type("E", (_RayError,), {})
+    )
 
     def __init__(self, error=None, deaths=()):
         self.begun = {}
         self.error = error
-        self.deaths = list(deaths)  # of each task: after how many groups
-        self.tasks = 0
+        self.deaths = list(deaths)
         self.ended = False
 
     def is_initialized(self):
@@ -161,18 +163,9 @@ class FakeRay:
         return {"CPU": 2.0}
 
     def remote(self, **_):
-        def decorate(function):
-            fake = self
-
-            class Task:
-                @staticmethod
-                def remote(*arguments):
-                    fake.tasks += 1
-                    return fake.stream(function(*arguments))
-
-            return Task
-
-        return decorate
+        return lambda function: SimpleNamespace(
+            remote=lambda *arguments: self.stream(function(*arguments))
+        )
 
     def stream(self, groups):
         death = self.deaths.pop(0) if self.deaths else None
@@ -185,7 +178,7 @@ class FakeRay:
             except StopIteration:
                 break
         if death is not None:
-            yield self.exceptions.RayError("a node is gone")
+            yield _RayError("a node is gone")
 
     def wait(self, streams, **_):
         return streams[:1], streams[1:]
@@ -232,7 +225,7 @@ def test_what_ray_cannot_do_is_told(tmp_path, monkeypatch):
 
 def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
     fake = FakeRay()
-    fake.stream = lambda _: iter([fake.exceptions.RayTaskError("trace\nthe store is gone")])
+    fake.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
     engine = engine_on(fake, monkeypatch, tmp_path)
     with pytest.raises(DatasetError, match="a worker failed: the store is gone"):
         list(engine.run(Assignments([("a", [fleet.urls[0]])])))

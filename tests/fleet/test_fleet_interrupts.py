@@ -1,14 +1,15 @@
-"""Ctrl-C ends a run soon, also while a store does not respond, and says what is safe."""
+"""Ctrl-C and SIGTERM end a run soon, also while a store does not respond, and it says what is safe."""
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
 import threading
 from collections.abc import Iterator
 
 import pytest
-from fleet_support import OPTIONS, Served
+from fleet_support import CHANGING, OPTIONS, Served, check_rows
 
 from usp._base.interrupts import InterruptibleThread
 from usp.cli import main
@@ -65,9 +66,11 @@ def test_what_was_not_waited_for_can_be_waited_for_later():
     assert aside.rest() == "done"
 
 
+@pytest.mark.parametrize("share", [0, 10**6], ids=["at once", "at the end"])
 def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
-    fleet: Served, tmp_path, silent
+    fleet: Served, tmp_path, silent, monkeypatch, share
 ):
+    monkeypatch.setattr("usp.fleet.dataset._SHARE", share)  # when the second commit is
     seen = []
     with pytest.raises(KeyboardInterrupt):
         crawl_fleet(fleet.urls[:30], tmp_path / "d", RUN, seen.append)
@@ -90,3 +93,40 @@ def test_the_command_says_what_is_safe_at_once_and_at_the_end(
     position = f"{there} of 30 sites {'is' if there == 1 else 'are'} in {root}"
     assert f"press Ctrl-C again to quit now: {position}" in told
     assert told.count(position) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
+    fleet: Served, tmp_path, monkeypatch, capsys
+):
+    """The first process of a container survives a SIGTERM that it does not handle."""
+    sites, root = tmp_path / "sites.txt", tmp_path / "d"
+    quick = [site for site in fleet.sites if site.kind == "small"][:30]
+    sites.write_text("\n".join(site.url for site in quick))
+    sent, commit = [], Dataset.commit
+
+    def then_sigterm(self: Dataset, *given: object) -> None:
+        commit(self, *given)
+        if not sent:
+            sent.append(signal.SIGTERM)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    monkeypatch.setattr(Dataset, "commit", then_sigterm)
+    monkeypatch.setattr("usp.cli.run_options.os.kill", lambda _, number: sent.append(number))
+    options = ("--workers", "1", "--in-flight", "2", "--commit-seconds", "0.05")
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["crawl", str(sites), "-o", str(root), *options, "--allow-network", "127.0.0.0/8"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert sent == [signal.SIGTERM] * 2
+    dataset = Dataset(root)
+    there = dataset.sites()
+    assert 0 < len(there) < len(quick)
+    tables = {name: dataset.table(name).to_pyarrow_dataset() for name in CHANGING}
+    check_rows(tables, [site for site in quick if site.url in there])
+    told = " ".join(capsys.readouterr().err.split())
+    position = f"{len(there)} of {len(quick)} sites {'is' if len(there) == 1 else 'are'} in {root}"
+    assert told == f"usp: {position}; the same command goes on"

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
+import random
 import re
+import shutil
 import signal
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from fleet_processes import below, is_alive, is_worker, parents, wait_for
-from fleet_support import SLOW, check_truth, committed_files, files_of, start
+from fleet_stores import BUCKET
+from fleet_support import SLOW, check_truth, committed_files, files_of, serving, start
+from kills import Readers, kill_many_times
 
 from usp.fleet.dataset import Dataset
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"
+)
 
 QUICK = ("--in-flight", "4", "--commit-seconds", "0.2")
 
@@ -26,21 +36,14 @@ def committed(root: Path) -> int:
 
 ENGINES = [
     pytest.param("local", marks=pytest.mark.long),
-    pytest.param(
-        "ray",
-        marks=[
-            pytest.mark.proof,
-            pytest.mark.skipif(
-                importlib.util.find_spec("ray") is None, reason="ray is not installed"
-            ),
-        ],
-    ),
+    pytest.param("ray", marks=pytest.mark.proof),
 ]
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
+    if engine == "ray":
+        pytest.importorskip("ray")
     root, sites = tmp_path / "dataset", tmp_path / "sites.txt"
     sites.write_text("\n".join(slow_fleet.urls))
     driver = start(root, sites, engine, *QUICK)
@@ -69,7 +72,6 @@ def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fleet, tmp_path):
     root, sites = tmp_path / "dataset", tmp_path / "sites.txt"
     sites.write_text("\n".join(slow_fleet.urls))
@@ -96,3 +98,85 @@ def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fle
     assert driver.returncode in {1, 130}
     assert 0 < len(Dataset(root).sites()) < SLOW
     assert not [pid for pid in children if is_worker("local", parents().get(pid, (0, ""))[1])]
+
+
+# Again and again, see kills.py -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def websites():
+    yield from serving(24, 0.1)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("engine", ["local", "ray"])
+@pytest.mark.parametrize("store", ["folder", "s3"])
+def test_after_any_kills_the_tables_are_what_the_websites_serve(
+    websites, s3, tmp_path, engine, store
+):
+    if engine == "ray":
+        pytest.importorskip("ray")
+    root = f"s3://{BUCKET}/kills-{engine}" if store == "s3" else str(tmp_path / "dataset")
+    print(kill_many_times(websites, lambda: root, engine, 1, random.Random()))
+
+
+def test_readers_see_what_is_doubled_missing_or_unknown(websites, tmp_path):
+    readers = Readers(str(tmp_path), websites)
+    site = next(site for site in websites.sites if site.kind == "indexed")
+    right = {
+        "sites": Counter({site.url: 1}),
+        "pages": Counter({site.url: len(site.pages)}),
+        "sitemaps": Counter({site.url: len(site.sitemaps)}),
+    }
+    assert not list(readers._mistakes(right))
+    assert not list(readers._mistakes(right | {"sites": Counter()}))  # not all of it yet
+    for table, change in [("sites", 1), ("pages", 1), ("pages", -1), ("sitemaps", -1)]:
+        wrong = right | {table: right[table] + Counter({site.url: 1})}
+        if change < 0:
+            wrong = right | {table: right[table] - Counter({site.url: 1})}
+        assert list(readers._mistakes(wrong)), (table, change)
+    assert list(readers._mistakes(right | {"pages": right["pages"] + Counter({"?": 1})}))
+
+
+# A cluster -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cluster():
+    """A node that only the driver uses, and two that work, each with its own temporary folder."""
+    started = pytest.importorskip("ray.cluster_utils").Cluster()
+    with ExitStack() as stack:
+        stack.callback(started.shutdown)
+        for cpus in (0, 1, 1):
+            folder = tempfile.mkdtemp(prefix="n")  # short: it is part of the names of sockets
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            started.add_node(num_cpus=cpus, object_store_memory=80 << 20, temp_dir=folder)
+        started.wait_for_nodes()
+        yield started
+
+
+@pytest.mark.proof
+def test_a_node_of_three_that_share_nothing_but_a_store_dies_in_the_middle(
+    cluster, s3_server, slow_fleet, tmp_path, monkeypatch
+):
+    for name, value in s3_server.environment.items():
+        assert name not in os.environ  # what the nodes know of the server, the driver has told them
+        monkeypatch.setenv(name, value)
+    root, sites = f"s3://{BUCKET}/cluster", tmp_path / "sites.txt"
+    sites.write_text("\n".join(slow_fleet.urls))
+    options = ("--address", cluster.address, "--in-flight", "4", "--commit-seconds", "0.2")
+    driver = start(root, sites, "ray", *options)
+    try:
+        wait_for(lambda: driver.poll() is not None or done(root))
+        assert driver.poll() is None, driver.communicate()[1].decode()
+        cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
+        _, told = driver.communicate(timeout=300)
+    finally:
+        driver.kill()
+    assert driver.returncode == 0, told.decode()
+    check_truth(root, slow_fleet.sites)
+
+
+def done(root: str) -> int:
+    dataset = Dataset(root)
+    return len(dataset.sites()) if dataset.exists() else 0

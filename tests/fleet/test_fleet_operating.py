@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
-from fleet_support import OPTIONS, Served, invoke
-from pyarrow import dataset
+from fleet_support import OPTIONS, Served, invoke, rows_of
 
 from usp.cli.commands import cmd_crawl as crawl
-from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet
+from usp.cli.commands import cmd_stats as stats
+from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
 from usp.selection import Selection
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
-
-
 run = partial(invoke, crawl.command)
 
 
@@ -40,23 +36,19 @@ def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_he
     assert "a private address" in first["example_reason"]
     assert "--allow-network" in first["remedy"]
     assert second["example"] == "http://h.invalid/"
+    (failure, _) = dataset_stats(root)["failures"]
+    known = tuple(failure[name] for name in ("code", "sites", "example"))
+    assert known == ("address-refused", 3, sites[0])
+    assert "a private address" in failure["example_reason"]
+    shown = " ".join(invoke(stats.command, root).output.split())
+    assert "3 sites address-refused: connections to this address are not allowed" in shown
+    assert f"for example {sites[0]}; --allow-network NET permits it" in shown
 
 
 def test_a_site_without_a_reason_is_not_among_the_failures():
     progress = FleetProgress(2)
     progress.take(SiteDone({"site": "a", "outcome": "complete", "code": None, "reason": None}))
     assert progress.failures() == []
-
-
-def test_a_run_whose_leftovers_all_fail_ends_well_since_every_site_is_in_the_dataset(
-    fleet: Served, tmp_path
-):
-    root, good = tmp_path / "dataset", fleet.urls[0]
-    assert run("-", "-o", root, *ALLOWED, stdin=good).exit_code == 0
-    result = run("-", "-o", root, *ALLOWED, stdin=f"{good}\nhttp://10.0.0.1/\n")
-    assert result.exit_code == 0, result.output
-    assert "1 failed" in result.output
-    assert Dataset(root).sites()["http://10.0.0.1/"] == "failed"
 
 
 def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(fleet, tmp_path):
@@ -70,18 +62,12 @@ def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(
 def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
     fleet: Served, tmp_path, monkeypatch
 ):
-    commit, commits = Dataset.commit, []
-
-    def one_only(self: Dataset, *given: object) -> None:
-        if commits:
-            raise DatasetError("the store does not respond")
-        commits.append(given)
-        commit(self, *given)
+    def silent(*_: object) -> None:
+        raise DatasetError("the store does not respond")
 
     root, few = tmp_path / "dataset", fleet.urls[:1]
     crawl_fleet(few, root, FleetRun(workers=1, options=OPTIONS))
-    commits.append(())
-    monkeypatch.setattr(Dataset, "commit", one_only)
+    monkeypatch.setattr(Dataset, "commit", silent)
     result = run("-", "-o", root, *ALLOWED, stdin="\n".join(fleet.urls[:3]))
     assert result.exit_code == 1
     told = " ".join(result.output.replace("│", " ").split())
@@ -91,10 +77,6 @@ def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
 
 
 # Filters --------------------------------------------------------------------------------------------
-
-
-def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
-    return dataset.dataset(root / table, format="parquet").to_table().to_pylist()
 
 
 def test_the_table_has_the_pages_that_the_filters_select_and_they_are_counted(fleet, tmp_path):

@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import pytest
 from click.testing import CliRunner
-from fleet_support import OPTIONS, crawled, invoke
+from fleet_support import OPTIONS, crawled, invoke, rows_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
@@ -31,36 +30,34 @@ ANSWERS: Answers = {
     "/a.xml": urlset(*(f"/a{number}" for number in range(6))),
     "/b.xml": urlset("/b0", "/b1"),
 }
-DOWN = Answer(
-    "", 404
-)  # a request for 503 is repeated after pauses; 404 is as bad and takes no time
+# A request for 503 is repeated after pauses; 404 is as bad and takes no time.
+DOWN = Answer("", 404)
+KINDS = [
+    pytest.param(Site, id="plain", marks=pytest.mark.long),
+    pytest.param(TaggedSite, id="tagged"),
+]
 
 
-@pytest.fixture(params=[Site, TaggedSite], ids=["plain", "tagged"])
+@pytest.fixture(params=KINDS)
 def web(request) -> Iterator[list[Site]]:
     with ExitStack() as stack:
         yield [stack.enter_context(request.param(ANSWERS)) for _ in range(2)]
 
 
-def table(root: Path, name: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = deltalake.DeltaTable(root / name).to_pyarrow_table().to_pylist()
-    return rows
-
-
 def paths(root: Path, site: Site) -> Counter[str]:
     """Give the paths of the pages that a dataset has of a site."""
-    found = (row["url"] for row in table(root, "pages") if row["site"] == f"{site.base}/")
+    found = (row["url"] for row in rows_of(root, "pages") if row["site"] == f"{site.base}/")
     return Counter(url.removeprefix(site.base) for url in found)
 
 
 def check_counts(root: Path) -> None:
     """What the tables say about each other is true."""
-    pages = Counter(row["site"] for row in table(root, "pages"))
-    sitemaps = Counter(row["site"] for row in table(root, "sitemaps"))
+    pages = Counter(row["site"] for row in rows_of(root, "pages"))
+    sitemaps = Counter(row["site"] for row in rows_of(root, "sitemaps"))
     in_sitemaps = Counter[str]()
-    for row in table(root, "sitemaps"):
+    for row in rows_of(root, "sitemaps"):
         in_sitemaps[row["site"]] += row["pages"] or 0
-    for row in table(root, "sites"):
+    for row in rows_of(root, "sites"):
         assert row["pages"] == pages[row["site"]] == in_sitemaps[row["site"]]
         assert row["sitemaps"] == sitemaps[row["site"]]
 
@@ -97,7 +94,7 @@ def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(web, tmp_path, bad)
         assert summary["kept"] == summary["outcomes"]["kept"] == 1
         assert [paths(root, site) for site in web] == [ALL, ALL]
         check_counts(root)
-        (row,) = (row for row in table(root, "sites") if row["outcome"] == "kept")
+        (row,) = (row for row in rows_of(root, "sites") if row["outcome"] == "kept")
         assert row["site"] == f"{web[0].base}/"
         assert "of an earlier crawl kept: " in row["reason"]
     web[0].answers = dict(ANSWERS)
@@ -122,7 +119,7 @@ def test_a_failure_keeps_only_what_has_failed(web, tmp_path):
     web[0].answers |= {"/b.xml": DOWN, "/a.xml": urlset("/a0", "/new", "/newer", "/last")}
     assert crawled(web, root, again=True)["kept"] == 1
     assert set(paths(root, web[0])) == {"/a0", "/new", "/newer", "/last", "/b0", "/b1"}
-    (row,) = (row for row in table(root, "sitemaps") if row["url"] == web[0].url("/b.xml"))
+    (row,) = (row for row in rows_of(root, "sitemaps") if row["url"] == web[0].url("/b.xml"))
     assert (row["pages"], row["status"], row["code"]) == (2, 404, "not-found")
     check_counts(root)
 
@@ -165,7 +162,7 @@ def test_whatever_the_options_nothing_is_lost(web, tmp_path, options):
     web[0].answers = dict.fromkeys(ANSWERS, DOWN)
     web[1].answers["/b.xml"] = DOWN
     assert crawled(web, root, options, again=True)["kept"] == 2
-    assert {row["pages"] for row in table(root, "sites")} == {8}
+    assert {row["pages"] for row in rows_of(root, "sites")} == {8}
     if options.pages:
         assert [paths(root, site) for site in web] == [ALL, ALL]
 

@@ -74,13 +74,6 @@ def test_the_tables_have_the_schema_that_is_documented(local_dataset):
             assert parquet.read_schema(path).equals(schema_of(table))
 
 
-def test_a_second_run_finds_nothing_to_do(local_dataset, fleet):
-    before = tables_of(local_dataset)
-    summary = crawl_fleet(fleet.urls, local_dataset, FleetRun(options=OPTIONS))
-    assert (summary["sites"], summary["before"]) == (0, len(fleet.urls))
-    assert tables_of(local_dataset) == before
-
-
 # The job by itself ----------------------------------------------------------------------------------
 
 

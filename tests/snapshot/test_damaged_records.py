@@ -123,9 +123,13 @@ def test_an_update_fetches_what_is_damaged(site, path):
     assert len(urls(usp.load(path))) == 6000
 
 
-def test_a_damaged_tree_is_saved_as_what_is_left(path, tmp_path):
+@pytest.mark.parametrize("count", [2000, 9000], ids=["nothing", "some"])
+def test_a_damaged_tree_is_saved_as_what_is_left(site, path, tmp_path, count):
+    site.answers["/b.xml"] = lists("b", count)
+    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
     damage(path)
     tree, copy = usp.load(path), tmp_path / "copy.warc.gz"
+    assert bool(urls(tree, "b/")) == (count == 9000)
     tree.save(copy)
     assert urls(usp.load(copy)) == urls(tree)
     assert codes(usp.load(copy)) == codes(tree) == {"b.xml": "damaged-record"}

@@ -67,6 +67,7 @@ SITE = [
     record("response", f"{HOST}/there.xml", response(urlset("/t/1"))),
     record("response", f"{HOST}/error.xml", response("", "500 Oh no")),
 ]
+SITE_A = f"{HOST}/a.xml".encode()
 PAGES = [f"{HOST}/{path}" for path in ("a/1", "a/2", "b/1", "t/1")]
 
 
@@ -74,23 +75,30 @@ def compressed(records: Iterable[bytes]) -> bytes:
     return b"".join(map(gzip.compress, records))
 
 
+def without(path: str) -> list[bytes]:
+    """Return the records of the website but for those of a path."""
+    return [one for one in SITE if f"{path}\r\n".encode() not in one]
+
+
 def urls(tree) -> list[str]:
     return [page.url for page in tree.all_pages()]
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(data: bytes, name: str = "other.warc.gz"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return path
+def load(tmp_path):
+    """Load a file with these records."""
 
-    return write
+    def load(records: Iterable[bytes], url: str | None = None, form=compressed):
+        path = tmp_path / "any name"
+        path.write_bytes(form(records))
+        return usp.load(path, url)
+
+    return load
 
 
-def test_the_tree_of_a_website_is_in_the_file(write):
+def test_the_tree_of_a_website_is_in_the_file(load):
     for form in [compressed, b"".join]:
-        tree = usp.load(write(form(SITE), "any name"))
+        tree = load(SITE, form=form)
         assert tree.url == f"{HOST}/"
         assert urls(tree) == PAGES
         failures = {failure.url: (failure.code, failure.status) for failure in tree.failures()}
@@ -112,23 +120,22 @@ def test_a_wacz_is_a_zip_archive_of_warcs(tmp_path):
     assert urls(usp.load(path)) == PAGES
 
 
-def test_the_latest_response_counts_wherever_it_is(write):
+def test_the_latest_response_counts_wherever_it_is(load):
     newest = record("response", f"{HOST}/a.xml", response(urlset("/new")), "2025-01-01T00:00:00Z")
     older = record("response", f"{HOST}/a.xml", response(urlset("/old")), "2023-01-01T00:00:00Z")
-    tree = usp.load(write(compressed([newest, *SITE, older])))
-    assert urls(tree)[0] == f"{HOST}/new"
+    assert urls(load([newest, *SITE, older]))[0] == f"{HOST}/new"
 
 
-def test_http_and_https_stand_for_each_other(write):
+def test_http_and_https_stand_for_each_other(load):
     records = [
         INFO,
         record("response", "https://site.example/robots.txt", response(robots("/a.xml"))),
         record("response", "https://site.example:443/a.xml", response(urlset("/a/1"))),
     ]
-    assert urls(usp.load(write(compressed(records)))) == [f"{HOST}/a/1"]
+    assert urls(load(records)) == [f"{HOST}/a/1"]
 
 
-def test_a_revisit_is_what_it_refers_to(write):
+def test_a_revisit_is_what_it_refers_to(load):
     same = record(
         "revisit",
         f"{HOST}/a.xml",
@@ -136,59 +143,39 @@ def test_a_revisit_is_what_it_refers_to(write):
         "2025-01-01T00:00:00Z",
         WARC_Refers_To_Target_URI=f"{HOST}/there.xml",
     )
-    assert urls(usp.load(write(compressed([*SITE, same])))) == PAGES
-    without = [one for one in SITE if b"/a.xml\r\n" not in one]
-    tree = usp.load(write(compressed([*without, same])))
-    assert urls(tree)[0] == f"{HOST}/t/1"
+    assert urls(load([*SITE, same])) == PAGES
+    assert urls(load([*without("/a.xml"), same]))[0] == f"{HOST}/t/1"
 
 
-def test_addresses_in_angle_brackets_and_line_ends_alone_are_read(write):
-    odd = [one.replace(b"\r\n", b"\n") for one in SITE[3:4]]
-    old = [
-        one.replace(b"WARC-Target-URI: http", b"WARC-Target-URI: <http").replace(
-            b".xml\r\n", b".xml>\r\n", 1
-        )
-        for one in SITE[4:5]
-    ]
-    assert old != SITE[4:5]
-    plain = record(
-        "response", f"{HOST}/index.xml", response(index("/a.xml", "/b.xml.gz", "/moved.xml"))
-    )
-    tree = usp.load(
-        write(
-            compressed(
-                [*SITE[:3], plain.replace(b"\r\n\r\nHTTP", b"\r\n\r\nHTTP"), *old, *SITE[5:]]
-            )
-        )
-    )
-    assert odd
-    assert urls(tree) == PAGES
+def test_addresses_in_angle_brackets_and_line_ends_alone_are_read(load):
+    listed = response(index("/a.xml", "/b.xml.gz", "/moved.xml"))
+    head, _, block = record("response", f"{HOST}/index.xml", listed).partition(b"\r\n\r\n")
+    plain = head.replace(b"\r\n", b"\n") + b"\n\n" + block
+    old = SITE[4].replace(b"URI: " + SITE_A, b"URI: <" + SITE_A + b">")
+    assert old != SITE[4]
+    assert urls(load([*SITE[:3], plain, old, *SITE[5:]])) == PAGES
 
 
-def test_without_robots_txt_the_sitemaps_in_the_file_are_read(write):
-    records = [one for one in SITE if b"robots.txt" not in one]
-    tree = usp.load(write(compressed(records)))
-    assert set(urls(tree)) == set(PAGES)
+def test_without_robots_txt_the_sitemaps_in_the_file_are_read(load):
+    assert set(urls(load(without("/robots.txt")))) == set(PAGES)
 
 
-def test_of_several_websites_one_must_be_named(write):
+def test_of_several_websites_one_must_be_named(load):
     other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
-    path = write(compressed([*SITE, other]))
     with pytest.raises(usp.SnapshotError, match=r"several websites .*choose one with url="):
-        usp.load(path)
-    assert urls(usp.load(path, HOST)) == PAGES
-    assert urls(usp.load(path, f"{HOST}/index.xml")) == PAGES
+        load([*SITE, other])
+    for url in (HOST, f"{HOST}/index.xml"):
+        assert urls(load([*SITE, other], url)) == PAGES
 
 
-def test_a_file_without_sitemaps_says_so(write):
-    path = write(compressed([INFO, record("response", f"{HOST}/x", response("<html>"))]))
+def test_a_file_without_sitemaps_says_so(load):
+    records = [INFO, record("response", f"{HOST}/x", response("<html>"))]
     with pytest.raises(usp.SnapshotError, match="no sitemaps"):
-        usp.load(path)
-    tree = usp.load(path, HOST)
-    assert [failure.code for failure in tree.failures()] == ["not-in-snapshot"]
+        load(records)
+    assert [failure.code for failure in load(records, HOST).failures()] == ["not-in-snapshot"]
 
 
-def test_a_url_is_found_however_it_is_written(tmp_path):
+def test_a_url_is_found_however_it_is_written(load):
     for listed, recorded in [
         ("/ü.xml", "/%C3%BC.xml"),
         ("/%c3%bc.xml", "/%C3%BC.xml"),
@@ -197,50 +184,41 @@ def test_a_url_is_found_however_it_is_written(tmp_path):
         ("/a/../b.xml", "/b.xml"),
         ("/b.xml?q=é&r=%2f", "/b.xml?q=%C3%A9&r=%2F"),
     ]:
-        path = tmp_path / "a.warc"
-        path.write_bytes(
-            record("response", f"{HOST}/robots.txt", response(f"Sitemap: {HOST}{listed}\n"))
-            + record("response", f"{HOST}{recorded}", response(urlset("/1")))
+        robots_txt = record("response", f"{HOST}/robots.txt", response(robots(listed)))
+        found = record("response", f"{HOST}{recorded}", response(urlset("/1")))
+        assert urls(load([robots_txt, found])) == [f"{HOST}/1"]
+
+
+def test_a_host_in_another_script_is_found(load):
+    host, coded = "https://münchen.example", "https://xn--mnchen-3ya.example"
+    records = [
+        record("response", f"{coded}/robots.txt", response(f"Sitemap: {host}/s.xml")),
+        record("response", f"{coded}/s.xml", response(urlset(f"{host}/1"))),
+    ]
+    for url in (None, f"{host}/"):
+        assert load(records, url).page_count() == 1
+
+
+def test_redirects_in_a_circle_end_at_the_limit(load):
+    records = [
+        record("response", f"{HOST}/robots.txt", response(robots("/r"))),
+        record("response", f"{HOST}/r", response("", "301 Moved", Location="/q")),
+        record("response", f"{HOST}/q", response("", "301 Moved", Location="/r")),
+    ]
+    assert [failure.code for failure in load(records).failures()] == ["limit-redirects"]
+
+
+def test_what_another_program_has_truncated_is_incomplete(load):
+    bodies = {
+        "/robots.txt": response(robots("/list.txt"), Content_Type="text/plain"),
+        "/list.txt": response("{base}/1\n{base}/2\n", Content_Type="text/plain"),
+    }
+    for which in bodies:
+        cut = {which: {"WARC-Truncated": "length"}}
+        tree = load(
+            record("response", HOST + path, body, **cut.get(path, {}))
+            for path, body in bodies.items()
         )
-        assert urls(usp.load(path)) == [f"{HOST}/1"]
-
-
-def test_a_host_in_another_script_is_found(tmp_path):
-    path, coded = tmp_path / "a.warc", "https://xn--mnchen-3ya.example"
-    path.write_bytes(
-        record(
-            "response", f"{coded}/robots.txt", response("Sitemap: https://münchen.example/s.xml")
-        )
-        + record("response", f"{coded}/s.xml", response(urlset("https://münchen.example/1")))
-    )
-    assert usp.load(path).page_count() == 1
-    assert usp.load(path, "https://münchen.example/").page_count() == 1
-
-
-def test_redirects_in_a_circle_end_at_the_limit(tmp_path):
-    path = tmp_path / "a.warc"
-    path.write_bytes(
-        record("response", f"{HOST}/robots.txt", response(f"Sitemap: {HOST}/r"))
-        + record("response", f"{HOST}/r", response("", "301 Moved", Location="/q"))
-        + record("response", f"{HOST}/q", response("", "301 Moved", Location="/r"))
-    )
-    assert [failure.code for failure in usp.load(path).failures()] == ["limit-redirects"]
-
-
-def test_what_another_program_has_truncated_is_incomplete(tmp_path):
-    for which in ["/robots.txt", "/list.txt"]:
-        path, cut = tmp_path / "a.warc", {"WARC-Truncated": "length"}
-        bodies = {
-            "/robots.txt": response(f"Sitemap: {HOST}/list.txt\n", Content_Type="text/plain"),
-            "/list.txt": response(f"{HOST}/1\n{HOST}/2\n", Content_Type="text/plain"),
-        }
-        path.write_bytes(
-            b"".join(
-                record("response", HOST + place, body, **(cut if place == which else {}))
-                for place, body in bodies.items()
-            )
-        )
-        tree = usp.load(path)
         assert [(failure.url, failure.code) for failure in tree.failures()] == [
             (f"{HOST}{which}", "body-cut-off")
         ]
@@ -248,22 +226,19 @@ def test_what_another_program_has_truncated_is_incomplete(tmp_path):
         assert tree.page_count()
 
 
-def test_a_304_does_not_hide_the_document_that_it_confirms(write):
+def test_a_304_does_not_hide_the_document_that_it_confirms(load):
     said = b"HTTP/1.1 304 Not Modified\r\n\r\n"
     later = record("response", f"{HOST}/a.xml", said, "2030-01-01T00:00:00Z")
-    assert urls(usp.load(write(compressed([*SITE, later])))) == PAGES
-    alone = [one for one in SITE if b"/a.xml\r\n" not in one]
-    tree = usp.load(write(compressed([*alone, later])))
-    assert {one.url: one.status for one in tree.failures()}[f"{HOST}/a.xml"] == 304
+    assert urls(load([*SITE, later])) == PAGES
+    failures = load([*without("/a.xml"), later]).failures()
+    assert {one.url: one.status for one in failures}[f"{HOST}/a.xml"] == 304
 
 
-def test_a_record_whose_rest_is_in_other_records_is_incomplete(write):
-    first = record(
-        "response", f"{HOST}/a.xml", response(urlset("/a/1", "/a/2")), WARC_Segment_Number="1"
-    )
+def test_a_record_whose_rest_is_in_other_records_is_incomplete(load):
+    body = response(urlset("/a/1", "/a/2"))
+    first = record("response", f"{HOST}/a.xml", body, WARC_Segment_Number="1")
     rest = record("continuation", f"{HOST}/a.xml", b"</urlset>", WARC_Segment_Number="2")
-    others = [one for one in SITE if b"/a.xml\r\n" not in one]
-    tree = usp.load(write(compressed([*others, first, rest])))
+    tree = load([*without("/a.xml"), first, rest])
     assert urls(tree) == PAGES
     reasons = {one.url: one.reason for one in tree.failures()}
     assert "continuation" in reasons[f"{HOST}/a.xml"]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gzip
-from io import BytesIO
 
 import pytest
 from snapshots import mixed
+from test_third_party_warcs import SITE, compressed
 
 import usp
 from website import Answer, TaggedSite, index, robots, urlset
 
-COUNT = 40
-CHANGED = (3, 20, 39)
+HTML = "<!doctype html><html>sorry</html>"
+COUNT = 12
+CHANGED = (3, 7, 11)
 
 
 def child(number: int, date: str | None) -> str:
@@ -36,11 +37,15 @@ def site():
         yield site
 
 
-@pytest.fixture
-def path(site, path):
+def recorded(site, path):
     usp.sitemap_tree_for_homepage(site.base, record=path)
     site.forget()
     return path
+
+
+@pytest.fixture
+def path(site, path):
+    return recorded(site, path)
 
 
 def test_an_update_receives_only_what_has_changed(site, path, update):
@@ -65,14 +70,12 @@ def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, path, 
     assert update(path, trust_lastmod=True).requests == 2
 
 
-def test_entries_without_lastmod_are_always_requested(tmp_path, update):
-    with TaggedSite(answers(dates=False)) as site:
-        path = tmp_path / "a.warc.gz"
-        usp.sitemap_tree_for_homepage(site.base, record=path)
-        site.forget()
-        done = update(path, trust_lastmod=True)
-        assert done.requests == COUNT + 2
-        assert not site.bodies
+def test_entries_without_lastmod_are_always_requested(site, tmp_path, update):
+    site.answers = answers(dates=False)
+    path = recorded(site, tmp_path / "a.warc.gz")
+    done = update(path, trust_lastmod=True)
+    assert done.requests == COUNT + 2
+    assert not site.bodies
 
 
 def test_a_server_that_sends_the_same_bytes_again_has_changed_nothing(site, path, update):
@@ -108,29 +111,20 @@ def test_new_and_removed_sitemaps_are_counted(site, path):
     assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
 
 
-def test_a_failure_is_told_and_the_last_good_response_is_kept(site, path, update):
+@pytest.mark.parametrize("bad", [Answer("down", 500), HTML], ids=["error", "page"])
+def test_a_failure_is_told_and_the_last_good_response_is_kept(site, path, update, bad):
     good = usp.load(path)
-    site.answers["/s7.xml"] = Answer("down", 503)
-    site.answers["/index.xml"] = Answer("down", 500)
+    site.answers |= {"/s7.xml": bad, "/index.xml": bad}
     done = update(path)
-    assert done.failed == 1
-    assert [failure.code for failure in done.tree.failures()] == ["server-error"]
+    assert (done.failed, done.changed, done.removed, done.tree.page_count()) == (1, 0, 0, COUNT)
+    (failure,) = done.tree.failures()
+    assert (failure.code == "server-error") == (bad is not HTML)
     assert usp.load(path, last_good=True) == good
     site.answers = answers()
     site.forget()
     assert update(path).unchanged == COUNT + 2
     assert not site.bodies
     assert usp.load(path) == good
-
-
-def test_what_is_no_longer_listed_is_gone(site, path):
-    good = usp.load(path)
-    site.answers["/s7.xml"] = Answer("", 404)
-    assert usp.update(path).failed == 1
-    assert usp.load(path, last_good=True) == good
-    site.answers["/index.xml"] = index(*(child(n, None) for n in range(COUNT) if n != 7))
-    usp.update(path)
-    assert usp.load(path, last_good=True).page_count() == COUNT - 1
 
 
 def test_the_old_snapshot_can_be_kept(site, path, tmp_path, update):
@@ -150,19 +144,16 @@ def test_a_tree_of_the_old_file_can_still_be_read(site, path):
     }
 
 
-def test_a_redirect_that_leads_elsewhere_is_not_answered_from_the_record(tmp_path):
-    with TaggedSite(
-        {
-            "/robots.txt": robots("/a.xml", "/c.xml"),
-            "/a.xml": Answer(redirect="{base}/b.xml"),
-            "/b.xml": urlset("/b"),
-            "/c.xml": urlset("/c"),
-        }
-    ) as site:
-        path = tmp_path / "a.warc.gz"
-        usp.sitemap_tree_for_homepage(site.base, record=path)
-        site.answers["/a.xml"] = Answer(redirect="{base}/c.xml")
-        assert usp.update(path).tree == usp.sitemap_tree_for_homepage(site.base)
+def test_a_redirect_that_leads_elsewhere_is_not_answered_from_the_record(site, tmp_path):
+    site.answers = {
+        "/robots.txt": robots("/a.xml", "/c.xml"),
+        "/a.xml": Answer(redirect="{base}/b.xml"),
+        "/b.xml": urlset("/b"),
+        "/c.xml": urlset("/c"),
+    }
+    path = recorded(site, tmp_path / "a.warc.gz")
+    site.answers["/a.xml"] = Answer(redirect="{base}/c.xml")
+    assert usp.update(path).tree == usp.sitemap_tree_for_homepage(site.base)
 
 
 def test_revisits_are_records_that_other_programs_understand(site, path):
@@ -185,30 +176,21 @@ def test_revisits_are_records_that_other_programs_understand(site, path):
         assert all(headers["WARC-Refers-To-Date"] for headers in revisits)
 
 
-def test_everything_about_a_mixed_website_is_the_same_after_an_update(tmp_path, update):
-    with TaggedSite(mixed()) as site:
-        path = tmp_path / "a.warc.gz"
-        usp.sitemap_tree_for_homepage(site.base, record=path)
-        for _ in range(2):
-            done = update(path)
-            fresh = usp.sitemap_tree_for_homepage(site.base)
-            assert done.tree == fresh
-            told = {(failure.url, failure.code) for failure in done.tree.failures()}
-            assert told == {(failure.url, failure.code) for failure in fresh.failures()}
-            assert [node.problems for node in done.tree.all_sitemaps()] == [
-                node.problems for node in fresh.all_sitemaps()
-            ]
+def test_everything_about_a_mixed_website_is_the_same_after_an_update(site, tmp_path, update):
+    site.answers = mixed()
+    path = recorded(site, tmp_path / "a.warc.gz")
+    for _ in range(2):
+        trees = update(path).tree, usp.sitemap_tree_for_homepage(site.base)
+        assert trees[0] == trees[1]
+        told = [{(failure.url, failure.code) for failure in tree.failures()} for tree in trees]
+        assert told[0] == told[1]
+        problems = [[node.problems for node in tree.all_sitemaps()] for tree in trees]
+        assert problems[0] == problems[1]
 
 
 def test_only_a_snapshot_of_ours_can_be_updated(tmp_path):
-    warcwriter = pytest.importorskip("warcio.warcwriter")
     path = tmp_path / "other.warc.gz"
-    with path.open("wb") as file:
-        writer = warcwriter.WARCWriter(file)
-        data = b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\n"
-        writer.write_record(
-            writer.create_warc_record("http://h/robots.txt", "response", BytesIO(data), len(data))
-        )
+    path.write_bytes(compressed(SITE))
     with pytest.raises(usp.SnapshotError, match="another program"):
         usp.update(path)
 
@@ -224,33 +206,29 @@ def test_a_snapshot_that_was_cut_off_is_completed(site, path):
     assert usp.load(path).is_complete
 
 
-def test_failed_are_all_sitemaps_that_are_missing_in_the_tree(site, path):
-    site.answers["/s1.xml"] = Answer("gone", 404)
-    site.answers["/s2.xml"] = Answer("down", 403)
-    for _ in range(2):
-        done = usp.update(path)
-        assert (done.failed, done.removed) == (2, 0)
-        assert len(done.tree.failures()) == 2
-
-
-def test_a_known_path_that_is_gone_is_removed(tmp_path):
-    path = tmp_path / "site.warc.gz"
-    with TaggedSite({"/sitemap.xml": urlset("/1"), "/sitemap-news.xml": urlset("/2")}) as site:
-        usp.sitemap_tree_for_homepage(site.base, record=path)
-        del site.answers["/sitemap-news.xml"]
-        done = usp.update(path)
-        assert (done.failed, done.removed, done.unchanged) == (0, 1, 1)
-        assert usp.update(path).removed == 0
+def test_a_known_path_that_is_gone_is_removed(site, tmp_path):
+    site.answers = {"/sitemap.xml": urlset("/1"), "/sitemap-news.xml": urlset("/2")}
+    path = recorded(site, tmp_path / "known.warc.gz")
+    del site.answers["/sitemap-news.xml"]
+    done = usp.update(path)
+    assert (done.failed, done.removed, done.unchanged) == (0, 1, 1)
+    assert usp.update(path).removed == 0
 
 
 def test_what_is_no_longer_listed_is_dropped_although_another_sitemap_fails(site, path):
+    good = usp.load(path)
     site.answers["/s1.xml"] = Answer("down", 403)
-    for number in (30, 20, 10):
+    assert usp.update(path).failed == 1
+    assert usp.load(path, last_good=True) == good
+    for number in (9, 6, 3):
         site.answers["/index.xml"] = index(*(child(n, None) for n in range(number)))
         done = usp.update(path)
-        assert (done.failed, done.removed) == (1, 10)
-    assert b"/s25.xml" not in gzip.decompress(path.read_bytes())
-    assert usp.load(path, last_good=True).page_count() == 10
+        assert (done.failed, done.removed) == (1, 3)
+    assert b"/s7.xml" not in gzip.decompress(path.read_bytes())
+    assert usp.load(path, last_good=True).page_count() == 3
+    site.answers["/index.xml"] = index(child(0, None), child(2, None))  # not the one that fails
+    assert usp.update(path).failed == 0
+    assert usp.load(path, last_good=True).page_count() == 2
 
 
 @pytest.mark.parametrize("status", [404, 410, 403])
@@ -283,25 +261,10 @@ def test_what_breaks_off_is_compared_with_its_last_good_version(site, path, brok
 
 
 def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, tmp_path, update):
-    path = tmp_path / "page.warc.gz"
     good = site.answers["/s3.xml"]
-    site.answers["/s3.xml"] = "<!doctype html><html>sorry</html>"
-    usp.sitemap_tree_for_homepage(site.base, record=path)
+    site.answers["/s3.xml"] = HTML
+    path = recorded(site, tmp_path / "page.warc.gz")
     site.answers["/s3.xml"] = good
     done = update(path, trust_lastmod=True)
     assert done.tree.is_complete
     assert done.tree.page_count() == COUNT
-
-
-def test_a_page_instead_of_a_sitemap_is_a_failure_that_keeps_the_last_good_response(
-    site, path, update
-):
-    good = site.answers["/index.xml"]
-    site.answers["/index.xml"] = "<!doctype html><html>sorry</html>"
-    done = update(path)
-    assert (done.failed, done.changed, done.removed, done.tree.page_count()) == (1, 0, 0, COUNT)
-    assert usp.load(path, last_good=True).page_count() == COUNT
-    site.answers["/index.xml"] = good
-    site.forget()
-    assert update(path).tree.page_count() == COUNT
-    assert site.bodies == []

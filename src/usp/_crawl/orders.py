@@ -121,9 +121,9 @@ class Fetched:
 class HasEarlierResults(abc.ABC):
     """A client that has the documents of an earlier crawl, and knows which are still current."""
 
-    @abc.abstractmethod
-    def recall(self, order: FetchOrder) -> Received | Failed | None:
-        """Return the earlier result of an order if no request is needed."""
+    def recall(self, order: FetchOrder) -> Received | Failed | None:  # noqa: ARG002
+        """Return the earlier result of an order if no request is needed; there is always need."""
+        return None
 
     @abc.abstractmethod
     def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:

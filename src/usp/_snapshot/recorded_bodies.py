@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._base.safe_text import printable
 from usp._http.encodings import BodyDecoder
-from usp._snapshot.warc import GZIP, DamagedRecord
+from usp._snapshot.warc import GZIP, DamagedRecord, end_of_head, header_lines
 from usp._store import DamagedDocument, Store
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody
@@ -66,17 +67,12 @@ def opened(
     """Return the head of the response in a record, and its body as it was recorded."""
     begun = record.beginning(_HEAD_BYTES)
     head = read_head(begun)
-    return head, _after(begun[head.size if head else 0 :], record, ratio)
-
-
-def _after(begun: bytes, record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
-    if begun:
-        yield begun
+    begun = begun[head.size if head else 0 :]
     if begun.startswith(GZIP):  # what is compressed already becomes hardly smaller
-        ratio = min(_ONCE_MORE, ratio or _ONCE_MORE)
-        yield from record.block(ratio, _LEAST)
+        rest = record.block(min(_ONCE_MORE, ratio or _ONCE_MORE), _LEAST)
     else:
-        yield from record.block(ratio)
+        rest = record.block(ratio)
+    return head, chain((begun,) if begun else (), rest)
 
 
 def recorded_body(record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
@@ -86,7 +82,7 @@ def recorded_body(record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
     if the record is compressed by more than ``ratio``.
     """
     head, pieces = opened(record, ratio)
-    if head is not None and head.is_chunked:
+    if head is not None and "chunked" in (head.header("transfer-encoding") or "").lower():
         pieces = without_chunks(pieces)
     decoder = BodyDecoder(head.header("content-encoding") if head else None)
     for piece in pieces:
@@ -108,29 +104,21 @@ class RecordedHead:
         """Return the value of a header, ignoring case, or None."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
-    @property
-    def is_chunked(self) -> bool:
-        """Whether the body was recorded in chunks, as it was transferred."""
-        return "chunked" in (self.header("transfer-encoding") or "").lower()
-
 
 def read_head(data: bytes) -> RecordedHead | None:
     """Return the head of the response that begins a block, or None if it does not begin so."""
     if not data.startswith(b"HTTP/"):
         return None
-    ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark)) >= 0]
-    size = min(ends, default=len(data))
-    first, *lines = data[:size].decode("latin-1").split("\n", _HEADERS)[:_HEADERS]
-    _, _, rest = first.partition(" ")
+    size = end_of_head(data) or len(data)
+    head = data[:size].decode("latin-1")
+    _, _, rest = head.partition("\n")[0].partition(" ")
     status, _, reason = rest.strip().partition(" ")
     if not (status.isascii() and status.isdigit()) or len(status) != 3:  # noqa: PLR2004
         return None
-    headers = []
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if colon and name.strip():
-            headers.append((printable(name.strip()), printable(value.strip())))
-    return RecordedHead(int(status), printable(reason.strip()), tuple(headers), size)
+    headers = tuple(
+        (printable(name), printable(value)) for name, value in islice(header_lines(head), _HEADERS)
+    )
+    return RecordedHead(int(status), printable(reason.strip()), headers, size)
 
 
 def without_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:

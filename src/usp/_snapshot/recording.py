@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import queue
 import threading
 import time
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import usp
@@ -18,10 +16,10 @@ from usp._base.files import NewFile
 from usp._base.safe_text import get_logger
 from usp._crawl.orders import Fetched, Received
 from usp._snapshot.snapshot_entries import entry_of
+from usp._snapshot.snapshot_file import option_values
 from usp._snapshot.warc_writing import SnapshotWriter, need_warcio
 from usp.exceptions import SnapshotError
 from usp.objects.sitemap import AbstractIndexSitemap
-from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,17 +28,12 @@ if TYPE_CHECKING:
     from usp._crawl.orders import FinalResult
     from usp._crawl.website import OneSitemap, Website
     from usp._store import Document
-    from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractSitemap
+    from usp.options import CrawlOptions
 
-_WRITTEN = (
-    *("use_robots", "use_known_paths", "extra_known_paths", "use_html_links"),
-    *("normalize_homepage_url", "include_sitemaps", "exclude_sitemaps"),
-)
 log = get_logger(__name__)
 
 _YOUNG = 60.0  # seconds
-_CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
 
 
 class NewSnapshot(NewFile):
@@ -74,6 +67,7 @@ class SnapshotRecorder:
         options: CrawlOptions,
     ) -> None:
         self._file = NewSnapshot(path, info_of(top.start, self.recorded(options)))
+        self.writer = self._file.writer
         self.started = time.monotonic()
         self._crawl = crawl
         self._top = top
@@ -100,19 +94,19 @@ class SnapshotRecorder:
         while (settled := self._queue.get()) is not None:
             try:
                 if self._error is None and not self._is_abandoned:
-                    self.add(self._file.writer, settled)
+                    self.add(settled)
             except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
                 self._error = error
 
-    def add(self, writer: SnapshotWriter, settled: FinalResult) -> None:
+    def add(self, settled: FinalResult) -> None:
         """Write a document; called in the thread that writes."""
-        writer.add(entry_of(settled), document_of(settled))
+        self.writer.add(entry_of(settled), document_of(settled))
 
     def facts(self) -> dict[str, Any]:
         """Return what the last record says."""
         return {"seconds": round(time.monotonic() - self.started, 3)}
 
-    def before_end(self, writer: SnapshotWriter) -> bool:  # noqa: ARG002
+    def before_end(self) -> bool:
         """Write what is left, and let go of the file that is about to be replaced, if it is to be."""
         return True
 
@@ -133,7 +127,7 @@ class SnapshotRecorder:
         replaces = self._file.path.exists() and not self.keeps_responses
         if replaces and not lists_pages(self._top.tree()):
             log.warning("No pages were found: %s was left as it was", self._file.path)
-        elif self.before_end(self._file.writer):
+        elif self.before_end():
             self._file.finish(self.facts())
 
 
@@ -168,17 +162,11 @@ def _seconds(documents: Iterable[FinalResult]) -> float:
     times = [
         (known.started.timestamp(), known.seconds)
         for settled in documents
-        if (known := exchange_of(settled)) is not None and known.started is not None
+        if (known := settled.result.exchange) is not None and known.started is not None
     ]
     if not times:
         return 0.0
     return round(max(map(sum, times)) - min(times)[0], 3)
-
-
-def exchange_of(settled: FinalResult) -> Exchange | None:
-    """Return what was said when a document was fetched, if it was asked for."""
-    result = settled.result
-    return result.document.exchange if isinstance(result, Received) else result.exchange
 
 
 def document_of(settled: FinalResult) -> Document | None:
@@ -196,29 +184,8 @@ def info_of(start: tuple[str, str], options: CrawlOptions) -> dict[str, str]:
         "format": "WARC File Format 1.1",
         "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
         "usp-start": json.dumps(dict([start])),
-        "usp-options": json.dumps(_option_values(options)),
+        "usp-options": json.dumps(option_values(options)),
     }
-
-
-def _option_values(options: CrawlOptions) -> dict[str, Any]:
-    """Return the options that decide what is in the tree; none of them is a secret."""
-    usual = CrawlOptions()
-    values = {
-        name: value
-        for name in _WRITTEN
-        if (value := getattr(options, name)) != getattr(usual, name)
-    }
-    since = options.sitemaps_since
-    if since is not None:
-        values["sitemaps_since"] = since.isoformat() if isinstance(since, date) else since
-    if options.limits is not None:
-        values["limits"] = {
-            field.name: getattr(options.limits, field.name)
-            for field in dataclasses.fields(options.limits)
-        }
-    if any(getattr(options, name) for name in _CALLBACKS):
-        values["callbacks"] = True
-    return values
 
 
 # Files that a killed process has left ------------------------------------------------------------

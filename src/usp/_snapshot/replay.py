@@ -17,14 +17,14 @@ from usp._crawl.stored_pages import result_of
 from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
 from usp._snapshot.recorded_bodies import damaged, recorded_body
-from usp._snapshot.snapshot_entries import failure_from, key_of, look_from
+from usp._snapshot.snapshot_entries import key_of
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from usp._crawl.orders import FetchOrder
     from usp._snapshot.snapshot_entries import Entry
@@ -101,7 +101,13 @@ class RecordedAnswers:
         self._overdue = overdue
         self._snapshot = snapshot
         self._limits = limits
-        self._absences: dict[bool, Failed] = {}  # of probes, and of what is declared
+        code = FailureCode.NOT_IN_SNAPSHOT
+        incomplete = "" if snapshot.is_complete else ", which is incomplete"
+        declared = Reason(code, f"{code.message}{incomplete}")
+        self._absent = {  # the same for all: there may be many
+            False: Failed(WebClientErrorResponse(declared, retryable=False)),
+            True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
+        }
 
     def settled(self, order: FetchOrder) -> FinalResult:
         """Return what came of an order when it was recorded."""
@@ -117,9 +123,7 @@ class RecordedAnswers:
             if found is not None:
                 result = self._captured(order, self._bounded(found))
                 return FinalResult(order.url, order.role, order.lastmod, 1, result)
-        absent = self._absences.get(order.is_guess)  # the same for all: there may be many
-        if absent is None:
-            absent = self._absences[order.is_guess] = Failed(self._absent(order))
+        absent = self._absent[order.is_guess]
         return FinalResult(order.url, order.role, order.lastmod, 0, absent)
 
     def recalled(self, entry: Entry) -> FinalResult:
@@ -147,18 +151,18 @@ class RecordedAnswers:
         return replace(result, kept=Kept(instead, told))
 
     def _result(self, entry: Entry) -> Received | Failed:
-        if entry.error is not None or entry.offset is None or entry.exchange is None:
-            return failure_from(entry.error or {}, entry.exchange)
+        if entry.error is not None:
+            return Failed(entry.error, entry.exchange)
         exchange, limits = entry.exchange, self._limits
-        size = exchange.received
-        most = limits.document_bytes
-        if limits.pages is None and (most is None or size <= most):
-            look = look_from(entry) if self._snapshot.is_sound(entry) else None
-            if look is not None:
-                document = Document(
-                    self._snapshot.store, exchange, size, None, ((entry.offset, size),)
-                )
-                return Received(document, look)
+        assert exchange is not None
+        assert entry.offset is not None
+        size, most = exchange.received, limits.document_bytes
+        is_within = limits.pages is None and (most is None or size <= most)
+        if entry.glance is not None and is_within and self._snapshot.is_sound(entry):
+            places = ((entry.offset, size),)
+            return Received(
+                Document(self._snapshot.store, exchange, size, None, places), entry.glance
+            )
         broken, ended = exchange.broken, None
         if entry.ended:
             broken, ended = None, broken
@@ -211,7 +215,7 @@ class RecordedAnswers:
         stopped: Reason | None = None
         late = self._clock()
         try:
-            for chunk in self._body(offset):
+            for chunk in recorded_body(self._snapshot.file.record(offset), limits.ratio):
                 most = limits.document_bytes
                 if most is not None and size + len(chunk) > most:
                     chunk = chunk[: most - size]  # noqa: PLW2901
@@ -227,12 +231,10 @@ class RecordedAnswers:
             broken = broken or damaged(error)
         ended = stopped or ended
         look = first.close(broken, ended)
-        if not size and (broken or ended):
-            why = broken or ended
-            assert why is not None
-            return Failed(
-                WebClientErrorResponse(why.after("no data came"), retryable=False), exchange
-            )
+        why = broken or ended
+        if why is not None and not size:
+            nothing = WebClientErrorResponse(why.after("no data came"), retryable=False)
+            return Failed(nothing, exchange)
         if not self._snapshot.entries:
             exchange = replace(exchange, received=size, charset=parser.encoding)
         exchange = replace(exchange, broken=ended or broken)
@@ -241,9 +243,6 @@ class RecordedAnswers:
             given = (exchange.final_url, limits, broken, ended, late)
             look = result_of(read_again(document, *given))
         return Received(document, look)
-
-    def _body(self, offset: int) -> Iterator[bytes]:
-        return recorded_body(self._snapshot.file.record(offset), self._limits.ratio)
 
     def _clock(self) -> Callable[[], Reason | None]:
         """Return what tells whether the time for a document that begins now is over, and why."""
@@ -256,14 +255,6 @@ class RecordedAnswers:
             return self._overdue()
 
         return late
-
-    def _absent(self, order: FetchOrder) -> WebClientErrorResponse:
-        """Return the error of a document that is not in the snapshot."""
-        code = FailureCode.NOT_IN_SNAPSHOT
-        if order.is_guess:  # nobody says that there is one
-            return HostGivenUp(Reason(code, code.message), retryable=False)
-        incomplete = "" if self._snapshot.is_complete else ", which is incomplete"
-        return WebClientErrorResponse(Reason(code, f"{code.message}{incomplete}"), retryable=False)
 
 
 def _when(entry: Entry) -> str:

@@ -1,6 +1,7 @@
 """What a snapshot keeps of a document beside its bytes, as JSON: the exchange, or the failure.
 
-What is read was perhaps written by a stranger: every value is checked.
+A table for each kind of value names its fields and how they are read: what is read was perhaps written
+by a stranger, and every value is checked.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,6 +41,9 @@ LIMIT = "limit-"
 
 _DIGITS = 18  # of a whole number: what a file can count, and an offset can be
 _SECONDS = 10**9  # thirty years
+
+
+# Values ---------------------------------------------------------------------------------------------
 
 
 def read_json(text: str | bytes) -> Any:
@@ -104,13 +108,45 @@ mapping: Callable[[object], dict[str, Any]] = partial(_checked, dict, "an object
 listed: Callable[[object], list[Any]] = partial(_checked, list, "a list")
 
 
-def optional(read: Callable[[object], T], value: object) -> T | None:
-    """Return a value that may be missing."""
-    return None if value is None else read(value)
-
-
 def _shown(value: object) -> str:
     return repr(value)[:50] if isinstance(value, str | int | float | bool) else type(value).__name__
+
+
+def _line(given: object) -> str:
+    return printable(text(given))
+
+
+def _moment(given: object) -> datetime:
+    """Return a moment that can be written in any time zone."""
+    moment = datetime.fromisoformat(text(given))
+    moment.astimezone(UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _pairs(given: object) -> tuple[tuple[str, str], ...]:
+    return tuple(map(_pair, listed(given)))
+
+
+def _pair(given: object) -> tuple[str, str]:
+    name, value = map(text, listed(given))
+    return sys.intern(printable(name)), printable(value)
+
+
+@lru_cache(maxsize=64)
+def _shared(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return headers that are the same for nearly all requests, once for all."""
+    return pairs
+
+
+def read_table(table: dict[str, Callable[[object], Any]], given: object) -> dict[str, Any]:
+    """Return the values of an object that are in a table, and nothing else that the file has there."""
+    values = mapping(given)
+    return {
+        name: read(value) for name, read in table.items() if (value := values.get(name)) is not None
+    }
+
+
+# Entries --------------------------------------------------------------------------------------------
 
 
 def key_of(role: Role, url: str) -> tuple[Role, str]:
@@ -136,10 +172,10 @@ class Entry:
     lastmod: str | None = None
     attempts: int = 0
     exchange: Exchange | None = None
-    error: dict[str, Any] | None = None
+    error: WebClientErrorResponse | None = None
     ended: bool = False
     refused: bool = False
-    glance: dict[str, Any] | None = None
+    glance: Probe | None = None
     offset: int | None = None
     start: int = 0
     end: int = 0
@@ -167,6 +203,17 @@ class Entry:
             last_good=None if good is None else good.asked_as(url),
         )
 
+    def moved(self, by: int) -> Entry:
+        """Return the entry of the same records elsewhere in a file."""
+        offset, good = self.offset, self.last_good
+        return replace(
+            self,
+            start=self.start + by,
+            end=self.end + by,
+            offset=None if offset is None else offset + by,
+            last_good=None if good is None else good.moved(by),
+        )
+
     @property
     def is_whole(self) -> bool:
         """Whether the response was received, completely."""
@@ -175,28 +222,33 @@ class Entry:
         )
 
     @property
-    def size(self) -> int:
-        """The bytes of the body."""
-        return 0 if self.exchange is None else self.exchange.received
+    def failed_with(self) -> int | None:
+        """The status with which it failed, if it did and there was one."""
+        return None if self.error is None else status_of(self.error)
 
     def to_json(self) -> str:
         """Return the entry as a line of JSON."""
-        return json.dumps(_entry_values(self), ensure_ascii=True, separators=(",", ":"))
+        return json.dumps(self, default=_values, ensure_ascii=True, separators=(",", ":"))
 
 
 def entry_of(settled: FinalResult) -> Entry:
     """Return the entry of a document that was just settled, without the places of its records."""
     result = settled.result
-    entry = Entry(settled.url, settled.role, settled.lastmod, settled.attempts)
-    entry = replace(entry, failed_as_guess=settled.failed_as_guess)
+    entry = Entry(
+        settled.url,
+        settled.role,
+        settled.lastmod,
+        settled.attempts,
+        result.exchange,
+        failed_as_guess=settled.failed_as_guess,
+    )
     if isinstance(result, Failed):
-        entry = replace(entry, exchange=result.exchange, error=_error_values(result.error))
+        entry = replace(entry, error=result.error)
     else:
-        exchange, look = result.document.exchange, result.probe
-        ended = exchange.broken is not None and look.broken is None
+        look = result.probe
+        ended = result.exchange.broken is not None and look.broken is None
         refused = settled.role is not Role.HOMEPAGE and _is_refused(look)
-        glance = _glance(look)
-        entry = replace(entry, exchange=exchange, ended=ended, refused=refused, glance=glance)
+        entry = replace(entry, ended=ended, refused=refused, glance=_glance(look))
     return entry.asked_as(without_login(settled.url))
 
 
@@ -207,97 +259,97 @@ def _is_refused(look: Probe) -> bool:
     return look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
 
 
-def read_entry(line: str | bytes) -> Entry:
-    """Return the entry that a line of JSON describes; raises ``ValueError`` for anything else."""
-    try:
-        return _read_values(read_json(line))
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise ValueError(f"this is not an entry of a snapshot: {error}") from error
-
-
-def failure_from(values: dict[str, Any], exchange: Exchange | None) -> Failed:
-    """Return the failure of a document as it was told when it was recorded."""
-    kind = _ERRORS.get(values.get("kind", ""), WebClientErrorResponse)
-    reason = _read_reason(values["reason"])
-    known: dict[str, Any] = {
-        "status": values.get("status"),
-        "retry_after": values.get("retry_after"),
-        **{name: values.get(name, False) for name in ("unreachable", "silent", "blocked")},
-    }
-    retryable = values.get("retryable", False)
-    error = kind(values.get("message", ""), retryable, **known)
-    if failure_reason(error) != reason:
-        error = kind(reason, retryable, **known)
-    return Failed(error, exchange)
-
-
-def look_from(entry: Entry) -> Probe | None:
-    """Return what the first look at a page sitemap showed, if that was kept."""
-    glance = entry.glance
-    kind = _KINDS.get(glance.get("kind", "")) if glance else None
-    if glance is None or kind is None or not issubclass(kind, AbstractPagesSitemap):
-        return None
-    namespace = glance.get("namespace")
-    return Probe(
-        kind,
-        pages=0,
-        namespace=None if namespace is None else (namespace[0], namespace[1]),
-        start=bytes.fromhex(glance.get("start", "")),
-    )
-
-
-_KINDS = {kind.__name__: kind for kind in KINDS}
-
-
-def _glance(look: Probe) -> dict[str, Any] | None:
+def _glance(look: Probe) -> Probe | None:
     """Return what need not be found out again: that a document is a page sitemap and nothing else."""
     plain = look.kind is not None and issubclass(look.kind, AbstractPagesSitemap)
     if not plain or look.children or look.left_out or look.unfinished or look.transfer:
         return None
-    assert look.kind is not None
-    return {"kind": look.kind.__name__, "namespace": look.namespace, "start": look.start.hex()}
+    return Probe(look.kind, pages=0, namespace=look.namespace, start=look.start)
 
 
-_ERRORS: dict[str, type[WebClientErrorResponse]] = {
-    "not-asked": NotRequested,
-    "host-given-up": HostGivenUp,
-    "not-fetched": NoNetwork,
-}
+def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
+    """Return what JSON has of a value."""
+    match value:
+        case Entry():
+            return _set({name: getattr(value, _ATTRIBUTES.get(name, name)) for name in _ENTRY})
+        case Exchange():
+            hops = tuple(hop for hop in value.hops if isinstance(hop, Hop))
+            return _set({name: getattr(value, name) for name in _EXCHANGE} | {"hops": hops})
+        case WebClientErrorResponse():
+            told = {
+                "kind": next((name for name, one in _ERRORS.items() if type(value) is one), None),
+                "message": words_of(value),
+                "reason": failure_reason(value),
+                "status": status_of(value),
+                "retryable": value.retryable(),
+            }
+            return _set({name: getattr(value, name, None) for name in _ERROR} | told)
+        case Probe(kind=kind):
+            name = None if kind is None else kind.__name__
+            return {"kind": name, "namespace": value.namespace, "start": value.start.hex()}
+        case Reason():
+            return _set({name: getattr(value, name) for name in _REASON})
+        case Advice():
+            return [value.topic.name, value.name]
+        case Hop():
+            return [getattr(value, one.name) for one in fields(value)]
+        case datetime():
+            return value.isoformat()
+        case Role() | FailureCode():
+            return value.value
+    raise TypeError(f"a snapshot has no {type(value).__name__}")
 
 
-def _error_values(error: WebClientErrorResponse) -> dict[str, Any]:
-    kind = next((name for name, one in _ERRORS.items() if type(error) is one), None)
-    values = {
-        "kind": kind,
-        "message": words_of(error),
-        "reason": _reason_values(failure_reason(error)),
-        "status": status_of(error),
-        "retry_after": error.retry_after,
-        "retryable": error.retryable(),
-        "unreachable": error.unreachable,
-        "silent": error.silent,
-        "blocked": error.blocked,
+def _set(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that a reader would not assume without them."""
+    return {
+        name: one
+        for name, one in values.items()
+        if one is not None and one is not False and one != ()
     }
-    return {name: value for name, value in values.items() if value not in (None, False)}
 
 
-def _reason_values(reason: Reason) -> dict[str, Any]:
-    values: dict[str, Any] = {"code": reason.code.value, "text": reason.text}
-    if reason.full is not None:
-        values["full"] = reason.full
-    if reason.advice is not None:
-        values["advice"] = [reason.advice.topic.name, reason.advice.name]
-    return values
+def read_entry(line: str | bytes) -> Entry:
+    """Return the entry that a line of JSON describes; raises ``ValueError`` for anything else."""
+    try:
+        return _read_entry(read_json(line))
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise ValueError(f"this is not an entry of a snapshot: {error}") from error
 
 
-_CODES = {code.value: code for code in FailureCode}
+def _read_entry(given: object) -> Entry:
+    values = read_table(_ENTRY, given)
+    entry = Entry(**{_ATTRIBUTES.get(name, name): value for name, value in values.items()})
+    if entry.error is None and (entry.offset is None or entry.exchange is None):
+        raise ValueError("it has neither a response nor a failure")
+    return entry
+
+
+def _read_exchange(given: object) -> Exchange:
+    return Exchange(**{"status": None, "attempts": 0, **read_table(_EXCHANGE, given)})
+
+
+def _read_hop(given: object) -> Hop:
+    values: Any = (read(value) for read, value in zip(_HOP, listed(given), strict=False))
+    return Hop(*values)
+
+
+def _read_error(given: object) -> WebClientErrorResponse:
+    """Return the error of a document as it was told when it was recorded."""
+    values = read_table(_ERROR, given)
+    kind = _ERRORS.get(values.pop("kind", ""), WebClientErrorResponse)
+    message, reason = values.pop("message", ""), values.pop("reason")
+    retryable = values.pop("retryable", False)
+    error = kind(message, retryable, **values)
+    return error if failure_reason(error) == reason else kind(reason, retryable, **values)
 
 
 def _read_reason(given: object) -> Reason:
-    values = mapping(given)
-    code = _CODES.get(text(values["code"]), FailureCode.OTHER_FAILURE)  # one of a later version
-    advice = optional(_read_advice, values.get("advice"))
-    return Reason(code, text(values["text"]), advice, optional(text, values.get("full")))
+    return Reason(**read_table(_REASON, given))
+
+
+def _read_code(given: object) -> FailureCode:
+    return _CODES.get(text(given), FailureCode.OTHER_FAILURE)  # one of a later version
 
 
 def _read_advice(given: object) -> Advice | None:
@@ -305,91 +357,33 @@ def _read_advice(given: object) -> Advice | None:
     return Advice(Topic[topic], name) if topic in Topic.__members__ else None
 
 
-_ERROR_VALUES: dict[str, Callable[[object], Any]] = {
-    "kind": text,
-    "message": text,
-    "reason": lambda given: _reason_values(_read_reason(given)),
+def _read_glance(given: object) -> Probe | None:
+    values = read_table(_GLANCE, given)
+    kind = _PAGE_KINDS.get(values.pop("kind"))
+    return None if kind is None else Probe(kind, pages=0, **values)
+
+
+_PAGE_KINDS = {kind.__name__: kind for kind in KINDS if issubclass(kind, AbstractPagesSitemap)}
+_CODES = {code.value: code for code in FailureCode}
+_ERRORS: dict[str, type[WebClientErrorResponse]] = {
+    "not-asked": NotRequested,
+    "host-given-up": HostGivenUp,
+    "not-fetched": NoNetwork,
+}
+
+_HOP: tuple[Callable[[object], Any], ...] = (
+    *(_line, whole, _line, lambda given: _shared(_pairs(given)), _pairs),
+    lambda given: None if given is None else text(given),
+)
+_GLANCE = {"kind": text, "namespace": _pair, "start": lambda given: bytes.fromhex(text(given))}
+_REASON = {"code": _read_code, "text": text, "full": text, "advice": _read_advice}
+_ERROR: dict[str, Callable[[object], Any]] = {
+    **dict.fromkeys(("kind", "message"), text),
+    "reason": _read_reason,
     "status": whole,
     "retry_after": seconds,
     **dict.fromkeys(("retryable", "unreachable", "silent", "blocked"), flag),
 }
-
-
-def _read_glance(given: object) -> dict[str, Any]:
-    values = mapping(given)
-    return {
-        "kind": text(values["kind"]),
-        "namespace": optional(_read_pair, values.get("namespace")),
-        "start": text(values.get("start", "")),
-    }
-
-
-def _exchange_values(exchange: Exchange) -> dict[str, Any]:
-    values = {name: getattr(exchange, name) for name in _EXCHANGE}
-    if exchange.broken is not None:
-        values["broken"] = _reason_values(exchange.broken)
-    if exchange.started is not None:
-        values["started"] = exchange.started.isoformat()
-    values["hops"] = [
-        [hop.url, hop.status, hop.reason, hop.sent, hop.headers, hop.address]
-        for hop in exchange.hops
-        if isinstance(hop, Hop)
-    ]
-    return {name: value for name, value in values.items() if value not in (None, (), [])}
-
-
-def _read_exchange(given: object) -> Exchange:
-    return Exchange(**{"status": None, "attempts": 0, **_read_table(_EXCHANGE, given)})
-
-
-def _read_table(table: dict[str, Callable[[object], Any]], given: object) -> dict[str, Any]:
-    """Return the values of an object that are in a table, and nothing else that the file has there."""
-    values = mapping(given)
-    return {
-        name: read(value) for name, read in table.items() if (value := values.get(name)) is not None
-    }
-
-
-def _read_hop(
-    url: object,
-    status: object,
-    reason: object,
-    sent: object,
-    headers: object,
-    address: object = None,
-    *_: object,
-) -> Hop:
-    known = optional(text, address)
-    fields = printable(text(reason)), _shared(_pairs(sent)), _pairs(headers)
-    return Hop(printable(text(url)), whole(status), *fields, known)
-
-
-def _moment(written: str) -> datetime:
-    """Return a moment that can be written in any time zone."""
-    moment = datetime.fromisoformat(written)
-    moment.astimezone(UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _pairs(given: object) -> tuple[tuple[str, str], ...]:
-    return tuple(map(_read_pair, listed(given)))
-
-
-def _read_pair(given: object) -> tuple[str, str]:
-    name, value = map(text, listed(given))
-    return sys.intern(printable(name)), printable(value)
-
-
-@lru_cache(maxsize=64)
-def _shared(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return headers that are the same for nearly all requests, once for all."""
-    return pairs
-
-
-def _line(given: object) -> str:
-    return printable(text(given))
-
-
 _EXCHANGE: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("url", "final_url"), _line),
     **dict.fromkeys(("status", "attempts", "received"), whole),
@@ -398,41 +392,18 @@ _EXCHANGE: dict[str, Callable[[object], Any]] = {
     "headers": _pairs,
     "redirects": lambda given: tuple(map(_line, listed(given))),
     "broken": _read_reason,
-    "started": lambda given: _moment(text(given)),
-    "hops": lambda given: tuple(_read_hop(*listed(hop)) for hop in listed(given)),
+    "started": _moment,
+    "hops": lambda given: tuple(map(_read_hop, listed(given))),
 }
-
 _ENTRY: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("url", "lastmod", "digest", "seen"), text),
     "role": lambda given: Role(text(given)),
     **dict.fromkeys(("attempts", "at", "start", "end", "here", "sum"), whole),
     "exchange": _read_exchange,
-    "error": lambda given: _read_table(_ERROR_VALUES, given),
+    "error": _read_error,
     **dict.fromkeys(("ended", "refused", "failed_as_guess"), flag),
     "glance": _read_glance,
-    "before": lambda given: _read_values({**mapping(given), "before": None}),
+    "before": lambda given: _read_entry({**mapping(given), "before": None}),
 }
 _ATTRIBUTES = {"at": "offset", "here": "entry_offset", "sum": "crc", "before": "last_good"}
 """What is called otherwise in a file, where it is shorter."""
-
-
-def _entry_values(entry: Entry) -> dict[str, Any]:
-    values = {name: getattr(entry, _ATTRIBUTES.get(name, name)) for name in _ENTRY}
-    values["role"] = entry.role.value
-    if entry.exchange is not None:
-        values["exchange"] = _exchange_values(entry.exchange)
-    if entry.last_good is not None:
-        values["before"] = _entry_values(entry.last_good)
-    return {name: one for name, one in values.items() if one is not None and one is not False}
-
-
-def _read_values(given: object) -> Entry:
-    values = _read_table(_ENTRY, given)
-    entry = Entry(**{_ATTRIBUTES.get(name, name): value for name, value in values.items()})
-    if entry.error is not None:
-        failure_from(entry.error, entry.exchange)
-    elif entry.offset is None or entry.exchange is None:
-        raise ValueError("it has neither a response nor a failure")
-    else:
-        look_from(entry)
-    return entry

@@ -7,8 +7,9 @@ bounds; limits only as far as the reader allows, pauses and patterns never.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from usp._base.filters import is_regular
@@ -20,9 +21,9 @@ from usp._snapshot.snapshot_entries import (
     flag,
     listed,
     mapping,
-    optional,
     read_entry,
     read_json,
+    read_table,
     seconds,
     text,
     whole,
@@ -36,7 +37,7 @@ from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from usp._formats.document import Role
     from usp._snapshot.warc import WarcRecord
@@ -45,18 +46,12 @@ _ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most
 _TRIES = 16  # beginnings of it
 _ENTRY = 512 * 1024  # bytes of one entry
-_LEAST_ROOM, _ROOM = (
-    16 * 1024 * 1024,
-    6,
-)  # bytes of memory, and more of them for each byte of a file
+_LEAST_ROOM, _ROOM = 16 << 20, 6  # bytes of memory, and more of them for each byte of a file
 _VALUE = 64  # bytes that a value takes in memory, beside its text
 _STARTS = ("website", "sitemap")
-_FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
-_PATTERNS = ("include_sitemaps", "exclude_sitemaps")
 _MOST_TEXTS, _LONGEST = 1000, 2000  # known paths, and characters of one
 _PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
 _DATE = 64  # characters
-_OF_FETCHING = ("seconds", "document_seconds", "lowest_rate", "spool_bytes")
 
 
 # The options of the recorded crawl ----------------------------------------------------------------
@@ -108,42 +103,63 @@ def _by_name(one: Limits, other: Limits) -> Iterator[tuple[str, Any, Any]]:
         yield field_.name, getattr(one, field_.name), getattr(other, field_.name)
 
 
+def option_values(options: CrawlOptions) -> dict[str, Any]:
+    """Return the options that decide what is in the tree; none of them is a secret."""
+    usual = CrawlOptions()
+    values = {
+        name: value
+        for name in (*_FLAGS, "extra_known_paths", "sitemaps_since", *_PATTERNS)
+        if (value := getattr(options, name)) != getattr(usual, name)
+    }
+    if isinstance(since := options.sitemaps_since, date):
+        values["sitemaps_since"] = since.isoformat()
+    if options.limits is not None:
+        values["limits"] = asdict(options.limits)
+    if any(getattr(options, name) for name in _CALLBACKS):
+        values["callbacks"] = True
+    return values
+
+
 def read_options(given: object) -> RecordedOptions:
     """Return the options that a file tells; raises ``ValueError`` for what cannot be options."""
-    told = dict(mapping(given))
-    values: dict[str, Any] = {name: flag(told.pop(name)) for name in _FLAGS if name in told}
-    extra = told.pop("extra_known_paths", None)
-    if extra is not None:
-        values["extra_known_paths"] = _texts(extra)
-    since = told.pop("sitemaps_since", None)
-    if since is not None:
-        if len(text(since)) > _DATE:
-            raise ValueError("sitemaps_since is not a date")
-        values["sitemaps_since"] = since
-    patterns = {name: _texts(told.pop(name)) for name in _PATTERNS if name in told}
-    limits = optional(mapping, told.pop("limits", None))
-    callbacks = flag(told.pop("callbacks", False))
+    values = read_table(_OPTIONS, given)
+    ignored = tuple(sorted(mapping(given).keys() - _OPTIONS.keys()))[:_MOST_TEXTS]
+    limits, callbacks = values.pop("limits", None), values.pop("callbacks", False)
+    patterns = {name: values.pop(name) for name in _PATTERNS if name in values}
     CrawlOptions(**values)  # which checks them
-    return RecordedOptions(
-        values,
-        None if limits is None else _limits(limits),
-        patterns,
-        callbacks,
-        tuple(sorted(told))[:_MOST_TEXTS],
-    )
+    return RecordedOptions(values, limits, patterns, callbacks, ignored)
 
 
 def _texts(given: object) -> tuple[str, ...]:
-    texts = tuple(text(one) for one in listed(given))
+    texts = tuple(map(text, listed(given)))
     if len(texts) > _MOST_TEXTS or any(len(one) > _LONGEST or not one for one in texts):
         raise ValueError("these are too many or too long")
     return texts
 
 
-def _limits(given: dict[str, Any]) -> Limits:
+def _date(given: object) -> str:
+    if len(text(given)) > _DATE:
+        raise ValueError("sitemaps_since is not a date")
+    return text(given)
+
+
+def _limits(given: object) -> Limits:
     """Return recorded limits; those that only another version knows are left out."""
-    known = {one.name: given[one.name] for one in fields(Limits) if one.name in given}
-    return Limits(**known)
+    told = mapping(given)
+    return Limits(**{one.name: told[one.name] for one in fields(Limits) if one.name in told})
+
+
+_FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
+_PATTERNS = ("include_sitemaps", "exclude_sitemaps")
+_CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
+_OF_FETCHING = ("seconds", "document_seconds", "lowest_rate", "spool_bytes")
+_OPTIONS: dict[str, Callable[[object], Any]] = {
+    **dict.fromkeys(_FLAGS, flag),
+    **dict.fromkeys(("extra_known_paths", *_PATTERNS), _texts),
+    "sitemaps_since": _date,
+    "limits": _limits,
+    "callbacks": flag,
+}
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -153,17 +169,17 @@ def _limits(given: dict[str, Any]) -> Limits:
 class OpenSnapshot:
     """The documents of a WARC file, by what they were asked for as and their URLs.
 
-    ``start`` is where the crawl began, ``options`` what decided what is in the tree; both are empty for
-    a file that another program wrote, whose records are ``third_party``. ``unread`` is why the options
-    cannot be read, if they cannot. ``is_complete`` is whether the end of the file is there, ``losses``
-    are what could not be read. ``seconds`` is how long the last full crawl took, if that is known;
-    ``is_accepted`` whether somebody accepted that documents are missing that were there before.
-    ``room`` is how much memory may be taken for what the file says.
+    ``start`` is where the crawl began ("website" or "sitemap", and its URL), ``options`` what decided
+    what is in the tree. A file that another program wrote has neither; its records are
+    ``third_party``. ``unread`` is why the options cannot be read, if they cannot. ``is_complete`` is
+    whether the end of the file is there, ``losses`` are what could not be read. ``seconds`` is how long
+    the last full crawl took, if that is known; ``is_accepted`` whether somebody accepted that documents
+    are missing that were there before. ``room`` is how much memory may be taken for what the file says.
     """
 
     file: WarcFile
     store: RecordStore
-    start: dict[str, str] = field(default_factory=dict)
+    start: tuple[str, str] | None = None
     options: RecordedOptions = field(default_factory=RecordedOptions)
     unread: str | None = None
     entries: dict[tuple[Role, str], Entry] = field(default_factory=dict)
@@ -172,13 +188,11 @@ class OpenSnapshot:
     third_party: ThirdPartyRecords | None = None
     is_complete: bool = True
     losses: list[str] = field(default_factory=list)
-    room: Room = field(kw_only=True, repr=False)
+    room: Room = field(init=False, repr=False)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
 
-    @property
-    def limits(self) -> Limits | None:
-        """The limits of the recorded crawl, if it had others than the usual ones."""
-        return self.options.limits
+    def __post_init__(self) -> None:
+        self.room = Room(self.file.size)
 
     def lose(self, what: str) -> None:
         """Take note of something that cannot be read."""
@@ -214,7 +228,7 @@ def open_snapshot(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> Ope
         file.close()
         raise SnapshotError(f"{file.path} is empty")
     try:
-        snapshot = OpenSnapshot(file, RecordStore(file, limits.ratio), room=Room(file.size))
+        snapshot = OpenSnapshot(file, RecordStore(file, limits.ratio))
         if not _read_index(snapshot):
             _read_records(snapshot, limits)
     except BaseException:
@@ -228,24 +242,19 @@ def start_of(path: str | os.PathLike[str]) -> str | None:
 
     Nothing but its first record is read. Raises ``OSError`` if it cannot be opened.
     """
-    file = WarcFile(path)
-    snapshot = OpenSnapshot(file, RecordStore(file, None), room=Room(0))
-    try:
-        _read_info(snapshot, file.record(0))
-    except DamagedRecord:
-        return None
-    finally:
-        file.close()
-    return next(iter(snapshot.start.values()), None)
+    with closing(WarcFile(path)) as file, suppress(DamagedRecord):
+        start = _read_info(OpenSnapshot(file, RecordStore(file, None)), file.record(0)).start
+        return None if start is None else start[1]
+    return None
 
 
-def unfinished_snapshot(path: str | os.PathLike[str], entries: Iterable[Entry]) -> OpenSnapshot:
+def unfinished_snapshot(
+    path: str | os.PathLike[str], entries: Mapping[tuple[Role, str], Entry]
+) -> OpenSnapshot:
     """Open a snapshot that is still being written, of which the entries are known."""
     file = WarcFile(path)
-    snapshot = OpenSnapshot(file, RecordStore(file, None), room=Room(file.size))
-    snapshot.entries = {entry.key: entry for entry in entries}
-    _read_info(snapshot, file.record(0))
-    return snapshot
+    snapshot = OpenSnapshot(file, RecordStore(file, None), entries=dict(entries))
+    return _read_info(snapshot, file.record(0))
 
 
 def _read_index(snapshot: OpenSnapshot) -> bool:
@@ -270,7 +279,7 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     with suppress(ValueError, KeyError):
         snapshot.seconds = seconds(facts["seconds"])
         snapshot.is_accepted = facts.get(ACCEPTED) is True
-    return bool(snapshot.start)
+    return snapshot.start is not None
 
 
 def _facts(file: WarcFile) -> dict[str, Any] | None:
@@ -404,7 +413,7 @@ class _Scan:
         except ValueError as error:
             snapshot.lose(f"{where}: {error}")
             return
-        entry = self._placed(_moved(entry, record.offset - entry.entry_offset), record.offset)
+        entry = self._placed(entry.moved(record.offset - entry.entry_offset), record.offset)
         if _are_apart([entry], self._since, record.offset):
             snapshot.entries[entry.key] = entry
         else:
@@ -421,36 +430,20 @@ class _Scan:
         return replace(entry, start=self._start, end=end, offset=at, last_good=None, crc=None)
 
 
-def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> None:
+def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:
     """Take over what the first record says about the crawl."""
-    if record.kind != "warcinfo":
-        return
-    lines = record.beginning(_ENTRY).split(b"\n")
-    fields = dict(
+    lines = record.beginning(_ENTRY).split(b"\n") if record.kind == "warcinfo" else ()
+    told = dict(
         line.split(b": ", 1) for line in lines if line.startswith(b"usp-") and b": " in line
     )
-    if b"usp-options" not in fields:
-        return
-    try:
-        ((kind, url),) = mapping(read_json(fields[b"usp-start"])).items()
-    except (KeyError, ValueError):
-        return
-    if kind not in _STARTS or not isinstance(url, str) or not is_http_url(url):
-        return
-    snapshot.start = {kind: printable(url)}
-    try:
-        snapshot.options = read_options(read_json(fields[b"usp-options"]))
-    except (ValueError, TypeError) as error:
-        snapshot.unread = f"its recorded options cannot be read: {error}"
-
-
-def _moved(entry: Entry, by: int) -> Entry:
-    if not by:
-        return entry
-    return replace(
-        entry,
-        start=entry.start + by,
-        end=entry.end + by,
-        offset=None if entry.offset is None else entry.offset + by,
-        last_good=None if entry.last_good is None else _moved(entry.last_good, by),
-    )
+    with suppress(KeyError, ValueError):
+        options = told[b"usp-options"]
+        ((kind, url),) = mapping(read_json(told[b"usp-start"])).items()
+        if kind not in _STARTS or not is_http_url(text(url)):
+            return snapshot
+        snapshot.start = kind, printable(url)
+        try:
+            snapshot.options = read_options(read_json(options))
+        except (ValueError, TypeError) as error:
+            snapshot.unread = f"its recorded options cannot be read: {error}"
+    return snapshot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from usp._crawl.fetch import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, HasEarlierResults, Received
 from usp._formats.document import Role
 from usp._http.flow import condition
-from usp._snapshot.recording import SnapshotRecorder, document_of, exchange_of
+from usp._snapshot.recording import SnapshotRecorder, document_of
 from usp._snapshot.replay import RecordedAnswers
 from usp._snapshot.snapshot_entries import LIMIT, entry_of, key_of
 from usp._snapshot.snapshot_file import unfinished_snapshot
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from usp._crawl.website import OneSitemap, Website
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.snapshot_file import OpenSnapshot
-    from usp._snapshot.warc_writing import SnapshotWriter
     from usp._store import Document
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
@@ -127,8 +127,7 @@ def _is_same(entry: Entry, order: FetchOrder) -> bool:
 
 def _is_still_absent(entry: Entry, order: FetchOrder) -> bool:
     """Return whether a known path was not there, which nobody has declared since."""
-    status = (entry.error or {}).get("status")
-    return order.is_guess and status in _CLIENT_ERRORS
+    return order.is_guess and entry.failed_with in _CLIENT_ERRORS
 
 
 class _Updating(HasEarlierResults):
@@ -243,93 +242,83 @@ class UpdateRecorder(SnapshotRecorder):
 
     def recorded(self, options: CrawlOptions) -> CrawlOptions:
         """Return the options with the limits of the recorded crawl: others are for this update."""
-        return replace(options, limits=self._known.snapshot.limits) if self._keeps else options
+        return (
+            replace(options, limits=self._known.snapshot.options.limits) if self._keeps else options
+        )
 
-    def add(self, writer: SnapshotWriter, settled: FinalResult) -> None:
+    def add(self, settled: FinalResult) -> None:
         """Write a document, or copy its records if it has not changed."""
         known, key = self._known, key_of(settled.role, settled.url)
         before = known.good(key)
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)
-        told = known.seen.get(key) or (None if key in known.trusted else exchange_of(settled))
+        told = known.seen.get(key) or (None if key in known.trusted else settled.result.exchange)
         self.hops += 0 if told is None else len(told.redirects)
         if document is None:
-            is_declared = settled.role is Role.SITEMAP and not settled.is_guess
-            self._add_failure(writer, entry, before, is_declared=is_declared)
+            self.writer.add(self._failed(settled, entry, before))
             return
-        if before is not None and not before.refused and self._is_worse(entry):
+        is_worse = entry.refused or (self._keeps and entry.ended)
+        if before is not None and not before.refused and is_worse:
             self.received += document.size
             self._refuse(settled)
-            writer.add(self._with_last_good(writer, entry, before), document)
+            self.writer.add(self._with_last_good(entry, before), document)
             return
-        was = before.exchange if before is not None else None
-        if before is None or was is None:
-            self._count(self._against(key, document), received=document.size)
-            writer.add(entry, document)
-        elif document.store is known.snapshot.store:
-            seen = known.seen.get(key)
-            self._same.add(was.final_url)
-            entry = replace(entry, exchange=was, glance=before.glance or entry.glance)
-            if seen is not None:
-                entry = replace(entry, seen=_written(seen))
-            written = writer.carry(known.snapshot.file, before, entry, revisit=seen)
-            self._count("not_asked" if key in known.trusted else "not_modified", saved=written.size)
-        elif document.size == was.received and digest_of(document.chunks()) == before.digest:
-            exchange = document.exchange
-            self._same.add(was.final_url)
-            entry = replace(entry, seen=_written(exchange))
-            writer.carry(known.snapshot.file, before, entry, revisit=exchange)
-            self._count("identical", received=document.size)
+        what = self._against(before or known.snapshot.entries.get(key), key, document)
+        if what in ("added", "changed") or before is None:
+            self.writer.add(entry, document)
         else:
-            self._count("changed", received=document.size)
-            writer.add(entry, document)
+            seen = document.exchange if what == "identical" else known.seen.get(key)
+            if what != "identical":
+                glance = before.glance or entry.glance
+                entry = replace(entry, exchange=before.exchange, glance=glance)
+            if seen is not None and seen.started is not None:
+                entry = replace(entry, seen=seen.started.isoformat())
+            self._same.add(document.exchange.final_url)
+            self.writer.carry(known.snapshot.file, before, entry, revisit=seen)
+        self.counts[what] += 1
+        if document.store is known.snapshot.store:
+            self.saved += document.size
+        else:
+            self.received += document.size
 
-    def _is_worse(self, entry: Entry) -> bool:
-        """Return whether a response is not the document, or less of it because of a limit."""
-        return entry.refused or (self._keeps and entry.ended)
+    def _against(self, old: Entry | None, key: tuple[Role, str], document: Document) -> str:
+        """Return what a document is compared with the one that there was."""
+        if document.store is self._known.snapshot.store:
+            return "not_asked" if key in self._known.trusted else "not_modified"
+        if old is None or old.offset is None or old.exchange is None:
+            return "added"
+        is_same = document.size == old.exchange.received
+        return "identical" if is_same and digest_of(document.chunks()) == old.digest else "changed"
 
     def _refuse(self, settled: FinalResult) -> None:
         """Take note of a response that is not the document, and why."""
         assert isinstance(settled.result, Received)
-        look, exchange = settled.result.probe, settled.result.document.exchange
+        look = settled.result.probe
         why = look.refusal or look.unfinished
         if why is not None:
-            url = without_login(settled.url)
-            self.refused[url] = Failure.of(url, why, settled.attempts, exchange.status)
+            url, status = without_login(settled.url), settled.result.exchange.status
+            self.refused[url] = Failure.of(url, why, settled.attempts, status)
 
-    def _against(self, key: tuple[Role, str], document: Document) -> str:
-        """Return what a document is compared with the one that was not received completely."""
-        old = self._known.snapshot.entries.get(key)
-        if old is None or old.offset is None:
-            return "added"
-        return "identical" if digest_of(document.chunks()) == old.digest else "changed"
-
-    def _add_failure(
-        self, writer: SnapshotWriter, entry: Entry, before: Entry | None, *, is_declared: bool
-    ) -> None:
-        """Write why a document is missing now; its last good response is kept for the next time.
+    def _failed(self, settled: FinalResult, entry: Entry, before: Entry | None) -> Entry:
+        """Return why a document is missing now; its last good response is kept for the next time.
 
         What is still declared is missing, whatever the status: only what nothing declares is gone.
         """
-        if before is not None:
-            if not is_declared and (entry.error or {}).get("status") in _GONE:
-                self.gone.add(entry.url)
-            else:
-                entry = self._with_last_good(writer, entry, before)
-        writer.add(entry)
+        is_declared = settled.role is Role.SITEMAP and not settled.is_guess
+        if before is None:
+            return entry
+        if is_declared or entry.failed_with not in _GONE:
+            return self._with_last_good(entry, before)
+        self.gone.add(entry.url)
+        return entry
 
-    def _with_last_good(self, writer: SnapshotWriter, entry: Entry, before: Entry) -> Entry:
+    def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
         """Return a document that failed, or is not what it was, with its last good response."""
         # Below a page sitemap there is nothing that could not be reached because of it.
         self._is_partial |= before.glance is None
         assert before.exchange is not None
         self.kept |= {entry.url, before.exchange.final_url}
-        return replace(entry, last_good=writer.keep_before(self._known.snapshot.file, before))
-
-    def _count(self, what: str, *, received: int = 0, saved: int = 0) -> None:
-        self.counts[what] += 1
-        self.received += received
-        self.saved += saved
+        return replace(entry, last_good=self.writer.copied(self._known.snapshot.file, before))
 
     @property
     def removed(self) -> int:
@@ -347,7 +336,7 @@ class UpdateRecorder(SnapshotRecorder):
         accepts = self._accept if self.unread_pages else before.is_accepted
         return {**facts, ACCEPTED: True} if self.kept and accepts else facts
 
-    def before_end(self, writer: SnapshotWriter) -> bool:
+    def before_end(self) -> bool:
         """Keep what was not asked for because something above it failed, or of a limit; close the file.
 
         So it is not lost, and the next update need not fetch it again. Returns whether the new file is
@@ -362,24 +351,22 @@ class UpdateRecorder(SnapshotRecorder):
             for key in sorted(self._left, key=lambda key: key[1]):
                 before, entry = self._known.good(key), self._known.snapshot.entries[key]
                 if entry.offset is None:
-                    writer.add(
-                        entry if before is None else self._with_last_good(writer, entry, before)
+                    self.writer.add(
+                        entry if before is None else self._with_last_good(entry, before)
                     )
                 elif before is not None:
-                    writer.carry(file, before, before)
+                    self.writer.carry(file, before, before)
                 self.counts["not_checked"] += before is not None
-        self._measure(writer)
+        self._measure()
         file.close()  # some systems do not replace one that is open
         return self.gone_pages is None or self._accept
 
-    def _measure(self, writer: SnapshotWriter) -> None:
+    def _measure(self) -> None:
         """Find out whether most of the pages are gone, or could not be read."""
         if self.counts["changed"] or self.removed or self.gone:
-            snapshot = unfinished_snapshot(self._file.so_far(), writer.entries)
-            try:
+            snapshot = unfinished_snapshot(self._file.so_far(), self.writer.entries)
+            with closing(snapshot.file):
                 self.gone_pages = self._lost_by(snapshot, self._same | self.kept)
-            finally:
-                snapshot.file.close()
         self.unread_pages = self.gone_pages
         if self.kept and not self._keeps:
             self.unread_pages = self._lost_by(self.tree, self._same)
@@ -388,7 +375,3 @@ class UpdateRecorder(SnapshotRecorder):
     def tree(self) -> AbstractSitemap:
         """What was found in this update alone."""
         return self._top.tree()
-
-
-def _written(exchange: Exchange) -> str | None:
-    return None if exchange.started is None else exchange.started.isoformat()

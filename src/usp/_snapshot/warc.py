@@ -37,7 +37,6 @@ _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
 _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
 _VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
-_CANDIDATES = 100_000  # places where a record may begin after a damaged one, that are tried
 _WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
 LOSSES = 1000
 """How many things that cannot be read are told one by one."""
@@ -54,14 +53,6 @@ _BAD_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, OSError, ValueError, EOFEr
 
 class DamagedRecord(Exception):  # noqa: N818 - says what it is
     """A record that cannot be read, or not to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A part of a file: a whole WARC, or the records of one document."""
-
-    start: int
-    end: int
 
 
 @dataclass(slots=True)
@@ -114,7 +105,6 @@ class WarcRecord:
             piece = self._held or self._bytes.more()
             if not piece:
                 break
-            self._held = b""
             taken = piece[: min(most - len(data), self._left)]
             self._held = piece[len(taken) :]
             self._left -= len(taken)
@@ -152,17 +142,14 @@ class WarcRecord:
             return self.end
         for _ in self.block(ratio):
             pass
-        rest = self._rest()
-        if rest.lstrip(b"\r\n"):
-            whole = rest.lstrip(b"\r\n").startswith(_FIRST)
-            raise (
-                SnapshotError(
-                    "this WARC is compressed as a whole, not record by record; "
-                    "convert it with: warcio recompress FILE NEW_FILE"
-                )
-                if whole
-                else DamagedRecord(_LONGER)
+        rest = self._rest().lstrip(b"\r\n")
+        if rest.startswith(_FIRST):
+            raise SnapshotError(
+                "this WARC is compressed as a whole, not record by record; "
+                "convert it with: warcio recompress FILE NEW_FILE"
             )
+        if rest:
+            raise DamagedRecord(_LONGER)
         self.end = stream.position
         return self.end
 
@@ -231,7 +218,6 @@ class WarcFile:
         self._file = self.path.open("rb", buffering=0)  # as long as somebody reads a tree
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
-        self._tries = 0
         self._served = 0  # bytes, at an offset or another
         self.size = os.fstat(self._file.fileno()).st_size
 
@@ -257,10 +243,10 @@ class WarcFile:
             found = zlib.crc32(self.read(at, min(_COPIED, end - at)), found)
         return found
 
-    def spans(self) -> list[Span]:
-        """Return where the WARC files are: the whole file, or the members of a WACZ."""
+    def spans(self) -> list[tuple[int, int]]:
+        """Return where the WARC files start and end: the whole file, or the members of a WACZ."""
         if self.read(0, len(ZIP)) != ZIP:
-            return [Span(0, self.size)]
+            return [(0, self.size)]
         try:
             if _directory_bytes(self.read(max(0, self.size - _ZIP_END), _ZIP_END)) > _DIRECTORY:
                 raise zipfile.BadZipFile("it has too many files")
@@ -268,30 +254,27 @@ class WarcFile:
                 listed = archive.infolist()
         except _BAD_ZIP as error:
             raise SnapshotError(f"{self.path} is not a readable zip archive: {error}") from error
-        spans: list[Span] = []
+        spans: list[tuple[int, int]] = []
         for member in sorted(listed, key=lambda one: one.header_offset):
-            name = member.filename.lower()
-            if not name.lower().endswith((".warc", ".warc.gz")):
+            if not member.filename.lower().endswith((".warc", ".warc.gz")):
                 continue
             if member.compress_type != zipfile.ZIP_STORED:
                 raise SnapshotError(f"{member.filename} in {self.path} is compressed once more")
             header = self.read(member.header_offset, _LOCAL_HEADER)
-            lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(
-                header[28:30], "little"
-            )
+            lengths = sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
             start = member.header_offset + _LOCAL_HEADER + lengths
             end = min(start + member.file_size, self.size)
             # No byte is read for two files, whatever the archive says.
-            start = max(start, spans[-1].end if spans else 0)
+            start = max(start, spans[-1][1] if spans else 0)
             if start < end:
-                spans.append(Span(start, end))
+                spans.append((start, end))
         return spans
 
     def record(self, offset: int) -> WarcRecord:
         """Return the record at an offset; raises :class:`DamagedRecord` if there is none."""
         stream = _Bytes(self, offset)
         head = b""
-        while (end := _end_of_head(head)) is None and len(head) <= _HEAD:
+        while (end := end_of_head(head)) is None and len(head) <= _HEAD:
             piece = stream.more()
             if not piece:
                 raise DamagedRecord("the file ends in the middle of this record")
@@ -300,26 +283,31 @@ class WarcFile:
             if not _FIRST.startswith(start):
                 raise DamagedRecord("this is not a WARC record")
             if _VERSION.search(
-                head, len(head) - len(head.lstrip()) + 1, _end_of_head(head) or _HEAD
+                head, len(head) - len(head.lstrip()) + 1, end_of_head(head) or _HEAD
             ):
                 raise DamagedRecord("another record begins in the head of this one")
         if end is None:
             raise DamagedRecord("the head of the record is too long")
-        headers = _headers(head[:end])
+        headers = {
+            name.lower(): value
+            for name, value in header_lines(head[:end].decode("utf-8", "replace"))
+        }
         written = headers.get("content-length", "")
         if not (written.isascii() and written.isdigit() and len(written) <= _LENGTH):
             raise DamagedRecord("the record has no Content-Length")
         length = int(written)
         return WarcRecord(offset, headers, _bytes=stream, _held=head[end:], _left=length)
 
-    def records(self, span: Span, limits: Limits, losses: list[str]) -> Iterator[WarcRecord]:
+    def records(
+        self, span: tuple[int, int], limits: Limits, losses: list[str]
+    ) -> Iterator[WarcRecord]:
         """Yield the records of a span; what cannot be read is stepped over and added to ``losses``.
 
         Raises :class:`SnapshotError` if not even the first one can be read.
         """
-        offset, found, self._tries = span.start, False, _CANDIDATES
-        wasted = _LEAST_WASTED + _WASTED * (span.end - span.start)
-        while offset < span.end:
+        (start, end), found = span, False
+        offset, wasted = start, _LEAST_WASTED + _WASTED * (end - start)
+        while offset < end:
             served = self._served
             try:
                 record = self.record(offset)
@@ -327,30 +315,29 @@ class WarcFile:
                 found = True
                 offset = record.skip(limits.ratio)
             except DamagedRecord as error:
-                if not found and offset == span.start:
+                if not found and offset == start:
                     raise SnapshotError(f"{self.path} is not a WARC file: {error}") from error
                 if len(losses) < LOSSES:
                     losses.append(f"at byte {offset:,}: {error}")
-                offset = self._next_record(offset + 1, span.end)
+                wasted -= self._served - served  # records inside of records may all break off
+                served = self._served
+                offset = self._next_record(offset + 1, end, served + wasted)
                 wasted -= self._served - served
-                if wasted < 0:  # records inside of records, which all break off
-                    return
 
-    def _begins_at(self, offset: int) -> bool:
-        """Return whether a record seems to begin at an offset."""
-        return _VERSION.match(_decompressed(self.read(offset, _SHORT))) is not None
+    def _next_record(self, offset: int, end: int, most: int) -> int:
+        """Return where the next record begins after one that is damaged.
 
-    def _next_record(self, offset: int, end: int) -> int:
-        """Return where the next record begins after one that is damaged."""
+        It is looked for until ``most`` bytes were read, in all.
+        """
         overlap = max(len(GZIP), len(_FIRST)) - 1
         while offset < end:
             data = self.read(offset, min(_PIECE, end - offset))
             for found in _BEGINNINGS.finditer(data):
-                if self._begins_at(offset + found.start()):
-                    return offset + found.start()
-                self._tries -= 1
-                if not self._tries:
+                if self._served > most:
                     return end
+                place = offset + found.start()
+                if _VERSION.match(_decompressed(self.read(place, _SHORT))):
+                    return place
             if len(data) <= overlap:
                 break
             offset += len(data) - overlap
@@ -383,8 +370,8 @@ def _directory_bytes(tail: bytes) -> int:
     return most
 
 
-def _end_of_head(data: bytes) -> int | None:
-    """Return where the block begins, if the head is complete."""
+def end_of_head(data: bytes) -> int | None:
+    """Return where the block begins, if the head of a record or response is complete."""
     start = len(data) - len(data.lstrip(b"\r\n"))
     ends = [
         at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark, start)) >= 0
@@ -392,11 +379,9 @@ def _end_of_head(data: bytes) -> int | None:
     return min(ends, default=None)
 
 
-def _headers(head: bytes) -> dict[str, str]:
-    """Return the headers of a record by their names in lower case."""
-    headers: dict[str, str] = {}
-    for line in head.decode("utf-8", "replace").strip().split("\n")[1:]:
+def header_lines(head: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values in a head, after its first line."""
+    for line in head.strip().split("\n")[1:]:
         name, colon, value = line.partition(":")
-        if colon:
-            headers[name.strip().lower()] = value.strip()
-    return headers
+        if colon and name.strip():
+            yield name.strip(), value.strip()

@@ -27,8 +27,9 @@ from usp.exceptions import SnapshotError
 from usp.objects.exchange import Hop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
+    from usp._formats.document import Role
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.warc import WarcFile
     from usp._store import Document
@@ -94,14 +95,9 @@ class SnapshotWriter:
         self._stream = stream
         self._crc = 0  # of what was written since the last document
         self._warcio, self._heads = need_warcio()
-        self._entries: dict[tuple[object, str], Entry] = {}
+        self.entries: dict[tuple[Role, str], Entry] = {}  # as they are now
         writer = self._writer()
         writer.write_record(writer.create_warcinfo_record(None, info))
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        """What was written so far, each document as it is now."""
-        return tuple(self._entries.values())
 
     def add(self, entry: Entry, document: Document | None = None) -> Entry:
         """Write a document that was just fetched, or why it was not; return where it is."""
@@ -126,8 +122,9 @@ class SnapshotWriter:
 
         ``revisit`` is what was said when it was asked for again and was still the same.
         """
-        places = self._copy(file, old)
-        entry = replace(new, **places, crc=old.crc, digest=old.digest)
+        at = self.copied(file, old)
+        placed = replace(new, start=at.start, end=at.end, offset=at.offset)
+        entry = replace(placed, crc=old.crc, digest=old.digest)
         if revisit is not None and old.digest is not None:
             self._revisit(old, revisit)
         return self._keep(entry)
@@ -151,32 +148,26 @@ class SnapshotWriter:
             record.rec_headers.remove_header("WARC-Payload-Digest")  # nothing was compared by it
         writer.write_record(record)
 
-    def keep_before(self, file: WarcFile, old: Entry) -> Entry:
-        """Copy the last good response of a document that fails now; return where it is."""
-        return replace(old, **self._copy(file, old), last_good=None)
-
     def close(self, facts: dict[str, Any]) -> None:
         """Write the index, and then the record that says that the snapshot is complete."""
         index = self._stream.tell()
-        self._metadata(INDEX, "".join(map(_line, self._entries.values())))
-        end = {**facts, "index": index, "documents": len(self._entries)}
+        self._metadata(INDEX, "".join(map(_line, self.entries.values())))
+        end = {**facts, "index": index, "documents": len(self.entries)}
         self._metadata(END, f"{END_FIELD}{json.dumps(end)}\r\n")
 
-    def _copy(self, file: WarcFile, old: Entry) -> dict[str, Any]:
-        """Copy the records of a document; return where they are now."""
+    def copied(self, file: WarcFile, old: Entry) -> Entry:
+        """Copy the last good response of a document; return its entry, which is not written."""
         start = self._stream.tell()
         for at in range(old.start, old.end, _COPY):
             data = file.read(at, min(_COPY, old.end - at))
             if not data:
                 raise SnapshotError(f"{file.path} ends before the records of {old.url}")
             self._write(data)
-        assert old.offset is not None
-        by = start - old.start
-        return {"start": start, "end": old.end + by, "offset": old.offset + by}
+        return replace(old, last_good=None).moved(start - old.start)
 
     def _keep(self, entry: Entry) -> Entry:
         entry = replace(entry, entry_offset=self._stream.tell())
-        self._entries[entry.key] = entry
+        self.entries[entry.key] = entry
         # Of a URL that has a response, other programs are to find that alone.
         target = _target(entry.url) if entry.offset is None else f"{ENTRY}{_target(entry.url)}"
         self._metadata(target, _line(entry))
@@ -204,11 +195,14 @@ class SnapshotWriter:
         size = 0 if document is None else document.size
         head = self._response_head(hop, fitting(headers, size, start))
         payload, block = hashlib.sha1(), hashlib.sha1(head.headers_buff)  # noqa: S324 - as WARC has it
+        left = size
         for chunk in () if document is None else document.chunks():
             payload.update(chunk)
             block.update(chunk)
-        if document is not None and document.known.damage is not None:
-            raise SnapshotError(f"{hop.url} cannot be written: {document.known.damage}")
+            left -= len(chunk)
+        damage = None if document is None else document.known.damage
+        if damage is not None and (left or exchange.broken is None):  # what was not known before
+            raise SnapshotError(f"{hop.url} cannot be written: {damage}")
         digest = _written(payload)
         facts = {
             "WARC-Date": _date(exchange.started),
@@ -325,22 +319,16 @@ def fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list
 
     Those that were true of the transfer only get a prefix, as other crawlers do it.
     """
-    length = ("Content-Length", str(size))
-    kept = [*_kept((one for one in headers if not _is_same(one, length)), start)]
-    return [*kept, length]
-
-
-def _is_same(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return one[0].lower() == other[0].lower() and one[1].strip() == other[1]
-
-
-def _kept(headers: Iterable[tuple[str, str]], start: bytes) -> Iterator[tuple[str, str]]:
+    length, fitted = str(size), list[tuple[str, str]]()
     for name, value in headers:
         lower = name.lower()
+        if lower == "content-length" and value.strip() == length:
+            continue
         decoded = lower == "content-encoding" and (
             is_decoded(value) or ("gzip" in value.lower() and start not in (b"\x1f\x8b", b""))
         )
-        yield (f"X-Crawler-{name}" if decoded or lower in _CHANGED else name), value
+        fitted.append((f"X-Crawler-{name}" if decoded or lower in _CHANGED else name, value))
+    return [*fitted, ("Content-Length", length)]
 
 
 def address_of(hop: Hop) -> dict[str, str]:

@@ -40,7 +40,6 @@ _CUT = ("limit-", "internal-error")
 """How codes begin with which the pages that were found may not be all that there are."""
 
 _NOT_MODIFIED = 304
-_ROBOTS = "/robots.txt"
 _NO_PAGES = b"<urlset/>"
 _KINDS = {kind.name: node for node, kind in KINDS.items() if issubclass(node, AbstractPagesSitemap)}
 _VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
@@ -141,13 +140,9 @@ class PreviousCrawl:
 
     def pages(self, sitemaps: Collection[str] | None = None) -> Iterator[Any]:
         """Yield the rows of the pages of some sitemaps, or of all, in batches."""
-        compute = pyarrow(".compute")
+        chosen = pyarrow(".compute").field("sitemap").isin(list(sitemaps or ()))
         for rows in self._pages().of(self.row["site"]):
-            wanted = (
-                rows
-                if sitemaps is None
-                else rows.filter(compute.field("sitemap").isin(list(sitemaps)))
-            )
+            wanted = rows if sitemaps is None else rows.filter(chosen)
             yield from wanted.to_batches(max_chunksize=_MOST_PAGES)
 
     def lost(self, tree: AbstractSitemap) -> list[dict[str, Any]]:
@@ -164,15 +159,11 @@ class PreviousCrawl:
         }
         for failure in tree.not_found if isinstance(tree, IndexWebsiteSitemap) else ():
             failed[failure.url] = 0
-            if failure.url.endswith(
-                _ROBOTS
-            ):  # it may have been redirected: then it had another URL
+            if failure.url.endswith("/robots.txt"):  # which had another URL if it was redirected
                 failed[None] = 0
         parents = {row["url"]: row["parent"] for row in self.rows}
         for url in [url for url in failed if url in above and url not in parents]:
-            failed.setdefault(
-                above[url], 0
-            )  # the same, of a sitemap: it is one of those that it had
+            failed.setdefault(above[url], 0)  # the same, of a sitemap: it is one that it had
         rows = [row for row in self.rows if self._is_lost(row, parents, above, failed)]
         return rows if any(row["pages"] for row in rows) else []
 

@@ -153,6 +153,7 @@ def _crawl(
     try:
         for message in engine.run(left):
             take(message)
+        aside(keep, committer.close)
     except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
         deque(engine.stop(), 0)
         advice = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
@@ -170,7 +171,6 @@ def _crawl(
                 take(message)
             aside(keep, committer.close)
         raise
-    aside(keep, committer.close)
 
 
 def _begin(

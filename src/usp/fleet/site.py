@@ -30,7 +30,7 @@ from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSucc
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from usp._crawl.orders import Failed, FetchOrder, Received
+    from usp._crawl.orders import FetchOrder, Received
     from usp._http.aiohttp_sessions import HostTurns
     from usp.events import Event
     from usp.fleet.options import FleetOptions
@@ -72,6 +72,7 @@ class SiteCrawl:
         self._reason = reason
         self._tree: AbstractSitemap | None = None
         self._counts: Counter[int] = Counter()
+        self._unchanged: dict[int, dict[str, Any]] = {}  # rows of nodes that are as they were
         self._kept: dict[str, list[dict[str, Any]]] = {}  # rows of the last crawl that stay, by URL
         self._kept_pages = 0
         self._found: int | None = None  # pages, if all that there were before are kept instead
@@ -113,7 +114,12 @@ class SiteCrawl:
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield the rows as batches, each with the name of its table; the site's own row comes last."""
         rows: list[dict[str, Any]] = []
+        previous = self._previous
         try:
+            if previous is not None and self._tree is not None:
+                for node in self._tree.all_sitemaps():
+                    if (row := previous.unchanged(node.exchange)) is not None:
+                        self._unchanged[id(node)] = row
             await self._compare()
             async for batch in self._pages():
                 yield "pages", batch
@@ -138,7 +144,7 @@ class SiteCrawl:
             return
         found, lost = Counter[str](), list[dict[str, Any]]()
         if self._tree is not None:
-            for _, row in self._unchanged(self._tree):
+            for row in self._unchanged.values():
                 found[row["url"]] += row["pages"]
             try:
                 async for _, url, chosen in self._each(self._chosen(self._tree)):
@@ -182,8 +188,8 @@ class SiteCrawl:
         if self._tree is None or self._found is not None:
             return
         unchanged = Counter[str]()
-        for node, row in self._unchanged(self._tree):
-            self._counts[id(node)] += row["pages"]
+        for node, row in self._unchanged.items():
+            self._counts[node] += row["pages"]
             unchanged[row["url"]] += 1
         blocks = self._counted(self._tree)
         if not self._options.pages:
@@ -203,17 +209,6 @@ class SiteCrawl:
         while (one := await self._stepper.next(steps)) is not END:
             yield one
             await asyncio.sleep(0)
-
-    def _unchanged(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, dict[str, Any]]]:
-        """Yield the sitemaps that have not changed, with the rows that they had in the last crawl."""
-        for node in tree.all_sitemaps() if self._previous is not None else ():
-            row = self._known(node)
-            if row is not None:
-                yield node, row
-
-    def _known(self, node: AbstractSitemap) -> dict[str, Any] | None:
-        """Return the row that a sitemap had in the last crawl, if it has not changed."""
-        return None if self._previous is None else self._previous.unchanged(node.exchange)
 
     def _overdue(self) -> Reason | None:
         """Return why reading should end, if it takes longer than the time limit of the crawl."""
@@ -253,7 +248,7 @@ class SiteCrawl:
                 if kept.get(node.url):
                     row = kept[node.url].pop(0) | _failure_columns(failed.get(node.url))
                 else:
-                    row = self._known(node) or self._row(node)
+                    row = self._unchanged.get(id(node)) or self._row(node)
                 yield row | {
                     "parent": parent,
                     "depth": depth,
@@ -360,10 +355,6 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
         if self._previous is not None and isinstance(client, FleetClient):
             client.set_conditions(self._previous.conditions())
         return client
-
-    def recall(self, order: FetchOrder) -> Received | Failed | None:  # noqa: ARG002
-        """Return None: everything is requested."""
-        return None
 
     def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
         """Return a document whose pages are those of the last crawl, if it is still the same."""
