@@ -8,7 +8,6 @@ import time
 import pytest
 
 from cases import cases
-from usp._crawl.crawl import Crawl
 from usp._crawl.thread_driver import ThreadDriver
 from usp.events import SitemapStarted
 from usp.options import CrawlOptions
@@ -22,11 +21,6 @@ from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
 MANY = [f"/{n}.xml" for n in range(24)]
-
-
-def run(crawl, client):
-    with ThreadDriver(crawl, client, CrawlOptions()) as driver:
-        driver.run()
 
 
 def many(delay: float = 0.03) -> dict:
@@ -204,9 +198,9 @@ def test_a_slow_answer_does_not_hold_back_the_exception_for_long(serve, threads_
 
 
 def test_a_crawl_of_nothing_ends_at_once():
-    crawl = Crawl()
-    run(crawl, SeveralAtOnce({}))
-    assert crawl.complete
+    with ThreadDriver(id, "http://h/", SeveralAtOnce({}), CrawlOptions()) as driver:
+        driver.run()
+    assert driver.crawl.complete
 
 
 def test_dead_host_is_not_asked_for_every_known_path(serve):

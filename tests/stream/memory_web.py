@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
@@ -26,7 +26,10 @@ H = "http://h"
 
 @dataclass(frozen=True)
 class Doc:
-    """What a path answers: ``stumbles`` times 503 first, then a status or a body in pieces."""
+    """What a path answers: ``stumbles`` times 503 first, then a status or a body in pieces.
+
+    It breaks off after so many pieces: one number for each try, the last one for ever.
+    """
 
     body: str | bytes = b""
     status: int = 200
@@ -34,6 +37,7 @@ class Doc:
     stumbles: int = 0
     pieces: int = 1
     broken: bool = False
+    breaks: tuple[int | None, ...] = (None,)
     unreachable: bool = False
 
     def cut(self, base: str) -> list[bytes]:
@@ -74,7 +78,10 @@ class Web:
             return failure
         if turn < doc.stumbles:
             return error(503)
-        return error(doc.status) if doc.status != 200 else (doc, self.base + path)
+        if doc.status != 200:
+            return error(doc.status)
+        this_time = doc.breaks[min(turn, len(doc.breaks) - 1)]
+        return replace(doc, breaks=(this_time,)), self.base + path
 
     def count(self, url: str, more: int) -> None:
         with self._lock:
@@ -106,6 +113,15 @@ class _Facts(ResponseFacts):
     def url(self) -> str:
         return self._url
 
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        (last,) = self._doc.breaks
+        for number, piece in enumerate(self._doc.cut(self._web.base)):
+            if number == last:
+                raise BrokenBody("the line went dead")
+            yield number, piece
+        if self._doc.broken:
+            raise BrokenBody("the line went dead")
+
     def let_go(self) -> None:
         if not self._closed:
             self._closed = True
@@ -123,11 +139,9 @@ class Response(_Facts, AbstractWebClientSuccessResponse):
         return b"".join(self.body())
 
     def body(self) -> Iterator[bytes]:
-        for number, piece in enumerate(self._doc.cut(self._web.base)):
+        for number, piece in self.pieces():
             self._before(self._url, number)
             yield piece
-        if self._doc.broken:
-            raise BrokenBody("the line went dead")
 
     def close(self) -> None:
         self.let_go()
@@ -166,11 +180,9 @@ class AsyncResponse(_Facts, AbstractAsyncWebClientSuccessResponse):
         self._before = before
 
     async def body(self) -> AsyncIterator[bytes]:
-        for number, piece in enumerate(self._doc.cut(self._web.base)):
+        for number, piece in self.pieces():
             await self._before(self._url, number)
             yield piece
-        if self._doc.broken:
-            raise BrokenBody("the line went dead")
 
     async def close(self) -> None:
         self.let_go()

@@ -8,6 +8,7 @@ order in which callbacks run and limits take effect does not depend on the netwo
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from dataclasses import replace
@@ -87,7 +88,7 @@ class Crawl(TreeBuilder):
         self._events: list[Event] = []
         self._final: list[FetchTask] = []  # with a result that was not taken yet
         self._schedule = Schedule(self._options, per_host, chance)
-        self._ends_at: float | None = None
+        self.ends_at = math.inf  # once it has begun, if there is a time limit
         self._url_text = 0  # characters of the URLs that indexes declare
 
     # What is requested ----------------------------------------------------------------------------
@@ -127,23 +128,12 @@ class Crawl(TreeBuilder):
         *,
         quiet: bool = False,
     ) -> FetchTask:
-        key = (role, without_fragment(slot.url))
-        task = self._tasks.get(key)
-        if task is None:
-            task = self._tasks[key] = self._new_task(key[1], role, slot, quiet=quiet or slot.guess)
-            self._declared += not slot.guess
-            if self._collect_events:
-                self._events.append(SitemapFound(slot.url, parent_url, slot.level))
-            if self.ending is not None:
-                task.result = Failed(not_requested_error(self.ending))
-                self._final.append(task)
-            else:
-                self._schedule.add(task)
-        elif task.guess and not slot.guess:
-            self._declare(task, slot.lastmod)
-        return task
-
-    def _new_task(self, url: str, role: Role, slot: TreeSlot, *, quiet: bool) -> FetchTask:
+        url = without_fragment(slot.url)
+        task = self._tasks.get((role, url))
+        if task is not None:
+            if task.guess and not slot.guess:
+                self._declare(task, slot.lastmod)
+            return task
         host = origin = url  # unless it can be read
         login, start = None, self._start
         try:
@@ -154,8 +144,18 @@ class Crawl(TreeBuilder):
             host, origin = sys.intern(there.site), sys.intern(there.origin)
             if start is not None and there.login is None and start.may_share(there):
                 login = start.login
-        where = (slot.position, slot.level, slot.guess, quiet)
-        return FetchTask(url, role, *where, host, origin, login, slot.lastmod)
+        where = (slot.position, slot.level, slot.guess, quiet or slot.guess)
+        task = FetchTask(url, role, *where, host, origin, login, slot.lastmod)
+        self._tasks[role, url] = task
+        self._declared += not slot.guess
+        if self._collect_events:
+            self._events.append(SitemapFound(slot.url, parent_url, slot.level))
+        if self.ending is not None:
+            task.result = Failed(not_requested_error(self.ending))
+            self._final.append(task)
+        else:
+            self._schedule.add(task)
+        return task
 
     def _declare(self, task: FetchTask, lastmod: str | None) -> None:
         """Request a document that failed as a guess again, now that it is declared."""
@@ -173,9 +173,9 @@ class Crawl(TreeBuilder):
 
     def next_fetches(self, room: int, now: float) -> list[FetchOrder]:
         """Return what to fetch now: at most ``room`` orders, within the limits per host."""
-        if self._ends_at is None and self.limits.seconds is not None:
-            self._ends_at = now + self.limits.seconds
-        if self.is_late(now):
+        if self.ends_at == math.inf and self.limits.seconds is not None:
+            self.ends_at = now + self.limits.seconds
+        if now >= self.ends_at:
             self.end(self.limits.reached("seconds"))
         self._advance()
         orders: list[FetchOrder] = []
@@ -198,25 +198,18 @@ class Crawl(TreeBuilder):
             orders.append(FetchOrder(task.url, task.role, *known))
         return orders
 
-    def wake_at(self, *, room: bool = True) -> float | None:
-        """Return the time at which there is something to do even if nothing arrives.
+    def wake_at(self, *, room: bool = True) -> float:
+        """Return the time at which there is something to do even if nothing arrives, or infinity.
 
         A request that is due matters only if there is ``room`` for it.
         """
-        due = self._schedule.next_due() if room else None
-        if due is None or self._ends_at is None:
-            return self._ends_at if due is None else due
-        return min(due, self._ends_at)
+        return min(self._schedule.next_due(), self.ends_at) if room else self.ends_at
 
     def overdue(self, now: float) -> Reason | None:
         """Return why fetches in progress should end, if they should; does not change anything."""
-        if self.ending is None and self.is_late(now):
+        if self.ending is None and now >= self.ends_at:
             return self.limits.reached("seconds")
         return self.ending
-
-    def is_late(self, now: float) -> bool:
-        """Return whether the time limit of the crawl has been reached."""
-        return self._ends_at is not None and now >= self._ends_at
 
     def end(self, reason: Reason) -> None:
         """Request nothing more; the results of fetches in progress are still accepted."""

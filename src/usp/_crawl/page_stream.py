@@ -100,7 +100,7 @@ class PageStream:
                 self._reading = False
                 return
             now = self._clock()
-            if self._crawl.is_late(now):
+            if now >= self._crawl.ends_at:
                 self._late += now - began
             yield step
             if self._late > PATIENCE:

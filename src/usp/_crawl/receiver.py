@@ -217,7 +217,7 @@ class BodyReceiver:
         limits: Limits = DEFAULT,
         *,
         stop_reason: Callable[[], Reason | None] = lambda: None,
-        announce: Callable[[Arrival], object] | None = None,
+        announce: Callable[[FetchOrder, Arrival], object] | None = None,
     ) -> None:
         self._order = order
         self._limits = limits
@@ -317,7 +317,7 @@ class BodyReceiver:
             self._arrival.notify_reader()
         elif self._announce is not None and not over and (kind := self._probe.page_kind):
             self._arrival = Arrival(self._exchange(), self._writer, kind)
-            self._announce(self._arrival)
+            self._announce(self._order, self._arrival)
 
     def end(self, broken: Reason | None = None) -> Generator[None, None, Received | Failed]:
         """Return what was received; ``broken`` is why the body ended too early, if it did."""

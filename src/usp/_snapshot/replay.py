@@ -64,7 +64,7 @@ def replay(
     limits = options.effective_limits
 
     def overdue() -> Reason | None:
-        return limits.reached("seconds") if crawl.is_late(time.monotonic()) else None
+        return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
     answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
