@@ -28,10 +28,9 @@ from usp._crawl.fetch import concurrency_of, for_crawl, own_client
 from usp._crawl.receiver import DocumentProbe, parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap
-from usp._formats.document import DocumentParser, Role
+from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
-from usp.limits import DEFAULT
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -471,7 +470,7 @@ class IndexXMLSitemapParser(AbstractXMLSitemapParser):
     @property
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
-        first = DocumentProbe(DocumentParser(self._url, content_type=_TEXT, fast=True), DEFAULT)
+        first = DocumentProbe(self._url, content_type=_TEXT)
         first.feed("".join(self._text).encode("utf-8", "surrogatepass"))
         return [child.loc for child in first.close().children]
 

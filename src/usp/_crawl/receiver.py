@@ -27,21 +27,19 @@ from usp._crawl.orders import (
     LeftOut,
     Probe,
     Received,
-    left_out_problem,
     not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import document_node
+from usp._crawl.tree_slots import FetchTask, TreeSlot, node_for
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
 from usp._formats.document import DocumentParser, Role
-from usp._formats.values import date
 from usp._http.identity import safe_headers
 from usp._store import SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Failure, Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -67,8 +65,25 @@ class DocumentProbe:
     Pages are counted if the parser does more than glance at them.
     """
 
-    def __init__(self, parser: DocumentParser, limits: Limits) -> None:
-        self.parser = parser
+    def __init__(
+        self,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        *,
+        role: Role = Role.SITEMAP,
+        content_type: str | None = None,
+        content_encoding: str | None = None,
+        glance: bool = False,
+    ) -> None:
+        self.parser = DocumentParser(
+            base,
+            role=role,
+            content_type=content_type,
+            content_encoding=content_encoding,
+            glance=glance,
+            fast=True,
+            limits=limits,
+        )
         self._limits = limits
         self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
         self._room = limits.url_text
@@ -178,14 +193,12 @@ def read_again(
     ``late`` is called after each step: a reason ends the reading.
     """
     exchange = document.exchange
-    parser = DocumentParser(
+    probe = DocumentProbe(
         base,
+        limits,
         content_type=exchange.content_type,
         content_encoding=exchange.content_encoding,
-        fast=True,
-        limits=limits,
     )
-    probe = DocumentProbe(parser, limits)
     for chunk in document.chunks():
         for _ in probe.steps(chunk):
             yield
@@ -228,8 +241,8 @@ class BodyReceiver:
         self._window_size = 0
         self._ended: Reason | None = None
         self._arrival: Arrival | None = None
-        content_type = _label(response.header("Content-Type"))
-        content_encoding = _label(response.header("Content-Encoding"))
+        content_type = excerpt(_text(response.header("Content-Type"))) or None
+        content_encoding = excerpt(_text(response.header("Content-Encoding"))) or None
         final_url = _text(response.url()) or order.url
         if limits.too_long(final_url):
             final_url = order.url
@@ -251,16 +264,14 @@ class BodyReceiver:
             content_encoding=content_encoding,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
-        parser = DocumentParser(
+        self._probe = DocumentProbe(
             final_url,
+            limits,
+            role=order.role,
             content_type=content_type,
             content_encoding=content_encoding,
-            role=order.role,
             glance=limits.pages is None,
-            fast=True,
-            limits=limits,
         )
-        self._probe = DocumentProbe(parser, limits)
         self._writer = store.writer()
 
     @property
@@ -358,15 +369,9 @@ class BodyReceiver:
         return failure_from(error, client, self._order)
 
 
-def _text(value: object) -> str | None:
-    """Return a string of a client, or None: a mock may return anything."""
-    return value if issubclass(type(value), str) else None  # type: ignore[return-value]
-
-
-def _label(value: object) -> str | None:
-    """Return a header in a readable length, or None if there is nothing in it."""
-    text = _text(value)
-    return (excerpt(text) or None) if text else None
+def _text(value: object) -> str:
+    """Return a string of a client, empty if it is none: a mock may return anything."""
+    return value if issubclass(type(value), str) else ""  # type: ignore[return-value]
 
 
 def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
@@ -425,11 +430,9 @@ def parse_document(
     until then is the document.
     """
     writer = (store or Store()).writer()
-    glance = limits.pages is None
-    parser = DocumentParser(
-        url, role=role, content_type=content_type, glance=glance, fast=True, limits=limits
+    first = DocumentProbe(
+        url, limits, role=role, content_type=content_type, glance=limits.pages is None
     )
-    first = DocumentProbe(parser, limits)
     ended = None
     try:
         for chunk in chunks:
@@ -447,41 +450,23 @@ def parse_document(
         attempts=0,
         received=writer.size,
         content_type=content_type,
-        charset=parser.encoding,
+        charset=first.parser.encoding,
     )
     document = writer.finish(exchange)
-    if parser.may_have_children:
+    if first.parser.may_have_children:
         probe = result_of(read_again(document, url, limits))
     journal.received(document, probe)
-    if probe.kind is None:
-        why = ended or probe.refusal
-        assert why is not None
-        failure = Failure.of(node_url, why.at(f"No parsers support sitemap from {node_url}"))
-        return InvalidSitemap(
-            node_url, failure.reason, problems=probe.problems, failure=failure, exchange=exchange
-        )
-    children: list[AbstractSitemap] = [
-        InvalidSitemap(
-            child.loc,
-            str(UNFETCHED),
-            last_modified=date(child.lastmod),
-            failure=Failure.of(child.loc, UNFETCHED),
-        )
-        for child in probe.children
-    ]
-    missing, problems = probe.unfinished, []
-    most = limits.pages if limits.pages is not None and (probe.pages or 0) > limits.pages else None
-    if most is not None:
-        missing = missing or limits.reached("pages")
+    task = FetchTask(node_url, role, (), result=Received(document, probe))
+    top = TreeSlot(node_url, task=task, resolves=url is not None)
+    top.examine(ended)
+    pages, most = probe.pages or 0, limits.pages
+    if most is not None and pages > most:
+        top.most = most
+        top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
-        problems.append(left_out_problem(probe.left_out, "sitemaps"))
-        missing = missing or probe.left_out.reason.after("some of its sitemaps were left out")
-    return document_node(
-        Received(document, probe),
-        children,
-        base=url,
-        problems=problems,
-        failure=Failure.of(node_url, missing) if missing else None,
-        limits=limits,
-        most=most,
+        top.leave_out(probe.left_out, "sitemaps")
+    top.children = tuple(
+        TreeSlot(child.loc, above=top, lastmod=child.lastmod, reason=UNFETCHED)
+        for child in probe.children
     )
+    return node_for(top, limits)

@@ -18,7 +18,7 @@ from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
 from usp._crawl import journal
 from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwork
-from usp._crawl.tree_slots import TreeSlot
+from usp._crawl.tree_slots import TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
@@ -150,11 +150,11 @@ class TreeBuilder(abc.ABC):
             self.end(reason)
 
     def _settle_slot(self, slot: TreeSlot) -> None:
-        result = slot.task.result if slot.task else None
+        result = slot.result
         if isinstance(result, Failed):
             slot.reason = _why_failed(slot, result)
         elif result is not None:
-            self._examine(slot, result)
+            slot.examine()
         is_root = self._root_of(slot) is slot and not slot.is_homepage
         if is_root and not self.roots.includes(slot):  # called for each of them, in order
             if slot.reason is not None:
@@ -165,24 +165,6 @@ class TreeBuilder(abc.ABC):
             self._slots += slot.task.guess  # a known path counts once it is in the tree
             if received.probe.kind and issubclass(received.probe.kind, AbstractIndexSitemap):
                 self._add_children(slot, received)
-
-    @staticmethod
-    def _examine(slot: TreeSlot, result: Received) -> None:
-        """Decide whether a document is a sitemap that may be in this slot."""
-        probe, final_url = result.probe, result.exchange.final_url
-        if final_url != slot.url and final_url in (parents := slot.parents):
-            code = FailureCode.REDIRECT_RECURSION
-            full = (
-                f"Recursion detected when {slot.url} redirected to {final_url} "
-                f"with parent URLs {listed(parents)}."
-            )
-            slot.reason, slot.recurs = Reason(code, code.message, full=full), True
-        elif probe.kind is None:
-            assert probe.refusal is not None
-            slot.reason = probe.refusal.at(f"No parsers support sitemap from {final_url}")
-            slot.problems = tuple(probe.problems)
-        else:
-            slot.received = result
 
     def _root_of(self, slot: TreeSlot) -> TreeSlot:
         """Return the slot at the top of the tree above a slot, or the slot itself."""
@@ -369,8 +351,3 @@ def refuse(
 def without_fragments(urls: Iterable[str]) -> frozenset[str]:
     """Return URLs without their fragments, as they are requested."""
     return frozenset(map(without_fragment, urls))
-
-
-def listed(urls: Iterable[str]) -> str:
-    """Return URLs in one line, in order."""
-    return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"

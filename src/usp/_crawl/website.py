@@ -144,7 +144,7 @@ class Website(RootPolicy):
                     roots.append(node_for(slot, self._crawl.limits))
                     there.update(below.task for below in _slots(slot))
         for slot in self._wanted:
-            exchange = slot.task.result.exchange if slot.task and slot.task.result else None
+            exchange = slot.result.exchange if slot.result else None
             if exchange is not None and slot.task not in there:
                 there.add(slot.task)
                 tried.append(exchange)
@@ -156,7 +156,7 @@ class Website(RootPolicy):
         """Yield the failures of what could not be checked: there may be sitemaps."""
         unreachable = unchecked = False
         for slot in self._wanted:
-            result = slot.task.result if slot.task else None
+            result = slot.result
             failure = failure_of(slot) if result else None
             if isinstance(result, Received):
                 # The page of a bot wall does not show whether there is a sitemap.
