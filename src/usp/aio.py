@@ -178,13 +178,12 @@ async def _tree(
     record: Recording | None = None,
 ) -> N:
     async with _driving(search, start_url, web_client, options, record) as driver:
-        try:
-            await driver.run()
-        except asyncio.CancelledError:
-            if not options.keep_partial:
-                raise
-            _end(driver.crawl)
-            await driver.run()
+        while not driver.crawl.complete:
+            try:
+                await driver.step()
+            except asyncio.CancelledError:
+                if not _end(driver.crawl, options):
+                    raise
     return tree_of(driver.top, options)
 
 
@@ -208,9 +207,8 @@ async def _pages(
                 # Do not wait for what has arrived in the meantime.
                 await driver.step(wait=stream.must_wait(driver.wake))
             except asyncio.CancelledError:
-                if not options.keep_partial or crawl.ending == INTERRUPTED:
+                if not _end(crawl, options):
                     raise
-                _end(crawl)
                 stream.interrupted(INTERRUPTED)
         while not crawl.complete:  # a limit has ended the stream: see what is missing
             await driver.step()
@@ -218,12 +216,18 @@ async def _pages(
         tree_of(driver.top, options)
 
 
-def _end(crawl: Crawl) -> None:
-    """End a crawl whose task was cancelled and keep what was found; the task continues."""
+def _end(crawl: Crawl, options: CrawlOptions) -> bool:
+    """End a crawl whose task was cancelled and return True, if what was found is to be kept.
+
+    The task continues, until it is cancelled again.
+    """
+    if not options.keep_partial or crawl.ending == INTERRUPTED:
+        return False
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
     crawl.end(INTERRUPTED)
+    return True
 
 
 def _own_client() -> AiohttpWebClient:

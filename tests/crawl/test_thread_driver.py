@@ -199,7 +199,7 @@ def test_a_slow_answer_does_not_hold_back_the_exception_for_long(serve, threads_
 
 def test_a_crawl_of_nothing_ends_at_once():
     with ThreadDriver(id, "http://h/", SeveralAtOnce({}), CrawlOptions()) as driver:
-        driver.run()
+        driver.step()
     assert driver.crawl.complete
 
 

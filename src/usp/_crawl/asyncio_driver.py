@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class AsyncioDriver(DriverCore[T]):
-    """Drives a crawl, step by step or to its end, in the running event loop.
+    """Drives a crawl, step by step, in the running event loop.
 
     An asynchronous context manager: leaving it cancels the requests. A synchronous client is called
     in threads, as many at a time as it allows. ``streams`` is whether page sitemaps are read while
@@ -66,11 +66,6 @@ class AsyncioDriver(DriverCore[T]):
         finally:
             if self._recorder is not None:
                 await asyncio.to_thread(self._recorder.close, keep=done)
-
-    async def run(self) -> None:
-        """Drive the crawl until it is complete."""
-        while not self.crawl.complete:
-            await self.step()
 
     async def step(self, *, wait: bool = True) -> None:
         """Start new orders and process the updates; if there are none, ``wait`` for some."""

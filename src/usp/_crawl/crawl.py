@@ -109,9 +109,9 @@ class Crawl(TreeBuilder):
         children may be left out, it is requested only when everything before it is settled: it may
         be one of them.
         """
-        position = (len(self._wanted),)
+        position = (len(self.wanted),)
         slot = TreeSlot(url, level, None, position, declared_by=parents, guess=guess)
-        self._wanted.append(slot)
+        self.wanted.append(slot)
         self._slots += not guess
         self._above_roots |= without_fragments(parents)
         if guess and self._filter.may_skip:
@@ -204,12 +204,6 @@ class Crawl(TreeBuilder):
         A request that is due matters only if there is ``room`` for it.
         """
         return min(self._schedule.next_due(), self.ends_at) if room else self.ends_at
-
-    def overdue(self, now: float) -> Reason | None:
-        """Return why fetches in progress should end, if they should; does not change anything."""
-        if self.ending is None and now >= self.ends_at:
-            return self.limits.reached("seconds")
-        return self.ending
 
     def end(self, reason: Reason) -> None:
         """Request nothing more; the results of fetches in progress are still accepted."""
@@ -313,9 +307,9 @@ class Crawl(TreeBuilder):
 
     def _bounded(self, result: Received) -> Received:
         """Return a result without its children if the URLs of the tree would take too much memory."""
-        most, probe = self.limits.url_text, result.probe
-        self._url_text += sum(map(len, (child.loc for child in probe.children)))
-        if most is None or self._url_text <= _INDEXES * most:
+        probe = result.probe
+        self._url_text += sum(len(child.loc) for child in probe.children)
+        if self._url_text <= _INDEXES * self.limits.url_text:
             return result
         count = len(probe.children) + (probe.left_out.count if probe.left_out else 0)
         left_out = LeftOut(count, self.limits.reached("url_length"))

@@ -230,10 +230,10 @@ def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
     Raises ``TypeError`` for an object that is not a web client, or is an asynchronous one unless the
     driver ``awaits``.
     """
-    if isinstance(client, type) and issubclass(client, AbstractWebClient | AbstractAsyncWebClient):
+    name, kinds = type(client).__name__, AbstractWebClient | AbstractAsyncWebClient
+    if isinstance(client, type) and issubclass(client, kinds):
         raise TypeError(f"web_client must be a client, not a class; pass {client.__name__}()")
-    name = type(client).__name__
-    if not _has(client, "get", "set_max_response_data_length"):
+    if not isinstance(client, kinds) and not _has(client, "get", "set_max_response_data_length"):
         raise TypeError(
             "web_client must have the methods get and set_max_response_data_length, which "
             f"{name} does not; pass a session as RequestsWebClient(session=...)"

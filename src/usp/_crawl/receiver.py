@@ -86,7 +86,7 @@ class DocumentProbe:
         )
         self._limits = limits
         self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
-        self._room = limits.url_text
+        self._room = limits.url_text  # characters
         self._left_out = 0
         self._left_out_by = "sitemaps"  # the limit that was reached
         self._pages_at: int | None = None
@@ -120,33 +120,27 @@ class DocumentProbe:
                 yield
 
     def _sort(self, entries: Iterable[Entry]) -> None:
+        limits = self._limits
         for entry in entries:
-            if isinstance(entry, ChildEntry):
-                self._add_child(entry)
-                continue
-            if self._pages is None:
-                self._pages = UniquePages(self._limits.url_length)
-                self._pages_at = len(self._children)
-            self._count += sum(1 for _ in self._pages.of(entry))
-
-    def _add_child(self, child: ChildEntry) -> None:
-        if self._limits.too_long(child.loc):
-            note_length(self.parser.problems, self._limits, child.loc)
-            return
-        if child.loc in self._children:
-            return
-        if self._room is not None:
-            self._room -= len(child.loc)
-        most = self._limits.sitemaps
-        if most is not None and len(self._children) >= most:
-            self._left_out += 1
-        elif self._room is not None and self._room < 0:
-            self._left_out += 1
-            self._left_out_by = "url_length"
-        else:
-            if child.lastmod and len(child.lastmod) > _MAX_LASTMOD:
-                child = replace(child, lastmod=excerpt(child.lastmod, _MAX_LASTMOD))
-            self._children[child.loc] = child
+            if not isinstance(entry, ChildEntry):
+                if self._pages is None:
+                    self._pages = UniquePages(limits.url_length)
+                    self._pages_at = len(self._children)
+                self._count += sum(1 for _ in self._pages.of(entry))
+            elif limits.too_long(entry.loc):
+                note_length(self.parser.problems, limits, entry.loc)
+            elif entry.loc not in self._children:
+                self._room -= len(entry.loc)
+                if limits.sitemaps is not None and len(self._children) >= limits.sitemaps:
+                    self._left_out += 1
+                elif self._room < 0:
+                    self._left_out += 1
+                    self._left_out_by = "url_length"
+                else:
+                    if entry.lastmod and len(entry.lastmod) > _MAX_LASTMOD:
+                        short = excerpt(entry.lastmod, _MAX_LASTMOD)
+                        entry = replace(entry, lastmod=short)  # noqa: PLW2901
+                    self._children[entry.loc] = entry
 
     def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Probe:
         """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
@@ -292,7 +286,12 @@ class BodyReceiver:
         except SpoolFull:
             self._reach("spool_bytes")
             return
-        self._check_rate()
+        now, lowest = time.monotonic(), self._limits.lowest_rate
+        passed = now - self._window
+        if lowest is not None and passed >= _WINDOW:
+            if self._writer.size - self._window_size < lowest * passed:
+                self._reach("lowest_rate")
+            self._window, self._window_size = now, self._writer.size
         for _ in self._probe.steps(chunk):
             self._notify_readers()
             yield
@@ -308,15 +307,6 @@ class BodyReceiver:
             reason = self._limits.reached("document_seconds")
         self._ended = self._ended or reason
         return reason is not None
-
-    def _check_rate(self) -> None:
-        """End a transfer that is too slow."""
-        now, lowest = time.monotonic(), self._limits.lowest_rate
-        passed = now - self._window
-        if lowest is not None and passed >= _WINDOW:
-            if self._writer.size - self._window_size < lowest * passed:
-                self._reach("lowest_rate")
-            self._window, self._window_size = now, self._writer.size
 
     def _reach(self, limit: str) -> None:
         self._ended = self._ended or self._limits.reached(limit)

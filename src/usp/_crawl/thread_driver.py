@@ -138,7 +138,12 @@ class DriverCore(Generic[T]):
 
     def _stop_reason(self) -> Reason | None:
         """Return why a fetch should end, if it should; may be called from any thread."""
-        return GIVEN_UP if self._is_stopped else self.crawl.overdue(time.monotonic())
+        crawl = self.crawl
+        if self._is_stopped:
+            return GIVEN_UP
+        if crawl.ending is None and time.monotonic() >= crawl.ends_at:
+            return crawl.limits.reached("seconds")
+        return crawl.ending
 
     def _pause(self) -> float | None:
         """Return the maximum number of seconds to wait for an update; None for no maximum."""
@@ -158,7 +163,7 @@ class DriverCore(Generic[T]):
 
 
 class ThreadDriver(DriverCore[T]):
-    """Drives a crawl, step by step or to its end; events are emitted in the driving thread.
+    """Drives a crawl, step by step; events are emitted in the driving thread.
 
     A context manager: leaving it ends the threads, which start when they are needed. A client that
     allows one request at a time is called in the driving thread, unless ``any_thread`` is set.
@@ -188,7 +193,7 @@ class ThreadDriver(DriverCore[T]):
             client=client,
             store=self._store,
             stop_reason=self._stop_reason,
-            announce=self._put if streams and self._in_threads else None,
+            announce=self._announce if streams and self._in_threads else None,
             limits=self.crawl.limits,
         )
 
@@ -210,16 +215,11 @@ class ThreadDriver(DriverCore[T]):
             if self._recorder is not None:
                 self._recorder.close(keep=done)
 
-    def run(self) -> None:
-        """Drive the crawl until it is complete."""
-        while not self.crawl.complete:
-            self.step()
-
     def step(self, *, wait: bool = True) -> None:
         """Start new orders and process one update; if there is none, ``wait`` for it."""
         for order in self._orders():
             if not self._in_threads:
-                self._put(order, self._fetch(order))
+                self._updates.put((order, self._fetch(order)))
                 continue
             self._to_fetch.put(order)
             if self._busy > len(self._threads):
@@ -236,8 +236,8 @@ class ThreadDriver(DriverCore[T]):
         if update is not None:
             self._take(update)
 
-    def _put(self, order: FetchOrder, what: Received | Failed | Arrival) -> None:
-        self._updates.put((order, what))
+    def _announce(self, order: FetchOrder, arrival: Arrival) -> None:
+        self._updates.put((order, arrival))
 
     def _work(self) -> None:
         while (order := self._to_fetch.get()) is not None and not self._is_stopped:
@@ -246,7 +246,7 @@ class ThreadDriver(DriverCore[T]):
                 result = self._fetch(order)
             except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
                 result = failure_from(error)
-            self._put(order, result)
+            self._updates.put((order, result))
 
 
 # A crawl from start to end -------------------------------------------------------------------------
@@ -264,13 +264,13 @@ def crawl_with(
         client_for(web_client, start_url, options) as client,
         ThreadDriver(search, start_url, client, options, record) as driver,
     ):
-        try:
-            driver.run()
-        except KeyboardInterrupt:
-            if not options.keep_partial:
-                raise
-            driver.crawl.end(INTERRUPTED)
-            driver.run()
+        while not driver.crawl.complete:
+            try:
+                driver.step()
+            except KeyboardInterrupt:
+                if not options.keep_partial or driver.crawl.ending == INTERRUPTED:
+                    raise
+                driver.crawl.end(INTERRUPTED)
     return driver.top
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from usp._base.dates import MAX_REMEMBERED, in_utc, known_date, precision_of_text
@@ -61,7 +62,7 @@ class TreeBuilder(abc.ABC):
         self.roots = RootPolicy()
         self.ending: Reason | None = None
         self._filter = ChildFilter(options)
-        self._wanted: list[TreeSlot] = []  # at the top
+        self.wanted: list[TreeSlot] = []  # at the top
         self._later: list[TreeSlot] = []  # known paths that may turn out to be excluded
         self._ahead: list[tuple[TreeSlot, bool]] | None = None  # a stack; whether children are done
         self._advancing = False
@@ -100,7 +101,7 @@ class TreeBuilder(abc.ABC):
         self._advancing = True
         self.awaited = None
         if self._ahead is None:
-            self._ahead = [(slot, False) for slot in reversed(self._wanted)]
+            self._ahead = list(zip(reversed(self.wanted), repeat(False)))
         ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         try:
             while ahead:
@@ -119,9 +120,9 @@ class TreeBuilder(abc.ABC):
                 pages_at = (slot.received.probe.pages_at if slot.received else None) or 0
                 first, last = slot.children[:pages_at], slot.children[pages_at:]
                 ahead[-1:] = [  # all at once: an interrupt must not leave a half of them
-                    *((child, False) for child in reversed(last)),
+                    *zip(reversed(last), repeat(False)),
                     (slot, True),
-                    *((child, False) for child in reversed(first)),
+                    *zip(reversed(first), repeat(False)),
                 ]
             self.complete = True
         finally:
@@ -168,7 +169,7 @@ class TreeBuilder(abc.ABC):
 
     def _root_of(self, slot: TreeSlot) -> TreeSlot:
         """Return the slot at the top of the tree above a slot, or the slot itself."""
-        root = self._wanted[slot.position[0]]
+        root = self.wanted[slot.position[0]]
         if root.is_homepage and len(slot.position) > 1:
             return root.children[slot.position[1]]
         return root

@@ -128,8 +128,8 @@ class Website(RootPolicy):
         if use_html_links:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
             self._homepage = crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1)
-        known = [crawl.want(homepage_url + path, guess=True) for path in known_paths]
-        self._wanted = [slot for slot in (self._robots, self._homepage, *known) if slot]
+        for path in known_paths:
+            crawl.want(homepage_url + path, guess=True)
         self._included: dict[TreeSlot, bool] = {}
         self._root_urls: set[str] = set()
         crawl.roots = self
@@ -138,12 +138,12 @@ class Website(RootPolicy):
         """Return the tree, once the crawl is complete."""
         roots, tried = [], []
         there: set[FetchTask | None] = set()  # documents that are in the tree
-        for wanted in self._wanted:
+        for wanted in self._crawl.wanted:
             for slot in wanted.children if wanted is self._homepage else (wanted,):
                 if self.includes(slot):
                     roots.append(node_for(slot, self._crawl.limits))
                     there.update(below.task for below in _slots(slot))
-        for slot in self._wanted:
+        for slot in self._crawl.wanted:
             exchange = slot.result.exchange if slot.result else None
             if exchange is not None and slot.task not in there:
                 there.add(slot.task)
@@ -155,7 +155,7 @@ class Website(RootPolicy):
     def _not_found(self) -> Iterator[Failure]:
         """Yield the failures of what could not be checked: there may be sitemaps."""
         unreachable = unchecked = False
-        for slot in self._wanted:
+        for slot in self._crawl.wanted:
             result = slot.result
             failure = failure_of(slot) if result else None
             if isinstance(result, Received):
