@@ -11,7 +11,7 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FetchOrder, Probe, Received
 from usp._crawl.tree_slots import TreeSlot, node_for
 from usp._formats.abstract_parser import ChildEntry
-from usp._store import Store
+from usp._store import DocumentWriter, Store
 from usp.events import Event
 from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode
@@ -33,7 +33,7 @@ def url(name: str) -> str:
 
 
 def received(order_url: str, look: Probe, data: bytes = b"", final: str | None = None) -> Received:
-    writer = _STORE.writer()
+    writer = DocumentWriter(_STORE)
     writer.write(data)
     exchange = Exchange(order_url, final or order_url, received=len(data))
     return Received(writer.finish(exchange), look)

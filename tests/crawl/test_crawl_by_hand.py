@@ -11,7 +11,7 @@ from usp._crawl.orders import Arrival, Failed, FetchOrder
 from usp._crawl.tree_builder import refuse
 from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
-from usp._store import Store
+from usp._store import DocumentWriter, Store
 from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
@@ -200,7 +200,7 @@ def test_what_arrives_is_known_until_there_is_a_result_and_changes_nothing_after
     crawl = Crawl(chance=lambda: 0.5)
     slot = crawl.want(url("a"))
     (order,) = crawl.next_fetches(1, 0.0)
-    coming = Arrival(Exchange(url("b"), url("b")), Store().writer(), PagesTextSitemap)
+    coming = Arrival(Exchange(url("b"), url("b")), DocumentWriter(Store()), PagesTextSitemap)
     crawl.arriving(order, coming)
     assert (slot.arrival, slot.final_url) == (coming, url("b"))
     crawl.finished(order, error("broken", retryable=True)(order), 0.0)

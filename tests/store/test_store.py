@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp._store import Document, Store
+from usp._store import Document, DocumentWriter, Store
 from usp.objects.exchange import Exchange
 
 EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
@@ -21,7 +21,7 @@ FD = Path("/proc/self/fd")
 
 
 def put(store: Store, *chunks: bytes) -> Document:
-    writer = store.writer()
+    writer = DocumentWriter(store)
     for chunk in chunks:
         writer.write(chunk)
     return writer.finish(EXCHANGE)
@@ -60,7 +60,7 @@ def test_a_document_that_leaves_memory_gives_its_budget_back():
 
 def test_a_document_that_is_discarded_gives_its_budget_back():
     store = Store(memory=10, small=10)
-    writer = store.writer()
+    writer = DocumentWriter(store)
     writer.write(b"1234567890")
     writer.discard()
     writer.discard()
@@ -69,7 +69,7 @@ def test_a_document_that_is_discarded_gives_its_budget_back():
 
 def test_a_spooled_document_that_is_discarded_takes_nothing_from_the_budget():
     store = Store(memory=10, small=5)
-    writer = store.writer()
+    writer = DocumentWriter(store)
     writer.write(b"1234567890")
     writer.discard()
     assert store.hold(10, 5)
@@ -110,7 +110,7 @@ def test_what_was_written_is_read_whatever_the_thresholds_and_however_writers_al
     documents, memory, small, random
 ):
     store = Store(memory, small)
-    writers = [store.writer() for _ in documents]
+    writers = [DocumentWriter(store) for _ in documents]
     queue = [(at, chunk) for at, chunks in enumerate(documents) for chunk in chunks]
     order = sorted(range(len(queue)), key=lambda _: random.random())
     written: dict[int, bytes] = {}

@@ -37,10 +37,8 @@ from usp.events import (
     SitemapFinished,
     SitemapFound,
     SitemapReceived,
-    SitemapSkipped,
     SitemapStarted,
 )
-from usp.objects.sitemap import AbstractPagesSitemap
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
@@ -51,7 +49,6 @@ if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
     from usp._crawl.orders import Arrival
     from usp.events import Event
-    from usp.objects.child import SkippedSitemap
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 
@@ -85,7 +82,6 @@ class Crawl(TreeBuilder):
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
         self._collect_events = collect_events
-        self._events: list[Event] = []
         self._final: list[FetchTask] = []  # with a result that was not taken yet
         self._schedule = Schedule(self._options, per_host, chance)
         self.ends_at = math.inf  # once it has begun, if there is a time limit
@@ -164,10 +160,6 @@ class Crawl(TreeBuilder):
         error = _error_of(task.result)
         if error is not None and self.ending is None and self._schedule.add_declared(task, error):
             task.result, task.failed_as_guess = None, True
-
-    def _skip(self, skipped: SkippedSitemap, slot: TreeSlot) -> None:
-        level, why = slot.level + 1, skipped.reason
-        self._events.append(SitemapSkipped(skipped.url, slot.final_url, level, why))
 
     # Work out -------------------------------------------------------------------------------------
 
@@ -331,7 +323,7 @@ class Crawl(TreeBuilder):
             self._events.append(SitemapFailed(task.url, str(probe.refusal), task.attempt, code))
             return
         self._events.append(SitemapFinished(task.url, probe.kind.__name__))
-        if issubclass(probe.kind, AbstractPagesSitemap) or probe.pages_at is not None:
+        if probe.has_pages:
             pages = StoredPages(result.document, exchange.final_url, self.limits)
             self._events.append(PagesReady(exchange.final_url, pages))
 

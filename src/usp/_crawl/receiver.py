@@ -34,7 +34,7 @@ from usp._crawl.tree_slots import FetchTask, TreeSlot, node_for
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
 from usp._formats.document import DocumentParser, Role
 from usp._http.identity import safe_headers
-from usp._store import SpoolFull, Store
+from usp._store import DocumentWriter, SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
@@ -266,7 +266,7 @@ class BodyReceiver:
             content_encoding=content_encoding,
             glance=limits.pages is None,
         )
-        self._writer = store.writer()
+        self._writer = DocumentWriter(store)
 
     @property
     def wants_more(self) -> bool:
@@ -419,7 +419,7 @@ def parse_document(
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
     until then is the document.
     """
-    writer = (store or Store()).writer()
+    writer = DocumentWriter(store or Store())
     first = DocumentProbe(
         url, limits, role=role, content_type=content_type, glance=limits.pages is None
     )

@@ -22,6 +22,7 @@ from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwor
 from usp._crawl.tree_slots import TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
+from usp.events import SitemapSkipped
 from usp.limits import DEFAULT, Limits
 from usp.objects.child import ChildSitemap, SkippedSitemap, SkipReason
 from usp.objects.failure_codes import FailureCode
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.orders import Probe, Received
     from usp._crawl.tree_slots import FetchTask
+    from usp.events import Event
     from usp.options import CrawlOptions
 
 
@@ -67,16 +69,13 @@ class TreeBuilder(abc.ABC):
         self._ahead: list[tuple[TreeSlot, bool]] | None = None  # a stack; whether children are done
         self._advancing = False
         self._settled: list[TreeSlot] = []
+        self._events: list[Event] = []
         self._slots = 0  # in the tree
         self._pages = 0
 
     @abc.abstractmethod
     def _request(self, slot: TreeSlot, parent_url: str | None = None) -> FetchTask:
         """Return the document of a slot; ``parent_url`` is the sitemap that declares it."""
-
-    @abc.abstractmethod
-    def _skip(self, skipped: SkippedSitemap, slot: TreeSlot) -> None:
-        """Take note of a child that is not followed, and of the slot of its parent."""
 
     @abc.abstractmethod
     def end(self, reason: Reason) -> None:
@@ -198,7 +197,8 @@ class TreeBuilder(abc.ABC):
         slot.children, slot.skipped = tuple(below), tuple(skipped)
         self._slots += len(below)
         for one in skipped:
-            self._skip(one, slot)
+            event = SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
+            self._events.append(event)
 
 
 def _why_failed(slot: TreeSlot, result: Failed) -> Reason:
