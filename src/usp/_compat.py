@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
-from usp._crawl.fetch import concurrency_of, for_crawl, own_client
-from usp._crawl.receiver import DocumentProbe, parse_document
+from usp._crawl.fetch import concurrency_of, own_client
+from usp._crawl.receiver import DocumentProbe, call_newer, parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
@@ -193,17 +193,18 @@ class _GivenResponse(LocalWebClientSuccessResponse):
     """The response with the given document."""
 
     def __init__(self, url: str, content: str | bytes) -> None:
-        self._is_text = isinstance(content, str)
-        super().__init__(url, content if isinstance(content, str) else content.decode("latin-1"))
+        self._url = url
+        self._content = content
 
     def header(self, case_insensitive_name: str) -> str | None:
         """Return a header that says UTF-8: the text is decoded, whatever its declaration says."""
         is_type = case_insensitive_name.lower() == "content-type"
-        return _TEXT if is_type and self._is_text else None
+        return _TEXT if is_type and isinstance(self._content, str) else None
 
     def raw_data(self) -> bytes:
         """Return the document."""
-        return super().raw_data() if self._is_text else self._data.encode("latin-1")
+        content = self._content
+        return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
 
 
 class _AtHand(AbstractWebClient):
@@ -223,7 +224,9 @@ class _AtHand(AbstractWebClient):
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
         """Return the same, with the other client prepared for a crawl."""
-        client = for_crawl(self._client, start_url, limits)
+        client = call_newer(
+            self._client, "for_crawl", AbstractWebClient.for_crawl, start_url, limits
+        )
         made = _AtHand(self._url, self._content, client)
         made._made = client if client is not self._client else None
         return made

@@ -218,12 +218,6 @@ def fetch_document(
 # Clients --------------------------------------------------------------------------------------------
 
 
-def for_crawl(client: T, start_url: str, limits: Limits) -> T:
-    """Return the client for one crawl: the same, or a new one that it creates."""
-    method = getattr(type(client), "for_crawl", None)
-    return method(client, start_url, limits) if inspect.isfunction(method) else client
-
-
 def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
     """Return the client for one crawl, with the limit for the size of a response.
 
@@ -240,11 +234,12 @@ def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
         )
     if not awaits and is_async(client):
         raise TypeError(f"{name} is asynchronous; use the functions of usp.aio with it")
-    client = for_crawl(client, without_login(start_url), limits)
+    same, given = AbstractWebClient.for_crawl, (without_login(start_url), limits)
+    made: Any = call_newer(client, "for_crawl", same, *given)
     most = limits.document_bytes
     # One byte more shows that the limit is exceeded.
-    client.set_max_response_data_length(None if most is None else most + 1)  # type: ignore[attr-defined]
-    return client
+    made.set_max_response_data_length(None if most is None else most + 1)
+    return made  # type: ignore[no-any-return]
 
 
 @contextmanager

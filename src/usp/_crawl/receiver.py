@@ -364,13 +364,13 @@ def _text(value: object) -> str:
     return value if issubclass(type(value), str) else ""  # type: ignore[return-value]
 
 
-def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
-    """Call a method that older response classes lack, or else the default.
+def call_newer(owner: T, name: str, default: Callable[..., R], *arguments: object) -> R:
+    """Call a method that older classes of clients and responses lack, or else the default.
 
-    A user's response class may have something else under that name.
+    A user's class may have something else under that name.
     """
-    method = getattr(type(response), name, None)
-    return (method if isinstance(method, FunctionType) else default)(response)
+    method = getattr(type(owner), name, None)
+    return (method if isinstance(method, FunctionType) else default)(owner, *arguments)
 
 
 def failure_from(

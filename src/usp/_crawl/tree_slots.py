@@ -21,7 +21,7 @@ from usp.objects.sitemap import (
 from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from usp._base.urls import Login
     from usp.limits import Limits
@@ -169,6 +169,15 @@ class TreeSlot:
         return known.exchange.final_url if known else self.url
 
 
+def slots_from(top: TreeSlot) -> Iterator[TreeSlot]:
+    """Yield a slot and all below it."""
+    slots = [top]
+    while slots:
+        slot = slots.pop()
+        yield slot
+        slots.extend(slot.children)
+
+
 def listed(urls: Iterable[str]) -> str:
     """Return URLs in one line, in order."""
     return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
@@ -182,13 +191,8 @@ _NOT_REQUESTED = Reason(FailureCode.NOT_FETCHED, "it was not fetched")
 
 def node_for(top: TreeSlot, limits: Limits = DEFAULT) -> AbstractSitemap:
     """Return the node of a slot and all nodes below it, however deep the tree is."""
-    order, waiting = [], [top]
-    while waiting:
-        slot = waiting.pop()
-        order.append(slot)
-        waiting.extend(slot.children)
     built: dict[int, AbstractSitemap] = {}
-    for slot in reversed(order):  # the children of a slot first, in their order
+    for slot in reversed(list(slots_from(top))):  # the children of a slot first, in their order
         nodes = [built.pop(id(child)) for child in slot.children]
         built[id(slot)] = _node(slot, nodes, limits)
     return built[id(top)]

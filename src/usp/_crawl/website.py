@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from usp._base.urls import without_fragment
 from usp._crawl.orders import HostGivenUp, NotRequested, Received
 from usp._crawl.tree_builder import RootPolicy, without_fragments
-from usp._crawl.tree_slots import failure_of, node_for
+from usp._crawl.tree_slots import failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap
@@ -142,7 +142,7 @@ class Website(RootPolicy):
             for slot in wanted.children if wanted is self._homepage else (wanted,):
                 if self.includes(slot):
                     roots.append(node_for(slot, self._crawl.limits))
-                    there.update(below.task for below in _slots(slot))
+                    there.update(below.task for below in slots_from(slot))
         for slot in self._crawl.wanted:
             exchange = slot.result.exchange if slot.result else None
             if exchange is not None and slot.task not in there:
@@ -207,7 +207,7 @@ class Website(RootPolicy):
         if self._robots is None or not self.includes(self._robots):
             return frozenset()
         urls: set[str] = set()
-        for slot in _slots(self._robots):
+        for slot in slots_from(self._robots):
             urls.update((slot.url, slot.final_url))
             if slot.received is not None:
                 urls.update(child.loc for child in slot.received.probe.children)
@@ -228,12 +228,3 @@ def _is_absent(slot: TreeSlot, error: WebClientErrorResponse) -> bool:
     if slot.task and slot.task.guess:
         return status is not None and status < _SERVER_ERROR and status != _BUSY
     return status in _ABSENT
-
-
-def _slots(root: TreeSlot) -> Iterator[TreeSlot]:
-    """Yield a slot and all below it."""
-    slots = [root]
-    while slots:
-        slot = slots.pop()
-        yield slot
-        slots.extend(slot.children)
