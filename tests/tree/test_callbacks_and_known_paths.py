@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import cases
+from memory_web import AsyncClient, Client, Doc, H, Web
+from profiles import examples
 from usp import aio, stream, tree
 from usp.limits import Limits
 from website import index, outline, robots, urlset
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
-from memory_web import AsyncClient, Client, Doc, H, Web
-
-from profiles import examples
 
 KNOWN = ["sitemap.xml", "sitemap_index.xml", "sitemap1.xml"]
 FRONTS = ["tree", "tree, one at a time", "stream", "aio tree", "aio stream"]

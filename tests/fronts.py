@@ -1,0 +1,80 @@
+"""The ways to crawl: on threads, one request at a time or several, and on asyncio.
+
+What holds for all of them is tested once, for each of ``FRONTS``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from memory_web import AsyncClient, Client, Web
+from patience import within
+from usp import aio, stream, tree
+from usp.web_client.requests_client import RequestsWebClient
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T], seconds: float = 60.0) -> T:
+    """Run to the end, but not for ever; nothing may be left in the loop."""
+
+    async def bounded() -> T:
+        async with asyncio.timeout(seconds):
+            result = await work
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return result
+
+    with within(2 * seconds):  # a loop that turns in circles hears of no other timeout
+        result = asyncio.run(bounded())
+    gc.collect()  # what was not closed or awaited warns here, and not in another test
+    return result
+
+
+async def rest(pages: Any) -> list:
+    """Give what is left of an asynchronous stream."""
+    return [page async for page in pages]
+
+
+@dataclass(frozen=True)
+class Front:
+    """A way to crawl, without known paths unless they are asked for; ``at_once`` requests at most."""
+
+    name: str
+    at_once: int = 4
+    awaits: bool = False
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def client(self, web: Web, before: Any = None) -> Client | AsyncClient:
+        """Give a client of a user's own; ``before`` is called for every piece of a body."""
+        hooks = () if before is None else (before,)
+        return AsyncClient(web, *hooks) if self.awaits else Client(web, self.at_once, *hooks)
+
+    def tree(self, url: str, client: Any = None, *, single: bool = False, **options: Any) -> Any:
+        """Give the tree of a website, or of a single sitemap."""
+        if not single:
+            options.setdefault("use_known_paths", False)
+        name = "sitemap_tree_for_sitemap" if single else "sitemap_tree_for_homepage"
+        if self.awaits:
+            return run(getattr(aio, name)(url, client, **options))
+        if client is None:
+            client = RequestsWebClient(max_concurrent_requests=self.at_once)
+        with within(120):
+            return getattr(tree, name)(url, client, **options)
+
+    def pages(self, url: str, client: Any = None, **options: Any) -> list:
+        """Give the pages of a website as they come in the stream."""
+        options.setdefault("use_known_paths", False)
+        if self.awaits:
+            return run(rest(aio.pages(url, client, **options)))
+        with within(120):
+            return list(stream.pages(url, client, **options))
+
+
+FRONTS = [Front("one by one", 1), Front("threads"), Front("asyncio", awaits=True)]
