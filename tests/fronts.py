@@ -11,6 +11,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import pytest
+
 from memory_web import AsyncClient, Client, Web
 from patience import within
 from usp import aio, stream, tree
@@ -63,8 +65,8 @@ class Front:
         name = "sitemap_tree_for_sitemap" if single else "sitemap_tree_for_homepage"
         if self.awaits:
             return run(getattr(aio, name)(url, client, **options))
-        if client is None:
-            client = RequestsWebClient(max_concurrent_requests=self.at_once)
+        if client is None and self.at_once == 1:
+            client = RequestsWebClient(max_concurrent_requests=1)
         with within(120):
             return getattr(tree, name)(url, client, **options)
 
@@ -77,4 +79,7 @@ class Front:
             return list(stream.pages(url, client, **options))
 
 
-FRONTS = [Front("one by one", 1), Front("threads"), Front("asyncio", awaits=True)]
+ONE_BY_ONE, THREADS = Front("one by one", 1), Front("threads")
+ASYNCIO = Front("asyncio", awaits=True)
+FRONTS = [ONE_BY_ONE, THREADS, ASYNCIO]
+every_front = pytest.mark.parametrize("front", FRONTS, ids=repr)

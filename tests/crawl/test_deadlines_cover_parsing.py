@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fronts import FRONTS, rest
+from fronts import every_front, rest
 from memory_web import AsyncClient, Client, Doc, H, Web
 from usp import aio
 from usp._base.reason import Reason
@@ -32,7 +32,6 @@ from usp.objects.problem import FailureCode
 from usp.tree import sitemap_from_bytes
 from website import index, robots, urlset
 
-every_front = pytest.mark.parametrize("front", FRONTS, ids=repr)
 PIECES = 12
 DAMAGE = "x" * (64 * 1024)  # as much as is read in one step
 
