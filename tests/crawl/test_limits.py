@@ -258,6 +258,16 @@ def test_sitemaps_from_both_sides(front):
         assert "/5.xml" not in web.asked
 
 
+def test_the_tree_is_cut_at_the_same_place_on_every_front(serve):
+    site = serve(THREE)
+    for limit in cases(
+        [{"sitemaps": 4}, {"depth": 1}, {"document_bytes": 150}, {"unpacked_bytes": 150}]
+    ):
+        trees = [front.tree(site.base + "/", limits=Limits(**limit)) for front in FRONTS]
+        assert not trees[0].is_complete
+        assert trees[0] == trees[1] == trees[2]
+
+
 # Pages --------------------------------------------------------------------------------------------
 
 THREE = {

@@ -29,26 +29,6 @@ def many(delay: float = 0.03) -> dict:
     }
 
 
-def test_the_own_client_asks_for_several_things_at_a_time_but_never_more_than_eight(serve):
-    site = serve(many())
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert paths(tree, site.base) == [f"/of{path}" for path in MANY]
-    assert 1 < site.most_at_once["base"] <= 8
-
-
-def test_another_host_has_its_own_eight(serve):
-    both = [*MANY, *(f"{{alt}}{path}" for path in MANY)]
-    site = serve(
-        many()
-        | {"/i.xml": index(*both)}
-        | {f"alt:{p}": Answer(urlset("/a"), delay=0.03) for p in MANY}
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert tree.page_count() == 48
-    assert 1 < site.most_at_once["base"] <= 8
-    assert 1 < site.most_at_once["alt:"] <= 8
-
-
 def test_the_client_says_how_many(serve):
     for most in cases([1, 2, 5]):
         site = serve(many(0.02))

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_web import Client, Doc, Web
 from test_stream_any_order import Hand, listed
 from webs import webs
 
-from cases import cases
+from memory_web import Client, Doc, Web
 from patience import soon, within
 from profiles import examples
 from usp._crawl.crawl import Crawl
@@ -20,8 +19,8 @@ from usp._crawl.page_stream import PageStream, pages_of
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.stream import pages
-from usp.tree import sitemap_tree_for_homepage, website_search
-from website import Answer, index, robots, urlset
+from usp.tree import website_search
+from website import Answer, robots, urlset
 
 MANY = [f"/{number:04}" for number in range(400)]
 
@@ -118,40 +117,6 @@ def test_documents_that_are_cut_at_their_size_are_cut_in_the_stream(web, chance,
     assert streamed == listed(tree)
 
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a1", "/a2"),
-    "/b.xml": urlset("/b1", "/b2"),
-    "/c.xml": urlset("/c1", "/c2"),
-}
-ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
-
-
-def stream(client, **options) -> list[str]:
-    options.setdefault("use_known_paths", False)
-    return [page.url.removeprefix("http://h") for page in pages("http://h/", client, **options)]
-
-
-def test_exactly_so_many_pages_come_as_the_tree_keeps():
-    for at_once in cases([1, 4]):
-        for allowed in cases([0, 1, 2, 3, 5, 6, 7, None]):
-            limits = Limits(pages=allowed)
-            found = stream(Client(Web(SITE), at_once), limits=limits)
-            assert found == ALL[:allowed]
-            tree = sitemap_tree_for_homepage(
-                "http://h/", Client(Web(SITE), at_once), use_known_paths=False, limits=limits
-            )
-            assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
-
-
-def test_nothing_is_asked_for_after_the_last_page():
-    web = Web(SITE)
-    assert stream(Client(web, 1), use_known_paths=True, limits=Limits(pages=3)) == ALL[:3]
-    assert web.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
-    assert not web.open.total()
-
-
 def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     """The rest of a document without end is not waited for."""
     filler = b"".join(b"<url><loc>http://h/%05d</loc></url>" % n for n in range(5000))
@@ -161,28 +126,6 @@ def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
         found = list(pages(site.base + "/", use_known_paths=False, limits=Limits(pages=50)))
     assert [page.url for page in found] == [f"http://h/{n:05}" for n in range(50)]
     assert threads_end()
-
-
-def test_pages_that_were_given_before_a_transfer_broke_off_are_not_given_again():
-    for breaks, whole in cases(
-        [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)]
-    ):
-        for at_once in cases([1, 4]):
-            doc = Doc(urlset(*MANY), pieces=100, breaks=breaks)
-            site = {
-                "/robots.txt": robots("/a.xml", "/b.xml"),
-                "/a.xml": doc,
-                "/b.xml": urlset("/last"),
-            }
-            found = stream(Client(Web(site), at_once))
-            assert found[-1] == "/last"
-            assert len(found) == len(set(found))
-            assert found[:-1] == MANY if whole else found[:-1] == MANY[: len(found) - 1]
-            tree = sitemap_tree_for_homepage(
-                "http://h/", Client(Web(site), at_once), use_known_paths=False
-            )
-            assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
-            assert tree.is_complete == whole
 
 
 def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
@@ -203,23 +146,6 @@ def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
         rest = [page.url for page in coming]
     assert first + rest == [f"http://h{path}" for path in MANY]
     assert web.asked.count("/a.xml") == 2
-
-
-def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end, times):
-    gate = threading.Event()
-    site = serve(SITE | {"/b.xml": Answer(urlset(*MANY), stall=gate)})
-    with within(60):
-        found = [
-            page.url.removeprefix(site.base)
-            for page in pages(
-                site.base + "/", use_known_paths=False, limits=Limits(seconds=0.4 * times)
-            )
-        ]
-    gate.set()
-    assert found[:2] == ["/a1", "/a2"]
-    assert 102 < len(found) < 400
-    assert found[2:] == [*MANY[: len(found) - 4], "/c1", "/c2"]
-    assert threads_end()
 
 
 def test_a_stream_that_is_closed_after_a_broken_transfer_asks_no_more():
