@@ -6,9 +6,11 @@ What holds for all of them is tested once, for each of ``FRONTS``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -19,6 +21,20 @@ from usp import aio, stream, tree
 from usp.web_client.requests_client import RequestsWebClient
 
 T = TypeVar("T")
+
+FD = Path("/proc/self/fd")
+needs_proc = pytest.mark.skipif(not FD.exists(), reason="looks at open files by /proc")
+
+
+def spools() -> list[int]:
+    """Give the open files that have no name, after whatever can be collected is gone."""
+    gc.collect()
+    found = []
+    for file in FD.iterdir():
+        with contextlib.suppress(OSError):
+            if "(deleted)" in str(file.readlink()):
+                found.append(int(file.name))
+    return found
 
 
 def run(work: Coroutine[Any, Any, T], seconds: float = 60.0) -> T:
