@@ -6,53 +6,29 @@ import asyncio
 import contextlib
 import gc
 import threading
-from pathlib import Path
 
 import pytest
 
 import usp.aio
 import usp.stream
 import usp.tree
+from fronts import rest, run
 from memory_web import AsyncClient, Client, Doc, Web
 from usp._crawl.asyncio_driver import AsyncioDriver
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
-FD = Path("/proc/self/fd")
 NAMES = [f"/{n}.xml" for n in range(40)]
 SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
 SITE |= {"/a.xml": urlset("/a1", "/a2"), "/b.xml": urlset("/b")}
 EXPECTED = ["/a1", "/a2", "/b"]
 
 
-def run(coroutine, seconds: float = 60.0):
-    """Run to the end, but not for ever."""
-
-    async def bounded():
-        async with asyncio.timeout(seconds):
-            return await coroutine
-
-    return asyncio.run(bounded())
-
-
-async def alone() -> None:
-    """Check that no other task is left in the loop."""
-    await asyncio.sleep(0)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
 async def happens(true) -> None:
     """Wait until something is true; whoever calls sets a limit."""
     while not true():  # noqa: ASYNC110 - it happens in another thread
         await asyncio.sleep(0.002)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left():
-    """Whatever was not closed or awaited warns when it is collected; here, not in another test."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture
@@ -175,13 +151,8 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, ho
         gate.set()
         await asyncio.sleep(0.1 * times)
         assert long_site.hits.total() == asked
-        await alone()
 
     run(read())
-
-
-async def rest(stream):
-    return [page async for page in stream]
 
 
 @pytest.mark.parametrize("wait_for", ["an answer", "the rest of a body", "a retry"])
@@ -206,7 +177,6 @@ def test_cancelling_the_task_cancels_what_is_under_way(serve, gate, wait_for, fr
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await alone()
 
     run(cancel())
     assert site.hits["/a.xml"] == 1
@@ -233,7 +203,6 @@ def test_a_cancellation_that_comes_with_news_is_not_lost(monkeypatch, front):
         monkeypatch.setattr(AsyncioDriver, "_put", put_and_cancel)
         with pytest.raises(asyncio.CancelledError):
             await task
-        await alone()
         assert "/b.xml" not in client.web.asked
 
     run(cancel())
@@ -257,7 +226,6 @@ def test_a_cancelled_request_lets_go_of_its_answer():
         with pytest.raises(asyncio.CancelledError):
             await task
         assert not +web.open
-        await alone()
 
     run(cancel())
 
@@ -303,7 +271,6 @@ def test_a_stream_that_was_never_begun_costs_nothing(serve):
         stream = usp.aio.pages(site.base + "/")
         await stream.aclose()
         assert [page async for page in stream] == []
-        await alone()
 
     run(read())
     assert not site.requests
