@@ -21,6 +21,7 @@ from usp.objects.sitemap import (
     IndexXMLSitemap,
     PagesTextSitemap,
 )
+from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 H = "http://h"
@@ -124,6 +125,21 @@ def play(
             assert wake_at > world.now
             world.now = wake_at
     raise AssertionError("the crawl does not end")
+
+
+def played(
+    answers: Mapping[str, Any],
+    *names: str,
+    guess: bool = False,
+    room: int = 1,
+    options: CrawlOptions | None = None,
+) -> tuple[World, list[Any]]:
+    """Drive a crawl of some documents to its end; give the world and the nodes of the documents."""
+    crawl = Crawl(options, per_host=room, chance=lambda: 0.5)
+    places = [crawl.want(name if "://" in name else url(name), guess=guess) for name in names]
+    world = World(answers)
+    world.events = play(crawl, world, room=room)
+    return world, [node_for(place) for place in places]
 
 
 def outline(node: AbstractSitemap) -> Any:

@@ -355,12 +355,3 @@ def test_retries_that_are_due_at_once_wait_for_their_turn_and_end_together():
         client = AsyncClient(web, before_answer=before_answer)
         client.max_concurrent_requests = most
         assert ASYNCIO.tree("http://h0/", client).page_count() == len(names)
-
-
-def test_a_pause_that_robots_txt_asks_for_is_kept(serve):
-    site = serve(INDEX | {"/robots.txt": robots("/i.xml") + "Crawl-delay: 0.02\n"})
-    started = time.monotonic()
-    tree = ASYNCIO.tree(site.base + "/", crawl_delay=True)
-    assert time.monotonic() - started > 3 * 0.02
-    assert site.most_at_once["base"] == 1
-    assert tree.page_count() == THREADS.tree(site.base + "/").page_count()
