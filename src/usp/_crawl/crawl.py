@@ -138,7 +138,7 @@ class Crawl(TreeBuilder):
             pass  # of a caller's own known path: its request will fail
         else:
             host, origin = sys.intern(there.site), sys.intern(there.origin)
-            if start is not None and there.login is None and start.may_share(there):
+            if start and start.login and there.login is None and start.may_share(there):
                 login = start.login
         where = (slot.position, slot.level, slot.guess, quiet or slot.guess)
         task = FetchTask(url, role, *where, host, origin, login, slot.lastmod)

@@ -232,8 +232,9 @@ class ChildFilter:
         self._options = options
         since = options.sitemaps_since
         self._since = None if since is None else period("sitemaps_since", since)[0]
-        self._patterns = Patterns.of(options.include_sitemaps, options.exclude_sitemaps)
-        self._skips = since is not None or bool(self._patterns)
+        self._skips = bool(since or options.include_sitemaps or options.exclude_sitemaps)
+        if self._skips:
+            self._patterns = Patterns.of(options.include_sitemaps, options.exclude_sitemaps)
         self.has_callbacks = bool(
             options.recurse_callback
             or options.recurse_list_callback
