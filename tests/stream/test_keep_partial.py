@@ -195,6 +195,10 @@ def test_an_interrupt_without_the_option_comes_out_and_leaves_no_thread(threads_
                 list(crawl(H + "/", client, on_event=interrupt_after("/b.xml")))
             assert threads_end()
             assert not +client.web.open
+        client = Client(Web(SITE), 1, interrupt_at("/b.xml"))
+        with pytest.raises(KeyboardInterrupt):
+            list(crawl(H + "/", client))
+        assert not +client.web.open
 
 
 def test_only_an_interrupt_is_kept_from_the_caller():

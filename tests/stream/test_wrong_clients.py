@@ -50,13 +50,19 @@ def test_a_client_that_goes_wrong_costs_no_other_document(front, name, threads_e
         found = crawl(H + "/", front.client(web_with(**WRONG[name])))
         urls = [page.url for page in (found if crawl == front.pages else found.all_pages())]
         assert [url for url in urls if "bad" not in url] == [H + "/a", H + "/c"]
+        if crawl == front.tree and name == "get raises":
+            (invalid,) = [node for node in found.all_sitemaps() if hasattr(node, "reason")]
+            assert invalid.url == H + "/bad.xml"
+            assert "in the client" in invalid.reason
     assert threads_end()
 
 
-def test_a_thread_that_is_ended_from_inside_a_body_does_not_hold_up_the_stream(threads_end):
-    for after in cases([0, 1, 2]):
-        web = web_with(raises="body", error=SystemExit, after=after)
-        assert THREADS.pages(H + "/", Client(web, 4))[-1].url == H + "/c"
+def test_a_thread_that_is_ended_from_inside_does_not_hold_up_the_crawl(threads_end):
+    for where, after in cases([("get", 0), ("body", 0), ("body", 1), ("body", 2)]):
+        for crawl in (THREADS.tree, THREADS.pages):
+            found = crawl(H + "/", Client(web_with(raises=where, error=SystemExit, after=after), 4))
+            pages = found if crawl == THREADS.pages else list(found.all_pages())
+            assert pages[-1].url == H + "/c"
     assert threads_end()
 
 
