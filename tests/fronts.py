@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from memory_web import AsyncClient, Client, Web
+from memory_web import AsyncClient, Client, H, Web
 from patience import within
 from usp import aio, stream, tree
 from usp.web_client.requests_client import RequestsWebClient
@@ -76,7 +76,7 @@ class Front:
 
     def tree(self, url: str, client: Any = None, *, single: bool = False, **options: Any) -> Any:
         """Give the tree of a website, or of a single sitemap."""
-        if not single:
+        if not single and "options" not in options:
             options.setdefault("use_known_paths", False)
         name = "sitemap_tree_for_sitemap" if single else "sitemap_tree_for_homepage"
         if self.awaits:
@@ -86,16 +86,33 @@ class Front:
         with within(120):
             return getattr(tree, name)(url, client, **options)
 
-    def pages(self, url: str, client: Any = None, **options: Any) -> list:
-        """Give the pages of a website as they come in the stream."""
-        options.setdefault("use_known_paths", False)
+    def pages(self, url: str, client: Any = None, *, single: bool = False, **options: Any) -> list:
+        """Give the pages of a website, or of a single sitemap, as they come in the stream."""
+        if not single and "options" not in options:
+            options.setdefault("use_known_paths", False)
+        name = "pages_of_sitemap" if single else "pages"
         if self.awaits:
-            return run(rest(aio.pages(url, client, **options)))
+            return run(rest(getattr(aio, name)(url, client, **options)))
         with within(120):
-            return list(stream.pages(url, client, **options))
+            return list(getattr(stream, name)(url, client, **options))
+
+    def tree_pages(self, url: str, client: Any = None, **options: Any) -> list:
+        """Give the pages of the tree."""
+        return list(self.tree(url, client, **options).all_pages())
 
 
 ONE_BY_ONE, THREADS = Front("one by one", 1), Front("threads")
 ASYNCIO = Front("asyncio", awaits=True)
 FRONTS = [ONE_BY_ONE, THREADS, ASYNCIO]
 every_front = pytest.mark.parametrize("front", FRONTS, ids=repr)
+WAYS = {
+    f"{name}, {front}": (front, way)
+    for front in FRONTS
+    for name, way in [("tree", front.tree_pages), ("stream", front.pages)]
+}
+
+
+def pages_by(name: str, web: Web, url: str = f"{H}/", **options: Any) -> list:
+    """Give the pages of a website in memory in one of the ``WAYS``."""
+    front, way = WAYS[name]
+    return way(url, front.client(web), **options)
