@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
-from usp._crawl.fetch import concurrency_of, for_crawl, own_client
-from usp._crawl.receiver import DocumentProbe, parse_document
+from usp._crawl.fetch import concurrency_of, own_client
+from usp._crawl.receiver import DocumentProbe, call_newer, parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap
-from usp._formats.document import DocumentParser, Role
+from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
-from usp.limits import DEFAULT
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
+    AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
     IndexRobotsTxtSitemap,
@@ -120,7 +120,7 @@ class XMLSitemapParser(AbstractSitemapParser):
     def sitemap(self) -> AbstractSitemap:
         """Return the node of the document; an ``InvalidSitemap`` if it is not XML of these kinds."""
         node = self._node()
-        kind = next((one for one in _KINDS.values() if one.reads(node)), None)
+        kind = next((one for one in _KINDS.values() if isinstance(node, one._kind)), None)  # noqa: SLF001
         if kind is not None:
             self._concrete_parser = self._made(kind)
             self._concrete_parser.take(self._content)
@@ -131,9 +131,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         return node
 
     def _made(self, kind: type[AbstractXMLSitemapParser]) -> AbstractXMLSitemapParser:
-        if kind is not IndexXMLSitemapParser:
-            return kind(self._url)
-        return IndexXMLSitemapParser(
+        return kind(
             self._url,
             self._web_client,
             self._recursion_level,
@@ -151,14 +149,15 @@ class XMLSitemapParser(AbstractSitemapParser):
         self._concrete_parser.xml_element_start(self._known_by_prefix(name), attrs)
 
     def _xml_element_end(self, name: str) -> None:
-        if self._concrete_parser is None:
-            raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
-        self._concrete_parser.xml_element_end(self._known_by_prefix(name))
+        self._known_parser().xml_element_end(self._known_by_prefix(name))
 
     def _xml_char_data(self, data: str) -> None:
+        self._known_parser().xml_char_data(data)
+
+    def _known_parser(self) -> AbstractXMLSitemapParser:
         if self._concrete_parser is None:
             raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
-        self._concrete_parser.xml_char_data(data)
+        return self._concrete_parser
 
     def _known_by_prefix(self, name: str) -> str:
         """Return a name with the prefix that its namespace has here."""
@@ -194,17 +193,18 @@ class _GivenResponse(LocalWebClientSuccessResponse):
     """The response with the given document."""
 
     def __init__(self, url: str, content: str | bytes) -> None:
-        self._is_text = isinstance(content, str)
-        super().__init__(url, content if isinstance(content, str) else content.decode("latin-1"))
+        self._url = url
+        self._content = content
 
     def header(self, case_insensitive_name: str) -> str | None:
         """Return a header that says UTF-8: the text is decoded, whatever its declaration says."""
         is_type = case_insensitive_name.lower() == "content-type"
-        return _TEXT if is_type and self._is_text else None
+        return _TEXT if is_type and isinstance(self._content, str) else None
 
     def raw_data(self) -> bytes:
         """Return the document."""
-        return super().raw_data() if self._is_text else self._data.encode("latin-1")
+        content = self._content
+        return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
 
 
 class _AtHand(AbstractWebClient):
@@ -224,7 +224,9 @@ class _AtHand(AbstractWebClient):
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
         """Return the same, with the other client prepared for a crawl."""
-        client = for_crawl(self._client, start_url, limits)
+        client = call_newer(
+            self._client, "for_crawl", AbstractWebClient.for_crawl, start_url, limits
+        )
         made = _AtHand(self._url, self._content, client)
         made._made = client if client is not self._client else None
         return made
@@ -392,17 +394,20 @@ _PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if pre
 class AbstractXMLSitemapParser(abc.ABC):
     """A parser that takes elements, named as in ``sitemap:loc``, and text."""
 
-    _kind: ClassVar[type[AbstractSitemap]]
+    _kind: ClassVar[type[AbstractIndexSitemap | AbstractPagesSitemap]]
 
     def __init__(
         self,
         url: str,
+        web_client: AbstractWebClient | None = None,
+        recursion_level: int = 0,
+        parent_urls: Collection[str] | None = None,
         recurse_callback: RecurseCallbackType | None = None,
         recurse_list_callback: RecurseListCallbackType | None = None,
     ) -> None:
         self._url = url
-        self._recurse_callback = recurse_callback
-        self._recurse_list_callback = recurse_list_callback
+        self._crawling = (recursion_level, web_client, parent_urls)
+        self._callbacks = (recurse_callback, recurse_list_callback)
         self._text: list[str] = []
 
     def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
@@ -426,74 +431,34 @@ class AbstractXMLSitemapParser(abc.ABC):
         text = content if isinstance(content, str) else content.decode("utf-8", "replace")
         self._text = [text]
 
-    @classmethod
-    def reads(cls, node: AbstractSitemap) -> bool:
-        """Return whether a node is of the kind that this parser reads."""
-        return isinstance(node, cls._kind)
-
     @abc.abstractmethod
     def sitemap(self) -> AbstractSitemap:
         """Return the node of the elements so far."""
 
-    def _node(
-        self, client: AbstractWebClient | None, level: int, parents: Collection[str] | None
-    ) -> AbstractSitemap:
-        return XMLSitemapParser(
-            self._url,
-            "".join(self._text),
-            level,
-            client,
-            parents,
-            self._recurse_callback,
-            self._recurse_list_callback,
-        ).sitemap()
+
+class _ElementsParser(AbstractXMLSitemapParser):
+    def sitemap(self) -> AbstractSitemap:
+        """Return the sitemap with its children or pages."""
+        if not self._text:
+            return self._kind(self._url, [])
+        text = "".join(self._text)
+        return XMLSitemapParser(self._url, text, *self._crawling, *self._callbacks).sitemap()
 
 
-class IndexXMLSitemapParser(AbstractXMLSitemapParser):
+class IndexXMLSitemapParser(_ElementsParser):
     """A parser of an index that takes its elements."""
 
     _kind = IndexXMLSitemap
 
-    def __init__(
-        self,
-        url: str,
-        web_client: AbstractWebClient | None,
-        recursion_level: int,
-        parent_urls: Collection[str] | None,
-        recurse_callback: RecurseCallbackType | None = None,
-        recurse_list_callback: RecurseListCallbackType | None = None,
-    ) -> None:
-        super().__init__(url, recurse_callback, recurse_list_callback)
-        self._web_client = web_client
-        self._recursion_level = recursion_level
-        self._parent_urls = parent_urls
-
     @property
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
-        first = DocumentProbe(DocumentParser(self._url, content_type=_TEXT, fast=True), DEFAULT)
+        first = DocumentProbe(self._url, content_type=_TEXT)
         first.feed("".join(self._text).encode("utf-8", "surrogatepass"))
         return [child.loc for child in first.close().children]
 
-    def sitemap(self) -> AbstractSitemap:
-        """Return the index with its children."""
-        if not self._text:
-            return IndexXMLSitemap(self._url, [])
-        return self._node(self._web_client, self._recursion_level, self._parent_urls)
 
-
-class _PagesParser(AbstractXMLSitemapParser):
-    _kind: ClassVar[type[AbstractPagesSitemap]]
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-
-    def sitemap(self) -> AbstractSitemap:
-        """Return the sitemap with its pages."""
-        return self._node(None, 0, None) if self._text else self._kind(self._url, [])
-
-
-class PagesXMLSitemapParser(_PagesParser):
+class PagesXMLSitemapParser(_ElementsParser):
     """A parser of a urlset that takes its elements."""
 
     _kind = PagesXMLSitemap
@@ -501,14 +466,14 @@ class PagesXMLSitemapParser(_PagesParser):
     Image = ImageEntry
 
 
-class PagesRSSSitemapParser(_PagesParser):
+class PagesRSSSitemapParser(_ElementsParser):
     """A parser of an RSS feed that takes its elements."""
 
     _kind = PagesRSSSitemap
     Page = RSSPage
 
 
-class PagesAtomSitemapParser(_PagesParser):
+class PagesAtomSitemapParser(_ElementsParser):
     """A parser of an Atom feed that takes its elements."""
 
     _kind = PagesAtomSitemap

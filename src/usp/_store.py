@@ -97,7 +97,7 @@ def _slices(data: bytes) -> Iterator[bytes]:
 
 
 def _restore(store: Store, exchange: Exchange, data: bytes) -> Document:
-    writer = store.writer()
+    writer = DocumentWriter(store)
     for piece in _slices(data):
         writer.write(piece)
     return writer.finish(exchange)
@@ -150,10 +150,6 @@ class Store:
                 self._room -= len(problems)
             else:
                 self._last = known
-
-    def writer(self) -> DocumentWriter:
-        """Begin a new document."""
-        return DocumentWriter(self)
 
     def hold(self, more: int, document: int) -> bool:
         """Ask whether a document that has ``document`` bytes by now may keep ``more`` in memory."""

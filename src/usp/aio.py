@@ -17,7 +17,7 @@ from usp._base.names import lazy_getattr
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
 from usp._crawl.page_stream import PageStream, pages_of
-from usp._crawl.thread_driver import INTERRUPTED, begin, begin_recording, tree_of
+from usp._crawl.thread_driver import INTERRUPTED, tree_of
 from usp._snapshot.snapshot_update import updating
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
@@ -177,15 +177,14 @@ async def _tree(
     options: CrawlOptions,
     record: Recording | None = None,
 ) -> N:
-    async with _crawl(search, start_url, web_client, options, record) as (crawl, top, driver):
-        try:
-            await driver.run()
-        except asyncio.CancelledError:
-            if not options.keep_partial:
-                raise
-            _end(crawl)
-            await driver.run()
-    return tree_of(top, options)
+    async with _driving(search, start_url, web_client, options, record) as driver:
+        while not driver.crawl.complete:
+            try:
+                await driver.step()
+            except asyncio.CancelledError:
+                if not _end(driver.crawl, options):
+                    raise
+    return tree_of(driver.top, options)
 
 
 async def _pages(
@@ -194,7 +193,8 @@ async def _pages(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
 ) -> AsyncGenerator[SitemapPage, None]:
-    async with _crawl(search, start_url, web_client, options, streams=True) as (crawl, top, driver):
+    async with _driving(search, start_url, web_client, options, streams=True) as driver:
+        crawl = driver.crawl
         stream, stepper = PageStream(crawl, time.monotonic), Stepper()
         while True:
             try:
@@ -207,22 +207,27 @@ async def _pages(
                 # Do not wait for what has arrived in the meantime.
                 await driver.step(wait=stream.must_wait(driver.wake))
             except asyncio.CancelledError:
-                if not options.keep_partial or crawl.ending == INTERRUPTED:
+                if not _end(crawl, options):
                     raise
-                _end(crawl)
                 stream.interrupted(INTERRUPTED)
         while not crawl.complete:  # a limit has ended the stream: see what is missing
             await driver.step()
         stream.name_unread()
-        tree_of(top, options)
+        tree_of(driver.top, options)
 
 
-def _end(crawl: Crawl) -> None:
-    """End a crawl whose task was cancelled and keep what was found; the task continues."""
+def _end(crawl: Crawl, options: CrawlOptions) -> bool:
+    """End a crawl whose task was cancelled and return True, if what was found is to be kept.
+
+    The task continues, until it is cancelled again.
+    """
+    if not options.keep_partial or crawl.ending == INTERRUPTED:
+        return False
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
     crawl.end(INTERRUPTED)
+    return True
 
 
 def _own_client() -> AiohttpWebClient:
@@ -236,7 +241,7 @@ def _own_client() -> AiohttpWebClient:
 
 
 @asynccontextmanager
-async def _crawl(
+async def _driving(
     search: Callable[[Crawl], T],
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
@@ -244,23 +249,15 @@ async def _crawl(
     record: Recording | None = None,
     *,
     streams: bool = False,
-) -> AsyncIterator[tuple[Crawl, T, AsyncioDriver]]:
-    """Yield a crawl, its top and its driver; a client that was created for it is closed at the end."""
+) -> AsyncIterator[AsyncioDriver[T]]:
+    """Yield the driver of a crawl; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
     client = prepared(given, start_url, options.effective_limits, awaits=True)
-    crawl = begin(client, start_url, options)
     try:
-        top = search(crawl)
-        recorder, done = begin_recording(crawl, top, options, record), False
-        try:
-            async with AsyncioDriver(
-                crawl, client, options, streams=streams, recorder=recorder
-            ) as driver:
-                yield crawl, top, driver
-            done = True
-        finally:
-            if recorder is not None:
-                await asyncio.to_thread(recorder.close, keep=done)
+        async with AsyncioDriver(
+            search, start_url, client, options, record, streams=streams
+        ) as driver:
+            yield driver
     finally:
         if client is not web_client:
             closing = client.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from usp._base.reason import Reason, Topic, advised
@@ -80,12 +81,12 @@ class Limits:
         return self.url_length is not None and len(url) > self.url_length
 
     @property
-    def url_text(self) -> int | None:
+    def url_text(self) -> float:
         """How many characters the URLs of one index may have in total; those of a tree, twice that.
 
         A few bytes on the wire make a long URL: compressed, or relative to a long base.
         """
-        return None if self.url_length is None else _URLS * self.url_length
+        return math.inf if self.url_length is None else _URLS * self.url_length
 
     def reached(self, name: str) -> Reason:
         """Return the reason that a limit is reached, which says how to raise it."""

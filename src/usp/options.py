@@ -99,7 +99,14 @@ class CrawlOptions:
         if self.limits is not None and not isinstance(self.limits, Limits):
             raise TypeError(f"limits must be usp.Limits or None, not {self.limits!r}")
         for field in fields(CrawlOptions):
-            _check(field.name, field.type, getattr(self, field.name))
+            name, value = field.name, getattr(self, field.name)
+            # As in 1.8.1, a flag may be anything that Python takes as true or false, but strings:
+            # the word "no" would mean yes.
+            if field.type == "bool" and isinstance(value, str):
+                raise TypeError(f"{name} must be True or False, not {value!r}")
+            is_called = name.startswith("on_") or name.endswith("_callback")
+            if is_called and value is not None and not callable(value):
+                raise TypeError(f"{name} must be a function or None, not {value!r}")
         extra = self.extra_known_paths
         if extra is not None:  # may be an iterator, and a set has no order of its own
             paths = () if isinstance(extra, str) else tuple(extra)
@@ -108,18 +115,17 @@ class CrawlOptions:
             if isinstance(extra, set | frozenset):
                 paths = tuple(sorted(paths))
             object.__setattr__(self, "extra_known_paths", paths)
-        self._check_filters()
+        if self.sitemaps_since is not None or self.include_sitemaps or self.exclude_sitemaps:
+            self._check_filters()
 
     def _check_filters(self) -> None:
         """Raise ``ValueError`` for a date or a pattern that cannot be read."""
-        if self.sitemaps_since is not None:
-            from usp._base.filters import moment  # noqa: PLC0415 - the help needs none of it
+        from usp._base.filters import Patterns, checked, moment  # noqa: PLC0415 - not for the help
 
+        if self.sitemaps_since is not None:
             since = moment("sitemaps_since", self.sitemaps_since)
             object.__setattr__(self, "sitemaps_since", since)
         if self.include_sitemaps or self.exclude_sitemaps:
-            from usp._base.filters import Patterns, checked  # noqa: PLC0415 - the same
-
             for name in ("include_sitemaps", "exclude_sitemaps"):
                 object.__setattr__(self, name, checked(name, getattr(self, name)))
             Patterns.of(self.include_sitemaps, self.exclude_sitemaps)
@@ -134,19 +140,6 @@ def check_wait(wait: object) -> None:
     """Raise ``ValueError`` unless ``wait`` is a possible pause between requests."""
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
         raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
-
-
-def _check(name: str, kind: object, value: object) -> None:
-    """Raise ``TypeError`` for the value of an option that can only be a mistake.
-
-    As in 1.8.1, a flag may be anything that Python takes as true or false. Strings are the
-    exception: "no" would mean yes.
-    """
-    if kind == "bool" and isinstance(value, str):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
-    is_called = name.startswith("on_") or name.endswith("_callback")
-    if is_called and value is not None and not callable(value):
-        raise TypeError(f"{name} must be a function or None, not {value!r}")
 
 
 class CommonKeywords(TypedDict, total=False):

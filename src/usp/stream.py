@@ -6,8 +6,9 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from usp._crawl.fetch import client_for
 from usp._crawl.page_stream import PageStream, pages_of
-from usp._crawl.thread_driver import INTERRUPTED, driving, tree_of
+from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver, tree_of
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -113,10 +114,18 @@ class PageBlocks:
     def __iter__(self) -> Generator[tuple[str, PageBlock], None, None]:
         """Yield blocks of pages in the order of the tree."""
         options = self._options
-        given = (self._search, self._start_url, self._client, options)
-        with driving(*given, any_thread=self._any_thread, streams=True) as (crawl, top, driver):
-            self.top = top
-            self._wake = driver.wake
+        with (
+            client_for(self._client, self._start_url, options) as client,
+            ThreadDriver(
+                self._search,
+                self._start_url,
+                client,
+                options,
+                any_thread=self._any_thread,
+                streams=True,
+            ) as driver,
+        ):
+            crawl, self.top, self._wake = driver.crawl, driver.top, driver.wake
             stream = PageStream(crawl, time.monotonic)
             while not self.is_stopped:
                 try:
@@ -134,7 +143,7 @@ class PageBlocks:
                 driver.step()  # a limit has ended the stream: see what is missing
         if not self.is_stopped:
             stream.name_unread()
-            self.tree = tree_of(top, options)
+            self.tree = tree_of(driver.top, options)
 
     def _coming(self, stream: PageStream) -> Iterator[tuple[str, PageBlock]]:
         """Yield blocks as they become available, until the stream is stopped."""

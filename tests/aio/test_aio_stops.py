@@ -6,56 +6,29 @@ import asyncio
 import contextlib
 import gc
 import threading
-import time
-from pathlib import Path
 
 import pytest
-from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 
 import usp.aio
 import usp.stream
 import usp.tree
+from fronts import rest, run
+from memory_web import AsyncClient, Client, Doc, Web
 from usp._crawl.asyncio_driver import AsyncioDriver
-from usp._crawl.schedule import RetryPolicy
-from usp.web_client.abstract_client import LocalWebClientSuccessResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
-FD = Path("/proc/self/fd")
 NAMES = [f"/{n}.xml" for n in range(40)]
 SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
 SITE |= {"/a.xml": urlset("/a1", "/a2"), "/b.xml": urlset("/b")}
 EXPECTED = ["/a1", "/a2", "/b"]
 
 
-def run(coroutine, seconds: float = 60.0):
-    """Run to the end, but not for ever."""
-
-    async def bounded():
-        async with asyncio.timeout(seconds):
-            return await coroutine
-
-    return asyncio.run(bounded())
-
-
-async def alone() -> None:
-    """Check that no other task is left in the loop."""
-    await asyncio.sleep(0)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
 async def happens(true) -> None:
     """Wait until something is true; whoever calls sets a limit."""
     while not true():  # noqa: ASYNC110 - it happens in another thread
         await asyncio.sleep(0.002)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left():
-    """Whatever was not closed or awaited warns when it is collected; here, not in another test."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture
@@ -178,13 +151,8 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, ho
         gate.set()
         await asyncio.sleep(0.1 * times)
         assert long_site.hits.total() == asked
-        await alone()
 
     run(read())
-
-
-async def rest(stream):
-    return [page async for page in stream]
 
 
 @pytest.mark.parametrize("wait_for", ["an answer", "the rest of a body", "a retry"])
@@ -209,7 +177,6 @@ def test_cancelling_the_task_cancels_what_is_under_way(serve, gate, wait_for, fr
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await alone()
 
     run(cancel())
     assert site.hits["/a.xml"] == 1
@@ -236,7 +203,6 @@ def test_a_cancellation_that_comes_with_news_is_not_lost(monkeypatch, front):
         monkeypatch.setattr(AsyncioDriver, "_put", put_and_cancel)
         with pytest.raises(asyncio.CancelledError):
             await task
-        await alone()
         assert "/b.xml" not in client.web.asked
 
     run(cancel())
@@ -260,19 +226,8 @@ def test_a_cancelled_request_lets_go_of_its_answer():
         with pytest.raises(asyncio.CancelledError):
             await task
         assert not +web.open
-        await alone()
 
     run(cancel())
-
-
-def test_a_pause_before_a_retry_is_waited_for(monkeypatch):
-    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=0.1))
-    web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), stumbles=2)})
-    stream = usp.aio.pages("http://h/", AsyncClient(web), use_known_paths=False)
-    started = time.monotonic()
-    assert [page.url for page in run(rest(stream))] == ["http://h/p"]
-    assert time.monotonic() - started > 0.1
-    assert web.asked.count("/a.xml") == 3
 
 
 def test_a_timeout_around_the_tree_is_a_timeout(serve, gate):
@@ -309,33 +264,6 @@ def test_an_endless_answer_to_a_synchronous_client_ends_with_the_stream(serve):
     assert len(served) < 500
 
 
-@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
-def test_no_file_and_no_connection_is_left(serve):
-    large = urlset(*(f"/{n}/" + "x" * 700 for n in range(600)))
-    site = serve({"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": large, "/b.xml": large})
-
-    async def read():
-        await usp.aio.sitemap_tree_for_homepage(site.base + "/")
-        async with contextlib.aclosing(usp.aio.pages(site.base + "/")) as stream:
-            await anext(stream)
-
-    def ours() -> int:
-        return sum("deleted" in _target(file) for file in FD.iterdir())
-
-    gc.collect()
-    before = ours()
-    run(read())
-    gc.collect()
-    assert ours() == before
-
-
-def _target(file: Path) -> str:
-    try:
-        return str(file.readlink())
-    except OSError:
-        return ""
-
-
 def test_a_stream_that_was_never_begun_costs_nothing(serve):
     site = serve(SITE)
 
@@ -343,7 +271,6 @@ def test_a_stream_that_was_never_begun_costs_nothing(serve):
         stream = usp.aio.pages(site.base + "/")
         await stream.aclose()
         assert [page async for page in stream] == []
-        await alone()
 
     run(read())
     assert not site.requests
@@ -361,135 +288,6 @@ def test_a_user_s_client_is_not_closed(serve):
         return tree
 
     assert run(read()).page_count() == 3
-
-
-# Exceptions -----------------------------------------------------------------------------------------
-
-
-class BossError(Exception):
-    pass
-
-
-def boss(*_):
-    raise BossError
-
-
-@pytest.mark.parametrize(
-    "callback",
-    ["recurse_callback", "recurse_list_callback", "recurse_entry_callback", "on_event"],
-)
-@pytest.mark.parametrize("front", ["tree", "pages", "sitemap"])
-def test_an_exception_in_a_callback_comes_out(callback, front):
-    web = Web({path: Doc(body) for path, body in SITE.items()})
-
-    async def read():
-        where, client, option = "http://h/", AsyncClient(web), {callback: boss}
-        work = {
-            "tree": lambda: usp.aio.sitemap_tree_for_homepage(where, client, **option),
-            "sitemap": lambda: usp.aio.sitemap_tree_for_sitemap(where + "i.xml", client, **option),
-            "pages": lambda: rest(usp.aio.pages(where, client, **option)),
-        }[front]
-        with pytest.raises(BossError):
-            await asyncio.wait_for(work(), 2)
-        await alone()
-
-    run(read())
-    assert not +web.open
-
-
-class Odd(AsyncClient):
-    """A client that does something wrong with one document."""
-
-    def __init__(self, web, wrong) -> None:
-        super().__init__(web)
-        self.wrong = wrong
-
-    async def get(self, url):
-        response = await super().get(url)
-        return self.wrong(response) if url.endswith("/bad.xml") else response
-
-
-def raising(error):
-    def wrong(*_):
-        raise error("in the client")
-
-    return wrong
-
-
-def raise_in(method, error=ValueError, pieces=0):
-    """Give an answer whose class has a method that raises; ``body`` after some pieces."""
-
-    async def close(_):
-        raise error("in the client")
-
-    async def body(self):
-        given = 0
-        async for piece in AsyncResponse.body(self):
-            if given == pieces:
-                break
-            given += 1
-            yield piece
-        raise error("in the client")
-
-    made = {"body": body, "close": close}.get(method, raising(error))
-    bad = type("Bad", (AsyncResponse,), {method: made})
-
-    def wrong(response):
-        response.__class__ = bad
-        return response
-
-    return wrong
-
-
-WRONG = {
-    "gives nothing": lambda response: None,
-    "gives what threads need": lambda response: LocalWebClientSuccessResponse("http://h/", ""),
-    "get raises": raising(ValueError),
-    "header raises": raise_in("header"),
-    "url raises": raise_in("url"),
-    "body raises at once": raise_in("body"),
-    "body raises later": raise_in("body", pieces=2),
-    "close raises": raise_in("close"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("front", ["tree", "pages"])
-def test_a_client_that_goes_wrong_costs_no_other_document(name, front):
-    web = Web({"/robots.txt": robots("/a.xml", "/bad.xml", "/c.xml")})
-    web.docs |= {"/a.xml": Doc(urlset("/a")), "/c.xml": Doc(urlset("/c"))}
-    web.docs["/bad.xml"] = Doc(urlset(*(f"/bad/{n}" for n in range(100))), pieces=5)
-
-    async def read():
-        client = Odd(web, WRONG[name])
-        if front == "pages":
-            stream = usp.aio.pages("http://h/", client, use_known_paths=False)
-            return [page.url async for page in stream]
-        tree = await usp.aio.sitemap_tree_for_homepage("http://h/", client, use_known_paths=False)
-        return [page.url for page in tree.all_pages()]
-
-    urls = run(read())
-    assert [url for url in urls if "bad" not in url] == ["http://h/a", "http://h/c"]
-
-
-@pytest.mark.parametrize("where", ["get", "body"])
-def test_a_client_that_cancels_itself_does_not_stop_the_crawl_for_ever(where):
-    """It costs a document, or it comes out: but nobody waits for what will not come."""
-    error = asyncio.CancelledError
-    wrong = raising(error) if where == "get" else raise_in("body", error, 2)
-    web = Web({"/robots.txt": robots("/a.xml", "/bad.xml"), "/a.xml": urlset("/a")})
-    web.docs["/bad.xml"] = Doc(urlset(*(f"/bad/{n}" for n in range(100))), pieces=5)
-
-    async def read():
-        tree = usp.aio.sitemap_tree_for_homepage("http://h/", Odd(web, wrong))
-        task = asyncio.create_task(tree)
-        done, _ = await asyncio.wait({task}, timeout=60)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-        return done
-
-    assert asyncio.run(read())
 
 
 # Where it runs --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FetchOrder, Probe, Received
 from usp._crawl.tree_slots import TreeSlot, node_for
 from usp._formats.abstract_parser import ChildEntry
-from usp._store import Store
+from usp._store import DocumentWriter, Store
 from usp.events import Event
 from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode
@@ -21,6 +21,7 @@ from usp.objects.sitemap import (
     IndexXMLSitemap,
     PagesTextSitemap,
 )
+from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 H = "http://h"
@@ -33,7 +34,7 @@ def url(name: str) -> str:
 
 
 def received(order_url: str, look: Probe, data: bytes = b"", final: str | None = None) -> Received:
-    writer = _STORE.writer()
+    writer = DocumentWriter(_STORE)
     writer.write(data)
     exchange = Exchange(order_url, final or order_url, received=len(data))
     return Received(writer.finish(exchange), look)
@@ -124,6 +125,21 @@ def play(
             assert wake_at > world.now
             world.now = wake_at
     raise AssertionError("the crawl does not end")
+
+
+def played(
+    answers: Mapping[str, Any],
+    *names: str,
+    guess: bool = False,
+    room: int = 1,
+    options: CrawlOptions | None = None,
+) -> tuple[World, list[Any]]:
+    """Drive a crawl of some documents to its end; give the world and the nodes of the documents."""
+    crawl = Crawl(options, per_host=room, chance=lambda: 0.5)
+    places = [crawl.want(name if "://" in name else url(name), guess=guess) for name in names]
+    world = World(answers)
+    world.events = play(crawl, world, room=room)
+    return world, [node_for(place) for place in places]
 
 
 def outline(node: AbstractSitemap) -> Any:

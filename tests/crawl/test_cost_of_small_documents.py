@@ -5,42 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from memory_web import Client, H, Web
 from usp.tree import sitemap_tree_for_homepage
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
+from website import index, robots, urlset
 
-XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 FEW, MANY = 20, 60
 FETCHED = 300  # Python functions that are called for one sitemap in the tree
 READ = 130  # and for its pages
 
 
-class Site(AbstractWebClient):
-    """A website of small sitemaps, at hand."""
-
-    def __init__(self, sitemaps: int) -> None:
-        names = [f"http://h/{number}.xml" for number in range(sitemaps)]
-        locs = "".join(f"<sitemap><loc>{name}</loc></sitemap>" for name in names)
-        self._documents = {
-            "http://h/robots.txt": "Sitemap: http://h/index.xml",
-            "http://h/index.xml": f'<sitemapindex xmlns="{XMLNS}">{locs}</sitemapindex>',
-        }
-        for name in names:
-            urls = "".join(f"<url>\n<loc>{name}/{page}</loc>\n</url>\n" for page in range(3))
-            self._documents[name] = (
-                f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{XMLNS}">\n{urls}</urlset>\n'
-            )
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        pass
-
-    def get(self, url: str):
-        if url in self._documents:
-            return LocalWebClientSuccessResponse(url, self._documents[url])
-        return WebClientErrorResponse("404 Not Found", retryable=False, status=404)
+def site(sitemaps: int) -> Client:
+    """Give a website of small sitemaps, at hand."""
+    names = [f"/{number}.xml" for number in range(sitemaps)]
+    docs = {name: urlset(*(f"{name}/{page}" for page in range(3))) for name in names}
+    return Client(Web({"/robots.txt": robots("/i.xml"), "/i.xml": index(*names)} | docs), 1)
 
 
 def calls(function: Callable[[], object]) -> int:
@@ -63,8 +41,8 @@ def calls(function: Callable[[], object]) -> int:
 def cost(sitemaps: int) -> tuple[int, int]:
     """Return what a website costs: its tree, then its pages."""
     trees = []
-    client = Site(sitemaps)
-    fetched = calls(lambda: trees.append(sitemap_tree_for_homepage("http://h/", client)))
+    client = site(sitemaps)
+    fetched = calls(lambda: trees.append(sitemap_tree_for_homepage(H + "/", client)))
     read = calls(lambda: [page.url for page in trees[0].all_pages()])
     assert sum(1 for _ in trees[0].all_pages()) == 3 * sitemaps
     return fetched, read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from player import World, error, index, junk, pages, play, robots, tree, url
+from player import World, error, index, junk, outline, pages, play, played, robots, tree, url
 
 from cases import cases
 from usp._crawl.crawl import Crawl
@@ -11,7 +11,7 @@ from usp._crawl.orders import Arrival, Failed, FetchOrder
 from usp._crawl.tree_builder import refuse
 from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
-from usp._store import Store
+from usp._store import DocumentWriter, Store
 from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
@@ -59,11 +59,8 @@ def test_a_port_of_its_own_is_a_host_of_its_own_but_http_and_https_are_one():
 
 
 def test_children_are_fetched_before_what_stands_behind_their_parent():
-    crawl = Crawl(per_host=1)
-    crawl.want(url("i"))
-    crawl.want(url("z"))
-    world = World({"i": index("a", "j"), "j": index("b"), "a": pages(), "b": pages()})
-    play(crawl, world)
+    answers = {"i": index("a", "j"), "j": index("b"), "a": pages(), "b": pages()}
+    world, _ = played(answers, "i", "z")
     assert world.asked == [url(name) for name in ("i", "a", "j", "b", "z")]
 
 
@@ -99,12 +96,10 @@ def test_with_callbacks_nothing_is_fetched_that_nobody_has_agreed_to():
 
 
 def test_a_document_with_two_places_is_ordered_once():
-    crawl = Crawl(per_host=8)
-    top = [crawl.want(url(name)) for name in ("i", "j", "a")]
-    world = World({"i": index("a", "b"), "j": index("b", "a"), "a": pages(), "b": pages()})
-    play(crawl, world, room=4)
+    answers = {"i": index("a", "b"), "j": index("b", "a"), "a": pages(), "b": pages()}
+    world, nodes = played(answers, "i", "j", "a", room=4)
     assert sorted(world.asked) == [url(name) for name in ("a", "b", "i", "j")]
-    assert [tree(place) for place in top] == [{"i": ["a", "b"]}, {"j": ["b", "a"]}, "a"]
+    assert list(map(outline, nodes)) == [{"i": ["a", "b"]}, {"j": ["b", "a"]}, "a"]
 
 
 def test_what_is_asked_for_in_another_role_is_another_document():
@@ -116,11 +111,8 @@ def test_what_is_asked_for_in_another_role_is_another_document():
 
 
 def test_reasons_say_what_failed():
-    crawl = Crawl()
-    places = [crawl.want(url(name)) for name in ("gone", "html", "i")]
-    world = World({"html": junk(), "i": index("i", "ftp://x/s.xml", "r"), "r": pages(final="i")})
-    play(crawl, world)
-    nodes = [node_for(place) for place in places]
+    answers = {"html": junk(), "i": index("i", "ftp://x/s.xml", "r"), "r": pages(final="i")}
+    _, nodes = played(answers, "gone", "html", "i")
     reasons = [getattr(node, "reason", None) for node in (*nodes, *nodes[2].sub_sitemaps)]
     top = f"with parent URLs {{{url('i')!r}}}."
     assert reasons == [
@@ -134,11 +126,11 @@ def test_reasons_say_what_failed():
 
 
 def test_a_redirect_to_a_page_sitemap_that_is_no_parent_is_fine():
-    crawl = Crawl()
-    place = crawl.want(url("i"))
-    play(crawl, World({"i": index("a", "b"), "a": pages(final="c"), "b": pages(final="c")}))
-    nodes = node_for(place).sub_sitemaps
-    assert [(type(node), node.url) for node in nodes] == [(PagesTextSitemap, url("c"))] * 2
+    answers = {"i": index("a", "b"), "a": pages(final="c"), "b": pages(final="c")}
+    _, (top,) = played(answers, "i")
+    assert [(type(node), node.url) for node in top.sub_sitemaps] == [
+        (PagesTextSitemap, url("c"))
+    ] * 2
 
 
 def test_a_place_that_was_never_fetched_is_invalid():
@@ -149,10 +141,9 @@ def test_a_place_that_was_never_fetched_is_invalid():
 
 def test_a_url_that_cannot_be_taken_apart_does_not_stop_the_crawl():
     for broken in cases(["http://[h/s.xml", "http://", "x"]):
-        crawl = Crawl()
-        crawl.want(broken)
-        crawl.want(url("a"))
-        world = World({"a": pages()})
+        crawl, world = Crawl(), World({"a": pages()})
+        for wanted in (broken, url("a")):
+            crawl.want(wanted)
         play(crawl, world)
         assert world.asked == [broken, url("a")]
 
@@ -179,20 +170,15 @@ def test_robots_txt_and_an_index_may_declare_the_same_document_at_different_leve
 
 
 def test_errors_are_asked_about_once_however_many_places_they_have():
-    crawl = Crawl(per_host=4)
-    place = crawl.want(url("i"))
-    world = World({"i": index("j", "x"), "j": index("x"), "x": error("410 Gone")})
-    play(crawl, world, room=4)
+    answers = {"i": index("j", "x"), "j": index("x"), "x": error("410 Gone")}
+    world, (top,) = played(answers, "i", room=4)
     assert world.asked.count(url("x")) == 1
-    assert tree(place) == {"i": [{"j": ["!x"]}, "!x"]}
+    assert outline(top) == {"i": [{"j": ["!x"]}, "!x"]}
 
 
 def test_a_known_path_may_be_wanted_twice():
-    crawl = Crawl(per_host=4)
-    places = [crawl.want(url("a"), guess=True) for _ in range(2)]
-    world = World({"a": pages()})
-    play(crawl, world)
-    assert [tree(place) for place in places] == ["a", "a"]
+    world, nodes = played({"a": pages()}, "a", "a", guess=True)
+    assert list(map(outline, nodes)) == ["a", "a"]
     assert world.asked == [url("a")]
 
 
@@ -200,7 +186,7 @@ def test_what_arrives_is_known_until_there_is_a_result_and_changes_nothing_after
     crawl = Crawl(chance=lambda: 0.5)
     slot = crawl.want(url("a"))
     (order,) = crawl.next_fetches(1, 0.0)
-    coming = Arrival(Exchange(url("b"), url("b")), Store().writer(), PagesTextSitemap)
+    coming = Arrival(Exchange(url("b"), url("b")), DocumentWriter(Store()), PagesTextSitemap)
     crawl.arriving(order, coming)
     assert (slot.arrival, slot.final_url) == (coming, url("b"))
     crawl.finished(order, error("broken", retryable=True)(order), 0.0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-import pytest
 from player import World, error, index, pages, received, url
 
 from cases import cases
+from fronts import every_front
+from memory_web import H, Web
 from usp._crawl.crawl import Crawl
 from usp._crawl.orders import FetchOrder, Probe
 from usp._formats.abstract_parser import ChildEntry
@@ -16,13 +17,7 @@ from usp._formats.document import Role
 from usp._formats.robots import MAX_CRAWL_DELAY, RobotsParser
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 from usp.options import CrawlOptions
-from usp.stream import pages as stream
 from usp.tree import sitemap_tree_for_homepage
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
 from website import paths, robots, urlset
 
 NAMES = [f"a{number}" for number in range(6)]
@@ -32,6 +27,11 @@ def robots_txt(delay: float | None, *names: str):
     children = tuple(ChildEntry(url(name)) for name in names)
     look = Probe(IndexRobotsTxtSitemap, children=children, crawl_delay=delay)
     return lambda order: received(order.url, look)
+
+
+def declaring(delay: float | None) -> World:
+    """Give a website whose robots.txt declares six sitemaps."""
+    return World({"robots.txt": robots_txt(delay, *NAMES)} | dict.fromkeys(NAMES, pages()))
 
 
 def begin(*, crawl_delay: bool = True, per_host: int = 4, known: tuple[str, ...] = ()) -> Crawl:
@@ -73,7 +73,7 @@ def gaps(begun: list, host: str = "http://h/") -> list[float]:
 def test_the_gap_between_the_beginnings_of_requests_is_kept():
     for takes in cases([0.0, 1.0, 7.0]):
         crawl = begin()
-        world = World({"robots.txt": robots_txt(5.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+        world = declaring(5.0)
         begun = starts(crawl, world, takes)
         assert [name for _, name in begun] == [url("robots.txt"), *map(url, NAMES)]
         wanted = max(5.0, takes)
@@ -102,7 +102,7 @@ def test_nothing_else_is_asked_before_a_robots_txt_that_stumbled_has_come():
 def test_without_a_delay_in_robots_txt_the_host_is_asked_as_ever():
     for delay in (None, 0.0):
         crawl = begin()
-        world = World({"robots.txt": robots_txt(delay, *NAMES)} | dict.fromkeys(NAMES, pages()))
+        world = declaring(delay)
         begun = starts(crawl, world, takes=1.0)
         assert [time for time, _ in begun] == [0, 1, 1, 1, 1, 2, 2]
 
@@ -116,7 +116,7 @@ def test_without_a_robots_txt_the_host_is_asked_as_ever():
 
 def test_without_the_option_nothing_changes():
     crawl = begin(crawl_delay=False, known=("b1", "b2"))
-    world = World({"robots.txt": robots_txt(9.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+    world = declaring(9.0)
     begun = starts(crawl, world, takes=1.0)
     assert [time for time, _ in begun[:3]] == [0, 0, 0]
     assert begun[-1][0] <= 3
@@ -168,7 +168,7 @@ def test_the_children_of_an_index_keep_the_gap():
 
 def test_the_whole_crawl_is_no_longer_than_it_must_be():
     crawl = begin()
-    world = World({"robots.txt": robots_txt(5.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+    world = declaring(5.0)
     starts(crawl, world)
     assert world.now <= 5.0 * len(NAMES)
 
@@ -225,41 +225,19 @@ def test_only_the_group_of_all_robots_counts():
 # Through the front doors --------------------------------------------------------------------------
 
 
-class Recording(AbstractWebClient):
-    """Answers from a table, several at a time, and remembers the order."""
-
-    max_concurrent_requests = 4
-
-    def __init__(self, answers) -> None:
-        self._answers = answers
-        self.asked: list[str] = []
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        self.asked.append(url.removeprefix("http://h"))
-        answer = self._answers.get(url.removeprefix("http://h"))
-        if answer is None:
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-        return LocalWebClientSuccessResponse(url, answer.replace("{base}", "http://h"))
-
-
-@pytest.mark.parametrize("door", [sitemap_tree_for_homepage, stream])
-def test_the_front_doors_keep_a_pause(door):
+@every_front
+def test_the_front_doors_keep_a_pause(front):
     """The clock is real here."""
     site = {"/robots.txt": robots("/a.xml", "/b.xml", "/c.xml") + "Crawl-delay: 0.05\n"}
     site |= {f"/{name}.xml": urlset(f"/{name}") for name in "abc"}
-    client = Recording(site)
-    started = time.monotonic()
-    result = door("http://h/", client, use_known_paths=False, crawl_delay=True)
-    assert [page.url for page in getattr(result, "all_pages", lambda: result)()] == [
-        "http://h/a",
-        "http://h/b",
-        "http://h/c",
-    ]
-    assert client.asked == ["/robots.txt", "/a.xml", "/b.xml", "/c.xml"]
-    assert time.monotonic() - started >= 2 * 0.05  # of the three, two follow another
+    for door in cases([front.tree, front.pages]):
+        web = Web(site)
+        started = time.monotonic()
+        result = door(H + "/", front.client(web), crawl_delay=True)
+        assert time.monotonic() - started >= 2 * 0.05  # of the three, two follow another
+        pages = result if door == front.pages else result.all_pages()
+        assert [page.url for page in pages] == [H + "/a", H + "/b", H + "/c"]
+        assert web.asked == ["/robots.txt", "/a.xml", "/b.xml", "/c.xml"]
 
 
 def test_the_tree_is_the_same_with_and_without_the_pause(serve):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from player import World, error, index, junk, pages, play, url
+from player import error, index, junk, pages, played, url
 
 from usp._crawl.crawl import Crawl
 from usp.events import (
@@ -26,9 +26,7 @@ def told(events):
 
 
 def test_a_document_is_found_started_received_finished_and_its_pages_are_ready():
-    crawl = Crawl()
-    crawl.want(url("a"))
-    events = play(crawl, World({"a": pages("http://h/1\nhttp://h/2", final="b")}))
+    events = played({"a": pages("http://h/1\nhttp://h/2", final="b")}, "a")[0].events
     ready = events.pop()
     assert events == [
         SitemapFound(url("a"), None, 0),
@@ -42,9 +40,8 @@ def test_a_document_is_found_started_received_finished_and_its_pages_are_ready()
 
 
 def test_children_are_found_below_their_parent():
-    crawl = Crawl()
-    crawl.want(url("i"))
-    events = play(crawl, World({"i": index("a", "b", "a", final="j"), "a": pages(), "b": pages()}))
+    answers = {"i": index("a", "b", "a", final="j"), "a": pages(), "b": pages()}
+    events = played(answers, "i")[0].events
     assert [event for event in events if isinstance(event, SitemapFound)] == [
         SitemapFound(url("i"), None, 0),
         SitemapFound(url("a"), url("j"), 1),
@@ -53,11 +50,9 @@ def test_children_are_found_below_their_parent():
 
 
 def test_what_fails_is_told_once_with_the_number_of_tries():
-    crawl = Crawl()
-    for name in "xyz":
-        crawl.want(url(name))
     busy = error("503 Busy", retryable=True)
-    events = play(crawl, World({"x": busy, "y": junk("it is a cat"), "z": error("410 Gone")}))
+    answers = {"x": busy, "y": junk("it is a cat"), "z": error("410 Gone")}
+    events = played(answers, *"xyz")[0].events
     assert {event for event in events if isinstance(event, SitemapFailed)} == {
         SitemapFailed(url("x"), "503 Busy", 5, FailureCode.SERVER_ERROR),
         SitemapFailed(url("y"), "it is a cat", 1, FailureCode.HTML_PAGE),
@@ -66,19 +61,14 @@ def test_what_fails_is_told_once_with_the_number_of_tries():
 
 
 def test_every_document_that_is_found_ends_in_exactly_one_way():
-    crawl = Crawl(per_host=4)
-    crawl.want(url("i"))
     answers = {"i": index("a", "b", "c"), "a": pages(), "b": junk(), "c": error()}
-    events = play(crawl, World(answers), room=4)
+    events = played(answers, "i", room=4)[0].events
     ends = [e.url for e in events if isinstance(e, SitemapFinished | SitemapFailed)]
     assert sorted(ends) == sorted(e.url for e in events if isinstance(e, SitemapFound))
 
 
 def test_a_document_at_a_dead_host_is_told_as_failed_without_a_start():
-    crawl = Crawl()
-    crawl.want(url("a"))
-    crawl.want(url("b"))
-    events = play(crawl, World({"a": error("refused", unreachable=True)}))
+    events = played({"a": error("refused", unreachable=True)}, "a", "b")[0].events
     assert told(events) == [
         ("Found", "a"), ("Found", "b"), ("Started", "a"), ("Failed", "a"), ("Failed", "b"),
     ]  # fmt: skip

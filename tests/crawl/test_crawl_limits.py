@@ -2,57 +2,43 @@
 
 from __future__ import annotations
 
-from player import World, index, pages, play, tree, url
+from player import index, outline, pages, played, url
 
 from cases import cases
-from usp._crawl.crawl import Crawl
-from usp._crawl.tree_slots import node_for
 from usp.limits import DEFAULT, Limits
 from usp.options import CrawlOptions
 
-
-def nodes(place):
-    top = node_for(place)
-    return [top, *top.all_sitemaps()]
+FOLLOWS = [None, lambda *_: True]
 
 
 def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed():
-    for callbacks in cases([False, True]):
+    names = [f"i{n}" for n in range(11)]
+    for callback in cases(FOLLOWS):
         for limit in cases([1, 2, 50, 1000]):
-            names = [f"i{n}" for n in range(11)]
-            callback = (lambda *_: True) if callbacks else None
             options = CrawlOptions(recurse_callback=callback, limits=Limits(sitemaps=limit))
-            crawl = Crawl(options, per_host=8)
-            place = crawl.want(url("i0"))
-            world = World({name: index(*names) for name in names})
-            play(crawl, world, room=8)
-            tree_nodes = nodes(place)
-            assert len(tree_nodes) <= limit
+            answers = {name: index(*names) for name in names}
+            world, (top,) = played(answers, "i0", room=8, options=options)
+            nodes = [top, *top.all_sitemaps()]
+            assert len(nodes) <= limit
             assert len(world.asked) <= 11
             assert len(set(world.asked)) == len(world.asked)
-            lost = [problem for node in tree_nodes for problem in node.problems]
+            lost = [problem for node in nodes for problem in node.problems]
             assert lost
             assert all(problem.lost > 0 and f"{limit:,}" in str(problem) for problem in lost)
 
 
 def test_what_the_limit_cuts_off_is_counted():
-    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=4)))
-    place = crawl.want(url("i"))
+    options = CrawlOptions(limits=Limits(sitemaps=4))
     names = [f"a{n}" for n in range(10)]
-    world = World({"i": index(*names)} | dict.fromkeys(names, pages()))
-    play(crawl, world)
-    assert tree(place) == {"i": ["a0", "a1", "a2"]}
-    (problem,) = node_for(place).problems
+    answers = {"i": index(*names), "j": index(*names[:3])} | dict.fromkeys(names, pages())
+    world, (top,) = played(answers, "i", options=options)
+    assert outline(top) == {"i": ["a0", "a1", "a2"]}
+    (problem,) = top.problems
     assert problem.lost == 7
     assert world.asked == [url(name) for name in ("i", "a0", "a1", "a2")]
-
-
-def test_a_tree_as_large_as_the_limit_has_no_problem():
-    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=4)))
-    place = crawl.want(url("i"))
-    play(crawl, World({"i": index("a", "b", "c")}))
-    assert len(nodes(place)) == 4
-    assert not node_for(place).problems
+    _, (whole,) = played(answers, "j", options=options)  # as large as the limit
+    assert len(whole.sub_sitemaps) == 3
+    assert not whole.problems
 
 
 def test_there_is_a_limit_from_the_start():
@@ -60,19 +46,15 @@ def test_there_is_a_limit_from_the_start():
 
 
 def test_nothing_deeper_than_level_eleven_is_asked_for():
-    for callbacks in cases([False, True]):
-        callback = (lambda *_: True) if callbacks else None
-        crawl = Crawl(CrawlOptions(recurse_callback=callback), per_host=8)
-        crawl.want(url("0"))
-        world = World({str(n): index(str(n + 1)) for n in range(40)})
-        play(crawl, world, room=8)
+    for callback in cases(FOLLOWS):
+        options = CrawlOptions(recurse_callback=callback)
+        answers = {str(n): index(str(n + 1)) for n in range(40)}
+        world, _ = played(answers, "0", room=8, options=options)
         assert world.asked == [url(str(n)) for n in range(DEFAULT.depth + 1)]
 
 
 def test_a_wide_index_is_crawled_in_reasonable_work():
     names = [f"s{n}" for n in range(3000)]
-    crawl = Crawl(per_host=8)
-    place = crawl.want(url("i"))
-    world = World({"i": index(*names)} | dict.fromkeys(names, pages()))
-    play(crawl, world, room=16)
-    assert len(node_for(place).sub_sitemaps) == 3000
+    answers = {"i": index(*names)} | dict.fromkeys(names, pages())
+    _, (top,) = played(answers, "i", room=16)
+    assert len(top.sub_sitemaps) == 3000

@@ -7,12 +7,11 @@ import logging
 import time
 
 import pytest
-from player import World, error, index, pages, play, robots, tree, url
+from player import World, error, index, outline, pages, play, played, robots, tree, url
 
 from cases import cases
 from usp._crawl.crawl import Crawl
 from usp._crawl.schedule import DECLARED, GUESSED, RetryPolicy, failure_kind
-from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
 from usp._http.flow import retry_after
 from usp.events import SitemapFailed, SitemapStarted
@@ -23,6 +22,8 @@ pytestmark = pytest.mark.usefixtures("real_pauses")
 
 BUSY = error("503 Service Unavailable", retryable=True)
 DEAD = error("connection refused", unreachable=True)
+BROKEN = error("500 Internal Server Error", retryable=True)
+RESET = error("connection reset", retryable=True)
 
 
 def EVEN() -> float:
@@ -75,44 +76,59 @@ def test_a_busy_server_is_asked_again_later_and_only_then():
     assert tree(place) == "a"
 
 
-def test_others_are_fetched_while_one_waits():
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"))
-    crawl.want(url("b"))
-    world = World({"a": [BUSY, pages()], "b": pages()})
-    play(crawl, world)
-    assert world.asked == [url("a"), url("b"), url("a")]
-
-
 def test_a_declared_document_is_asked_five_times_and_then_given_up():
-    crawl = Crawl(chance=EVEN)
-    place = crawl.want(url("a"))
-    world = World({"a": BUSY})
-    events = play(crawl, world)
+    world, (node,) = played({"a": BUSY}, "a")
     assert len(world.asked) == 5
     assert world.now == 0.5 + 1 + 2 + 4
-    starts = [event.attempt for event in events if isinstance(event, SitemapStarted)]
+    starts = [event.attempt for event in world.events if isinstance(event, SitemapStarted)]
     assert starts == [1, 2, 3, 4, 5]
-    (failed,) = [event for event in events if isinstance(event, SitemapFailed)]
+    (failed,) = [event for event in world.events if isinstance(event, SitemapFailed)]
     assert failed.attempts == 5
-    reason = f"Unable to fetch sitemap from {url('a')}: 503 Service Unavailable"
-    assert node_for(place).reason == reason
+    assert node.reason == f"Unable to fetch sitemap from {url('a')}: 503 Service Unavailable"
 
 
-def test_a_known_path_is_asked_twice():
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"), guess=True)
-    world = World({"a": BUSY})
-    play(crawl, world)
+def test_each_kind_of_failure_has_its_budget():
+    """A failure of one kind costs nothing of that of another."""
+    long_pause = error("429 Too Many Requests", retryable=True, retry_after=3600)
+    mixed = [RESET] * 2 + [BUSY] * 4 + [BROKEN] * 4
+    for answers, declared, guess in cases(
+        [
+            (RESET, 3, 2),
+            (BUSY, 5, 2),
+            (BROKEN, 5, 2),
+            (long_pause, 1, 1),
+        ]
+    ):
+        assert len(played({"a": answers}, "a")[0].asked) == declared
+        assert len(played({"a": answers}, "a", guess=True)[0].asked) == guess
+    world, (node,) = played({"a": [*mixed, pages()]}, "a")
+    assert len(world.asked) == len(mixed) + 1
+    assert outline(node) == "a"
+    assert len(played({"a": [*mixed, RESET, pages()]}, "a")[0].asked) == len(mixed) + 1
+
+
+def test_others_are_fetched_while_one_waits_or_is_dead():
+    world, _ = played({"a": [BUSY, pages()], "b": pages()}, "a", "b")
+    assert world.asked == [url("a"), url("b"), url("a")]
+    dead = [f"http://dead/{n}" for n in range(20)]
+    alive = {"http://alive/a": pages()}
+    world, nodes = played(dict.fromkeys(dead, DEAD) | alive, *dead, *alive)
+    assert world.asked == ["http://dead/0", "http://alive/a"]
+    assert all("connection refused" in node.reason for node in nodes[:-1])
+    assert outline(nodes[-1]) == "http://alive/a"
+
+
+def test_children_at_a_dead_host_are_not_asked_for():
+    dead = [f"http://dead/{n}" for n in range(5)]
+    world, (node,) = played({"i": index(*dead)} | dict.fromkeys(dead, DEAD), "i")
     assert len(world.asked) == 2
+    assert outline(node) == {"i": [f"!{name}" for name in dead]}
 
 
-def test_a_server_that_asks_for_too_long_a_pause_is_not_asked_again():
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"))
-    world = World({"a": error("429 Too Many Requests", retryable=True, retry_after=3600)})
-    play(crawl, world)
-    assert len(world.asked) == 1
+def test_a_host_that_has_answered_is_not_given_up_for_one_refusal():
+    world, _ = played({"a": BUSY, "b": [DEAD, pages()]}, "a", "b", room=2)
+    assert world.asked.count(url("a")) == 5
+    assert world.asked.count(url("b")) == 2
 
 
 def test_a_known_path_that_is_declared_as_well_is_worth_five_tries():
@@ -148,38 +164,6 @@ def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declar
         assert tree(place) == {"robots.txt": ["a"]}
 
 
-def test_a_dead_host_is_asked_once_and_others_go_on():
-    crawl = Crawl(per_host=1)
-    places = [crawl.want(f"http://dead/{n}") for n in range(20)]
-    alive = crawl.want("http://alive/a")
-    world = World({f"http://dead/{n}": DEAD for n in range(20)} | {"http://alive/a": pages()})
-    play(crawl, world)
-    assert world.asked == ["http://dead/0", "http://alive/a"]
-    reasons = [node_for(place).reason for place in places]
-    assert all("connection refused" in reason for reason in reasons)
-    assert tree(alive) == "http://alive/a"
-
-
-def test_a_host_that_has_answered_is_not_given_up_for_one_refusal():
-    crawl = Crawl(per_host=2, chance=EVEN)
-    crawl.want(url("a"))
-    crawl.want(url("b"))
-    world = World({"a": BUSY, "b": [DEAD, pages()]})
-    play(crawl, world, room=2)
-    assert world.asked.count(url("a")) == 5
-    assert world.asked.count(url("b")) == 2
-
-
-def test_children_at_a_dead_host_are_not_asked_for():
-    crawl = Crawl(per_host=1)
-    place = crawl.want(url("i"))
-    dead = [f"http://dead/{n}" for n in range(5)]
-    world = World({"i": index(*dead)} | dict.fromkeys(dead, DEAD))
-    play(crawl, world, room=4)
-    assert len(world.asked) == 2
-    assert tree(place) == {"i": [f"!{name}" for name in dead]}
-
-
 @pytest.mark.parametrize(
     ("message", "quiet", "level"),
     [
@@ -189,61 +173,26 @@ def test_children_at_a_dead_host_are_not_asked_for():
     ],
 )
 def test_expected_404s_are_quiet(caplog, message, quiet, level):
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"), guess=quiet)
     with caplog.at_level(logging.DEBUG, "usp.helpers"):
-        play(crawl, World({"a": error(message)}))
+        played({"a": error(message)}, "a", guess=quiet)
     told = [r for r in caplog.records if r.name == "usp.helpers"]
     assert [(r.levelname, message in r.getMessage()) for r in told] == [(level, True)]
 
 
 def test_a_repeat_is_no_warning(caplog):
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"))
     with caplog.at_level(logging.WARNING, "usp"):
-        play(crawl, World({"a": [BUSY, pages()]}))
+        played({"a": [BUSY, pages()]}, "a")
     assert not caplog.records
 
 
 # Budgets, chance, and pauses that servers name ----------------------------------------------------
 
-BROKEN = error("500 Internal Server Error", retryable=True)
-RESET = error("connection reset", retryable=True)
-
-
-def test_each_kind_of_failure_has_its_budget():
-    for answer, declared, guess in cases([(RESET, 3, 2), (BUSY, 5, 2), (BROKEN, 5, 2)]):
-        for is_guess, tries in ((False, declared), (True, guess)):
-            crawl = Crawl(chance=EVEN)
-            crawl.want(url("a"), guess=is_guess)
-            world = World({"a": answer})
-            play(crawl, world)
-            assert len(world.asked) == tries
-
-
-def test_a_failure_of_one_kind_costs_nothing_of_the_budget_of_another():
-    answers = [RESET] * 2 + [BUSY] * 4 + [BROKEN] * 4
-    crawl = Crawl(chance=EVEN)
-    place = crawl.want(url("a"))
-    world = World({"a": [*answers, pages()]})
-    play(crawl, world)
-    assert len(world.asked) == len(answers) + 1
-    assert tree(place) == "a"
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"))
-    world = World({"a": [*answers, RESET, pages()]})
-    play(crawl, world)
-    assert len(world.asked) == len(answers) + 1
-
-
-def test_busy_is_what_asks_for_patience():
-    for message in cases(["503 Service Unavailable", "429 Too Many Requests"]):
-        assert failure_kind(WebClientErrorResponse(message, retryable=True)) == "busy"
-
 
 def test_the_kind_of_an_error_without_a_status_is_read_from_its_message():
     for message, kind in cases(
         [
+            ("503 Service Unavailable", "busy"),
+            ("429 Too Many Requests", "busy"),
             ("500 Internal Server Error", "server"),
             ("400 Bad Request", "server"),
             ("502", "server"),

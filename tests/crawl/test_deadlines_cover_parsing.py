@@ -6,17 +6,20 @@ Nothing here is told by a clock on the wall: pieces of documents and turns of th
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from usp import aio, stream
+from fronts import every_front, rest
+from memory_web import AsyncClient, Client, Doc, H, Web
+from usp import aio
 from usp._base.reason import Reason
 from usp._crawl import asyncio_driver as steps_module
+from usp._crawl import fetch, receiver, thread_driver
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END, fetch_document
 from usp._crawl.orders import FetchOrder, Received
@@ -26,11 +29,8 @@ from usp.fleet.options import FleetOptions
 from usp.fleet.site import SiteCrawl
 from usp.limits import Limits
 from usp.objects.problem import FailureCode
-from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
+from usp.tree import sitemap_from_bytes
 from website import index, robots, urlset
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
-from memory_web import AsyncClient, Client, Doc, H, Web
 
 PIECES = 12
 DAMAGE = "x" * (64 * 1024)  # as much as is read in one step
@@ -44,40 +44,43 @@ def damaged(document: str) -> str:
 
 INDEX = {"/robots.txt": robots("/i.xml"), "/i.xml": Doc(damaged(index("/a.xml"))), "/a.xml": "x"}
 PAGES = {"/robots.txt": robots("/a.xml"), "/a.xml": Doc(damaged(urlset("/1", "/2")))}
+CHILD = "<sitemap><loc>{base}/b.xml</loc></sitemap></urlset>"
+MIXED = PAGES | {"/a.xml": Doc(PAGES["/a.xml"].body.replace("</urlset>", CHILD))}
 
 
 class Reading:
-    """Counts the steps in which documents are read; each takes a while, as damage does."""
+    """Counts the steps in which each document is read; each takes a while, as damage does."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-        self.steps = 0
-        self.seconds = seconds
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.steps_of: Counter[DocumentParser] = Counter()  # in the order in which they begin
+        self.seconds = 0.0
         self.on_step: Callable[[], object] = lambda: None
         plain = DocumentParser.steps
 
         def counted(parser, data, *piece):
             for entries in plain(parser, data, *piece):
-                self.steps += 1
+                self.steps_of[parser] += 1
                 self.on_step()
                 time.sleep(self.seconds)
                 yield entries
 
         monkeypatch.setattr(DocumentParser, "steps", counted)
 
-    def restart(self, seconds: float) -> None:
-        """Count from nothing, and take so many seconds for a step."""
-        self.steps, self.seconds = 0, seconds
-
-
-@pytest.fixture
-def slow(monkeypatch) -> Reading:
-    """Read so slowly that no limit of a second is kept by chance."""
-    return Reading(monkeypatch, 0.1)
+    @property
+    def steps(self) -> int:
+        return self.steps_of.total()
 
 
 @pytest.fixture
 def reading(monkeypatch) -> Reading:
-    return Reading(monkeypatch, 0.0)
+    return Reading(monkeypatch)
+
+
+@pytest.fixture
+def slow(reading, times) -> Reading:
+    """Read so slowly that no limit of a second is kept by chance."""
+    reading.seconds = 0.1 * times
+    return reading
 
 
 ENOUGH = Reason(FailureCode.INTERRUPTED, "enough")
@@ -87,7 +90,7 @@ def tells_the_time(failures) -> bool:
     return any("the limit seconds=" in failure.reason for failure in failures)
 
 
-# On threads ---------------------------------------------------------------------------------------
+# Limits -------------------------------------------------------------------------------------------
 
 
 def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
@@ -103,51 +106,66 @@ def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
     assert reading.steps == 5
 
 
-@pytest.mark.parametrize("at_once", [1, 4])
-def test_an_index_is_read_no_longer_than_the_crawl_may_take(slow, at_once, times):
-    slow.restart(0.1 * times)
-    tree = sitemap_tree_for_homepage(
-        H + "/",
-        Client(Web(INDEX), at_once),
-        use_known_paths=False,
-        limits=Limits(seconds=0.3 * times),
-    )
-    assert tells_the_time(tree.failures())
+@every_front
+@pytest.mark.parametrize("limit", ["seconds", "document_seconds"])
+def test_an_index_is_read_no_longer_than_it_and_the_crawl_may_take(slow, front, limit, times):
+    limits = Limits(**{limit: 0.3 * times})
+    tree = front.tree(H + "/", front.client(Web(INDEX)), limits=limits)
+    assert any(f"the limit {limit}=" in failure.reason for failure in tree.failures())
     assert slow.steps < PIECES
 
 
-def test_a_document_is_read_no_longer_than_one_may_take(slow, times):
-    slow.restart(0.1 * times)
-    limits = Limits(document_seconds=0.3 * times)
-    tree = sitemap_tree_for_homepage(
-        H + "/", Client(Web(INDEX)), use_known_paths=False, limits=limits
-    )
-    assert any("document_seconds" in failure.reason for failure in tree.failures())
-    assert slow.steps < PIECES
+@every_front
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(seconds=300, document_seconds=300), FailureCode.LIMIT_SECONDS),
+        (Limits(document_seconds=300), FailureCode.LIMIT_DOCUMENT_SECONDS),
+    ],
+    ids=["seconds", "document_seconds"],
+)
+def test_the_second_reading_of_a_document_ends_with_its_time(
+    reading, front, limits, code, monkeypatch
+):
+    """Pages with sitemaps among them are read twice: the time is over in the middle of the second."""
+    late = []
+
+    def ring() -> None:
+        if len(reading.steps_of) == 2 and not late:
+            late.append(1000.0)
+
+    reading.on_step = ring
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + sum(late))
+    for module in (fetch, receiver, thread_driver):
+        monkeypatch.setattr(module, "time", clock)
+    tree = front.tree(H + "/a.xml", front.client(Web(MIXED)), single=True, limits=limits)
+    first, second = reading.steps_of.values()
+    assert first > PIECES
+    assert second == 1
+    assert [page.url for page in tree.all_pages()] == [H + "/1", H + "/2"]
+    assert code in {failure.code for failure in tree.failures() if failure.url == H + "/a.xml"}
 
 
-def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(slow, times):
-    slow.restart(0.1 * times)
+@every_front
+def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(slow, front, times):
     failures = []
-    found = stream.pages(
-        H + "/", Client(Web(PAGES)), use_known_paths=False, limits=Limits(seconds=0.3 * times),
-        on_failure=failures.append,
-    )  # fmt: skip
+    limits = Limits(seconds=0.3 * times)
+    client = front.client(Web(PAGES))
+    found = front.pages(H + "/", client, limits=limits, on_failure=failures.append)
     assert [page.url for page in found] == [H + "/1", H + "/2"]
     assert [failure.url for failure in failures] == [H + "/a.xml"]
     assert tells_the_time(failures)
     assert slow.steps < 2 * PIECES  # it is glanced at, and then read
 
 
-def test_a_stream_in_time_names_nothing(reading):
+@every_front
+def test_a_stream_in_time_names_nothing(reading, front):
     failures = []
-    list(
-        stream.pages(H + "/", Client(Web(PAGES)), use_known_paths=False, on_failure=failures.append)
-    )
+    front.pages(H + "/", front.client(Web(PAGES)), on_failure=failures.append)
     assert not failures
 
 
-# On asyncio ---------------------------------------------------------------------------------------
+# Turns of the loop --------------------------------------------------------------------------------
 
 
 class Heart:
@@ -190,19 +208,22 @@ def went_on(heart: Heart) -> bool:
     return len(set(heart.seen)) > len(heart.seen) // 2
 
 
-def test_the_loop_goes_on_while_an_index_is_read(heart):
-    heart.watch(
-        aio.sitemap_tree_for_homepage(H + "/", AsyncClient(Web(INDEX)), use_known_paths=False)
-    )
+@pytest.mark.parametrize(
+    ("site", "readings"),
+    [(INDEX, ["/i.xml"]), (PAGES, ["/a.xml"]), (MIXED, ["/a.xml", "/a.xml"])],
+    ids=["index", "pages", "pages twice"],
+)
+def test_the_loop_goes_on_while_a_document_is_read(heart, site, readings):
+    client = AsyncClient(Web(site))
+    heart.watch(aio.sitemap_tree_for_homepage(H + "/", client, use_known_paths=False))
+    assert len(heart.seen) >= PIECES * len(readings)
+    del heart.seen[:-PIECES]  # the last time that it is read
     assert went_on(heart)
 
 
 def test_the_loop_goes_on_while_pages_are_read(heart):
-    async def read():
-        pages = aio.pages(H + "/", AsyncClient(Web(PAGES)), use_known_paths=False)
-        return [page.url async for page in pages]
-
-    assert heart.watch(read()) == [H + "/1", H + "/2"]
+    pages = aio.pages(H + "/", AsyncClient(Web(PAGES)), use_known_paths=False)
+    assert [page.url for page in heart.watch(rest(pages))] == [H + "/1", H + "/2"]
     assert went_on(heart)
 
 
@@ -226,41 +247,9 @@ def test_the_loop_goes_on_while_a_site_of_many_is_read(heart, options):
     assert went_on(heart)
 
 
-def test_an_index_on_asyncio_is_read_no_longer_than_the_crawl_may_take(slow, times):
-    slow.restart(0.1 * times)
-    tree = asyncio.run(
-        aio.sitemap_tree_for_homepage(
-            H + "/",
-            AsyncClient(Web(INDEX)),
-            use_known_paths=False,
-            limits=Limits(seconds=0.3 * times),
-        )
-    )
-    assert tells_the_time(tree.failures())
-    assert slow.steps < PIECES
-
-
-def test_a_stream_on_asyncio_ends_soon_after_its_time(slow, times):
-    slow.restart(0.1 * times)
-    failures = []
-
-    async def read():
-        limits = Limits(seconds=0.3 * times)
-        pages = aio.pages(
-            H + "/", AsyncClient(Web(PAGES)), use_known_paths=False, limits=limits,
-            on_failure=failures.append,
-        )  # fmt: skip
-        return [page.url async for page in pages]
-
-    assert asyncio.run(read()) == [H + "/1", H + "/2"]
-    assert tells_the_time(failures)
-    assert slow.steps < 2 * PIECES
-
-
 @pytest.mark.parametrize("options", [{}, {"pages": False}, {"problems": True}], ids=str)
 def test_a_site_of_many_is_read_no_longer_than_it_may_take(slow, options, times):
     """Its row says so, and what was read before is in the tables."""
-    slow.restart(0.1 * times)
     rows = asyncio.run(crawl_site(limits=Limits(seconds=1.0 * times), **options))
     (site,) = rows["sites"]
     assert site["outcome"] == "partial"

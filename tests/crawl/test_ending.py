@@ -1,32 +1,29 @@
-"""A crawl that ends before its end: what is kept, and that nothing is left behind."""
+"""A crawl that ends, at its end or before: nothing is left behind, in this process or another."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 
 import pytest
 
 from cases import cases
-from usp._crawl.receiver import BodyReceiver
+from fronts import ASYNCIO, THREADS, every_front, needs_proc, spools
+from fronts import run as run_in_loop
+from patience import soon
+from usp import aio
 from usp.events import SitemapFinished
 from usp.stream import pages
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
-from website import Answer, index, paths, robots, urlset
+from usp.tree import sitemap_tree_for_homepage
+from website import Answer, index, robots, urlset
 
-FD = Path("/proc/self/fd")
-needs_proc = pytest.mark.skipif(not FD.exists(), reason="looks at open files by /proc")
 posix = pytest.mark.skipif(os.name != "posix", reason="sends signals, forks")
 INTERRUPTED = "the crawl was interrupted"
 LARGE = [f"/{number:06}/" + "x" * 700 for number in range(600)]
@@ -37,182 +34,6 @@ SITE = {
     "/b.xml": urlset("/b"),
     "/c.xml": urlset("/c"),
 }
-
-
-class OneByOne(AbstractWebClient):
-    """Is asked for one thing at a time; ``before`` is called with every path."""
-
-    def __init__(self, answers, before=lambda _: None) -> None:
-        self._answers, self._before = answers, before
-        self.asked: list[str] = []
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        path = url.removeprefix("http://h")
-        self.asked.append(path)
-        self._before(path)
-        answer = self._answers.get(path)
-        if answer is None:
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-        return LocalWebClientSuccessResponse(url, answer.replace("{base}", "http://h"))
-
-
-class Several(OneByOne):
-    """Takes several things at a time."""
-
-    max_concurrent_requests = 3
-
-
-def interrupt_at(path: str):
-    def before(asked: str) -> None:
-        if asked == path:
-            raise KeyboardInterrupt
-
-    return before
-
-
-def interrupt_after(path: str):
-    """Give a listener that presses Ctrl-C, as it were, once a sitemap has come."""
-
-    def listen(event) -> None:
-        if isinstance(event, SitemapFinished) and event.url.endswith(path):
-            raise KeyboardInterrupt
-
-    return listen
-
-
-def interrupted(tree) -> list[str]:
-    """Give the sitemaps that an interrupt has cost; nothing else may be missing."""
-    failures = tree.failures()
-    assert all(INTERRUPTED in failure.reason for failure in failures), failures
-    return [failure.url.rpartition("/")[2] for failure in failures]
-
-
-# Ctrl-C -------------------------------------------------------------------------------------------
-
-
-def test_an_interrupt_keeps_what_was_found_and_names_the_rest(threads_end):
-    client = OneByOne(SITE, interrupt_at("/b.xml"))
-    tree = sitemap_tree_for_homepage("http://h/", client, keep_partial=True)
-    assert paths(tree, "http://h") == ["/a"]
-    assert not tree.is_complete
-    assert {"b.xml", "c.xml"} <= set(interrupted(tree))
-    assert client.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
-    assert threads_end()
-
-
-def test_an_interrupt_of_a_single_sitemap_keeps_what_was_found():
-    client = OneByOne(SITE, interrupt_at("/c.xml"))
-    tree = sitemap_tree_for_sitemap("http://h/i.xml", client, keep_partial=True)
-    assert paths(tree, "http://h") == ["/a", "/b"]
-    assert interrupted(tree) == ["c.xml"]
-
-
-def test_an_interrupt_while_threads_fetch_keeps_what_was_found(serve, threads_end):
-    gate = threading.Event()
-    site = serve(SITE | {"/c.xml": Answer(urlset("/c"), gate=gate)})
-    tree = sitemap_tree_for_homepage(
-        site.base + "/",
-        use_known_paths=False,
-        keep_partial=True,
-        on_event=interrupt_after("/b.xml"),
-    )
-    gate.set()
-    assert "/b" in paths(tree, site.base)
-    assert interrupted(tree)[-1] == "c.xml"
-    assert threads_end()
-
-
-def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
-    coming = threading.Event()
-    take = BodyReceiver.take
-
-    def taking(receiver, chunk):
-        going_on = take(receiver, chunk)
-        if receiver._order.url.endswith("/a.xml") and b"</url>" in chunk:
-            coming.set()
-        return going_on
-
-    interrupt = interrupt_after("/b.xml")
-
-    def listen(event):
-        if isinstance(event, SitemapFinished) and event.url.endswith("/b.xml"):
-            assert coming.wait(120)
-        interrupt(event)
-
-    monkeypatch.setattr(BodyReceiver, "take", taking)
-    filler = b"<url><loc>http://h/p</loc></url>" * 10
-    site = serve(SITE | {"/a.xml": Answer("<urlset>", endless=filler)})
-    tree = sitemap_tree_for_homepage(
-        site.base + "/", use_known_paths=False, keep_partial=True, on_event=listen
-    )
-    assert "http://h/p" in [page.url for page in tree.all_pages()]
-    assert "a.xml" in interrupted(tree)
-    assert threads_end()
-
-
-def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree():
-    for at in cases(["/robots.txt", "/i.xml"]):
-        tree = sitemap_tree_for_homepage(
-            "http://h/", OneByOne(SITE, interrupt_at(at)), keep_partial=True
-        )
-        assert tree.page_count() == 0
-        assert not tree.is_complete
-        assert at[1:] in interrupted(tree)
-
-
-def test_an_interrupt_in_a_callback_does_not_make_the_tree_look_complete():
-    def ask(url, level, parents):
-        if url.endswith("/b.xml"):
-            raise KeyboardInterrupt
-        return True
-
-    tree = sitemap_tree_for_homepage(
-        "http://h/", OneByOne(SITE), recurse_callback=ask, keep_partial=True
-    )
-    assert not tree.is_complete
-
-
-def test_a_second_interrupt_is_an_interrupt(threads_end):
-    """The first one ends the crawl; whoever cannot wait for what is under way presses again."""
-    gate = threading.Event()
-    client = Several(SITE, lambda path: path == "/b.xml" and gate.wait(120))
-    presses = []
-
-    def listen(event) -> None:
-        if presses or (isinstance(event, SitemapFinished) and event.url.endswith("/a.xml")):
-            presses.append(event)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sitemap_tree_for_homepage("http://h/", client, keep_partial=True, on_event=listen)
-    gate.set()
-    assert len(presses) == 2
-    assert threads_end()
-
-
-@pytest.mark.parametrize("client", [OneByOne(SITE), Several(SITE)])
-def test_an_interrupt_without_the_option_comes_out_and_leaves_no_thread(client, threads_end):
-    with pytest.raises(KeyboardInterrupt):
-        sitemap_tree_for_homepage("http://h/", client, on_event=interrupt_after("/b.xml"))
-    assert threads_end()
-
-
-def test_only_an_interrupt_is_kept_from_the_caller():
-    def listen(event) -> None:
-        raise SystemExit(3)
-
-    with pytest.raises(SystemExit):
-        sitemap_tree_for_homepage("http://h/", OneByOne(SITE), keep_partial=True, on_event=listen)
-
-
-def test_without_an_interrupt_the_option_changes_nothing(serve):
-    site = serve(SITE)
-    tree = sitemap_tree_for_homepage(site.base + "/", keep_partial=True)
-    assert tree.is_complete
-    assert tree == sitemap_tree_for_homepage(site.base + "/")
 
 
 # Exceptions of callbacks --------------------------------------------------------------------------
@@ -232,18 +53,6 @@ def large(serve):
     return site
 
 
-def spools() -> int:
-    """Count the open files that have no name."""
-    gc.collect()
-    found = 0
-    for file in FD.iterdir():
-        try:
-            found += "(deleted)" in str(file.readlink())
-        except OSError:
-            continue
-    return found
-
-
 def fail_late(event) -> None:
     if isinstance(event, SitemapFinished) and event.url.endswith("/c.xml"):
         fail()
@@ -261,28 +70,30 @@ def fail_late(event) -> None:
     ],
     ids=["late event", "first event", "callback", "list callback", "entry callback"],
 )
-@pytest.mark.parametrize("keep_partial", [False, True])
+@pytest.mark.parametrize("front", [THREADS, ASYNCIO], ids=repr)
 def test_an_exception_of_the_caller_comes_out_and_leaves_nothing(
-    large, threads_end, tmp_path, monkeypatch, option, keep_partial
+    large, threads_end, tmp_path, monkeypatch, option, front
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = spools()
-    with pytest.raises(LookupError, match="in a callback"):
-        sitemap_tree_for_homepage(large.base + "/", keep_partial=keep_partial, **option)
-    assert threads_end()
-    assert spools() == before
-    assert not list(tmp_path.iterdir())
+    for crawl, keep_partial in cases(itertools.product((front.tree, front.pages), (False, True))):
+        with pytest.raises(LookupError, match="in a callback"):
+            crawl(large.base + "/", keep_partial=keep_partial, **option)
+        assert threads_end()
+        assert spools() == before
+        assert not list(tmp_path.iterdir())
 
 
 @needs_proc
-def test_an_exception_out_of_a_stream_leaves_nothing(large, threads_end, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+@every_front
+def test_a_crawl_that_is_read_to_its_end_leaves_nothing(large, threads_end, front):
     before = spools()
-    with pytest.raises(LookupError):
-        list(pages(large.base + "/", on_event=fail_late))
-    assert threads_end()
+    assert front.tree(large.base + "/").page_count() == 1201
+    pages = front.pages(large.base + "/")
+    assert threads_end(1.0)
     assert spools() == before
-    assert not list(tmp_path.iterdir())
+    assert len(pages) == 1201
+    assert pages[0].url == large.url(LARGE[0])  # a page outlives its stream
 
 
 @needs_proc
@@ -291,6 +102,7 @@ def test_a_stream_that_is_left_leaves_nothing(large, threads_end, how):
     before = spools()
     stream = pages(large.base + "/")
     assert next(stream).url == large.url(LARGE[0])
+    assert soon(lambda: len(spools()) == len(before) + 1)
     if how == "close":
         stream.close()
         assert list(stream) == []
@@ -298,8 +110,18 @@ def test_a_stream_that_is_left_leaves_nothing(large, threads_end, how):
         with pytest.raises(LookupError):
             stream.throw(LookupError)
     del stream
-    gc.collect()
     assert threads_end()
+    assert spools() == before
+
+
+@needs_proc
+def test_a_stream_on_asyncio_that_is_left_leaves_nothing(large):
+    async def read():
+        async with contextlib.aclosing(aio.pages(large.base + "/")) as stream:
+            await anext(stream)
+
+    before = spools()
+    run_in_loop(read())
     assert spools() == before
 
 
@@ -308,25 +130,13 @@ def test_a_stream_that_is_left_leaves_nothing(large, threads_end, how):
 
 @needs_proc
 def test_nobody_else_can_read_the_temporary_file(large):
-    known = {file.name for file in FD.iterdir()}
+    known = spools()
     tree = sitemap_tree_for_homepage(large.base + "/", use_known_paths=False)
-    new = [
-        os.fstat(int(file.name))
-        for file in FD.iterdir()
-        if file.name not in known and _is_deleted(file)
-    ]
-    assert len(new) == 1
-    assert new[0].st_size > 400_000
-    assert new[0].st_nlink == 0
-    assert new[0].st_mode & 0o077 == 0
+    (new,) = (os.fstat(file) for file in spools() if file not in known)
+    assert new.st_size > 400_000
+    assert new.st_nlink == 0
+    assert new.st_mode & 0o077 == 0
     assert tree.page_count() == 1201
-
-
-def _is_deleted(file: Path) -> bool:
-    try:
-        return "(deleted)" in str(file.readlink())
-    except OSError:
-        return False
 
 
 # Other processes ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import gzip
 import pytest
 
 from cases import cases
+from memory_web import Client, Doc, H, Web
 from usp._base.reason import Reason
 from usp._crawl.fetch import fetch_document
 from usp._crawl.orders import GIVEN_UP, Failed, FetchOrder, Received
@@ -14,12 +15,7 @@ from usp._formats.document import Role
 from usp._store import Store
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
+from usp.web_client.abstract_client import LocalWebClient, WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, urlset
 
@@ -90,67 +86,43 @@ def test_a_role_decides_how_a_document_is_read(serve, client):
     assert fetch(client, site.url("/x")).probe.kind is not IndexRobotsTxtSitemap
 
 
-class Mistaken(AbstractWebClient):
-    """A client that answers with whatever it is told to."""
-
-    def __init__(self, answer) -> None:
-        self._answer = answer
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        return self._answer(url)
+def fetched(doc: Doc, store: Store | None = None) -> tuple[Received | Failed, Web]:
+    """Fetch a document of a website in memory."""
+    web = Web({"/a": doc})
+    return fetch_document(FetchOrder(H + "/a"), Client(web), store or Store()), web
 
 
-class BadBody(LocalWebClientSuccessResponse):
-    def raw_data(self):
-        raise RuntimeError("no body today")
-
-
-def raises(url):
-    raise RuntimeError("out of order")
-
-
-def test_a_clients_mistake_is_a_failure_of_that_document():
-    for answer, words in cases(
+def test_a_clients_mistake_is_a_failure_of_that_document_and_the_connection_is_let_go():
+    gone = WebClientErrorResponse("404 Not Found", retryable=False)
+    for doc, words in cases(
         [
-            (raises, "out of order"),
-            (lambda _: None, "returned NoneType"),
-            (lambda _: "text", "returned str"),
-            (lambda url: BadBody(url, ""), "no body today"),
-            (lambda _: WebClientErrorResponse("404 Not Found", retryable=False), "404 Not Found"),
+            (Doc(raises="get"), "in the client"),
+            (Doc(instead=(None,)), "returned NoneType"),
+            (Doc(instead=("text",)), "returned str"),
+            (Doc(raises="body"), "in the client"),
+            (Doc(instead=(gone,)), "404 Not Found"),
         ]
     ):
-        result = fetch(Mistaken(answer), "http://h/a.xml")
+        result, web = fetched(doc)
         assert isinstance(result, Failed)
         assert words in result.error.message()
         assert not result.error.retryable()
+        assert not +web.open
+    assert not +fetched(Doc("http://h/p"))[1].open
 
 
 def test_what_came_before_a_clients_mistake_is_kept():
-    class Half(LocalWebClientSuccessResponse):
-        def body(self):
-            yield b"<urlset>" * 100
-            raise RuntimeError("no more")
-
-    result = fetch_document(FetchOrder("http://h/"), Mistaken(lambda url: Half(url, "")), Store())
+    result, _ = fetched(Doc("<urlset>" * 200, pieces=2, raises="body", after=1))
     assert isinstance(result, Received)
     assert result.document.size == 800
     assert result.document.exchange.broken == Reason(
-        FailureCode.CLIENT_ERROR, "RuntimeError: no more"
+        FailureCode.CLIENT_ERROR, "ValueError: in the client"
     )
 
 
 def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
-    class Nothing(LocalWebClientSuccessResponse):
-        def body(self):
-            raise RuntimeError("no more")
-            yield b""
-
     store = Store(memory=1000, small=1000)
-    result = fetch_document(FetchOrder("http://h/"), Mistaken(lambda url: Nothing(url, "")), store)
-    assert isinstance(result, Failed)
+    assert isinstance(fetched(Doc(raises="body"), store)[0], Failed)
     assert store.hold(1000, 1000)
 
 
@@ -158,22 +130,6 @@ def test_a_client_without_network_fetches_nothing():
     result = fetch(LocalWebClient(), "http://h/a.xml")
     assert isinstance(result, Failed)
     assert result.error.message() == "the client has no network access"
-
-
-def test_the_connection_is_let_go_whatever_happens():
-    closed = []
-
-    class Closing(LocalWebClientSuccessResponse):
-        def close(self):
-            closed.append(True)
-
-    class ClosingBad(Closing):
-        def raw_data(self):
-            raise RuntimeError
-
-    fetch(Mistaken(lambda url: Closing(url, "http://h/p")), "http://h/a.txt")
-    fetch(Mistaken(lambda url: ClosingBad(url, "")), "http://h/a.txt")
-    assert closed == [True, True]
 
 
 def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from player import World, error, index, pages, play, received, url
+from player import World, error, index, pages, played, received, url
 
 from cases import cases
 from usp._base.reason import Reason
@@ -207,13 +207,10 @@ def test_a_host_that_keeps_failing_is_given_up_with_one_reason_for_all_that_is_l
 
 
 def test_ten_failures_within_a_moment_are_not_enough():
-    crawl = Crawl(chance=lambda: 0.5)
     names = [f"a{number}" for number in range(12)]
-    places = [crawl.want(url(name)) for name in names]
-    world = World(dict.fromkeys(names, BROKEN))
-    play(crawl, world)
+    world, nodes = played(dict.fromkeys(names, BROKEN), *names)
     assert len(world.asked) == 12 * 5
-    assert {reason_of(place) for place in places} == {"500 Internal Server Error"}
+    assert {node.reason.partition(": ")[2] for node in nodes} == {"500 Internal Server Error"}
 
 
 def test_a_site_full_of_holes_is_asked_for_everything():
@@ -227,14 +224,11 @@ def test_a_site_full_of_holes_is_asked_for_everything():
 
 
 def test_a_host_where_nobody_is_is_asked_once_and_its_reason_stands_at_every_sitemap():
-    crawl = Crawl(per_host=1)
     names = [f"http://dead/{number}" for number in range(6)]
-    place = crawl.want(url("i"))
     dead = error("connection refused", unreachable=True)
-    world = World({"i": index(*names)} | dict.fromkeys(names, dead))
-    play(crawl, world)
+    world, (node,) = played({"i": index(*names)} | dict.fromkeys(names, dead), "i")
     assert world.asked == [url("i"), names[0]]
-    first, *others = node_for(place).failures()
+    first, *others = node.failures()
     assert (first.url, first.attempts) == (names[0], 1)
     assert {(failure.attempts, failure.status) for failure in others} == {(0, None)}
     assert [failure.url for failure in others] == names[1:]
@@ -264,13 +258,8 @@ def test_a_refused_scheme_of_a_host_does_not_end_the_pauses_of_the_other():
 
 
 def test_a_silent_host_is_asked_twice():
-    crawl = Crawl(per_host=1, chance=lambda: 0.5)
     names = [f"http://mute/{number}" for number in range(6)]
-    for name in names:
-        crawl.want(name)
-    world = World(dict.fromkeys(names, silent))
-    play(crawl, world)
-    assert len(world.asked) == 2
+    assert len(played(dict.fromkeys(names, silent), *names)[0].asked) == 2
 
 
 def test_what_is_under_way_at_a_host_that_is_given_up_still_counts():

@@ -10,22 +10,23 @@ from types import SimpleNamespace
 import pytest
 
 from cases import cases
+from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front
+from memory_web import Client, H, Web
 from usp._crawl import fetch, receiver
 from usp.limits import DEFAULT, Limits
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
 MIB = 1024 * 1024
 
 
-def crawl(site, start: str, **limits):
-    return sitemap_tree_for_sitemap(site.url(start), limits=Limits(**limits))
+def crawl(site, start: str, front=THREADS, **limits):
+    return front.tree(site.url(start), single=True, limits=Limits(**limits))
+
+
+def crawl_web(docs, front=ONE_BY_ONE, *, options=(), **limits):
+    """Give the tree of a website in memory."""
+    return front.tree(H + "/", front.client(Web(docs)), limits=Limits(**limits), **dict(options))
 
 
 def names_the_limit(text: str, name: str) -> bool:
@@ -82,18 +83,19 @@ def test_a_count_written_as_a_float_is_refused_by_name():
 PAGES = [f"/{number:03}" for number in range(100)]
 
 
-def test_document_bytes_from_both_sides(serve):
+@every_front
+def test_document_bytes_from_both_sides(serve, front):
     for chunked in cases([False, True]):
         site = serve({"/a.xml": Answer(urlset(*PAGES), chunked=chunked)})
         size = len(site.fill(urlset(*PAGES)))
         for allowed in (size, size + 1, None):
-            tree = crawl(site, "/a.xml", document_bytes=allowed)
+            tree = crawl(site, "/a.xml", front, document_bytes=allowed)
             assert paths(tree, site.base) == PAGES
             assert tree.is_complete
             assert tree.failures() == tree.problems == []
         before = site.hits["/a.xml"]
         for allowed in (size - 1, size // 2):
-            tree = crawl(site, "/a.xml", document_bytes=allowed)
+            tree = crawl(site, "/a.xml", front, document_bytes=allowed)
             kept = paths(tree, site.base)
             assert kept == PAGES[: len(kept)]
             assert len(kept) >= (allowed - 200) // (size / 100)
@@ -113,10 +115,11 @@ def test_a_document_that_is_cut_off_at_its_limit_costs_its_siblings_nothing(serv
     the_failure(tree, "document_bytes", site.url("/a.xml"))
 
 
-def test_an_endless_document_ends_at_its_limit(serve):
+@every_front
+def test_an_endless_document_ends_at_its_limit(serve, front):
     filler = b"<url><loc>http://h/p</loc></url>" * 100
     site = serve({"/a.xml": Answer("<urlset>", endless=filler)})
-    tree = crawl(site, "/a.xml", document_bytes=100_000)
+    tree = crawl(site, "/a.xml", front, document_bytes=100_000)
     assert tree.page_count() == 1
     the_failure(tree, "document_bytes", site.url("/a.xml"))
     assert site.hits["/a.xml"] == 1
@@ -131,18 +134,19 @@ def test_an_index_that_is_cut_off_at_its_limit_keeps_the_children_before(serve):
     the_failure(tree, "document_bytes", site.url("/i.xml"))
 
 
-def test_unpacked_bytes_from_both_sides(serve):
+@every_front
+def test_unpacked_bytes_from_both_sides(serve, front):
     for packed in cases([False, True]):
         site = serve({})
         plain = site.fill(urlset(*PAGES))
         site.answers["/a.xml"] = gzip.compress(plain) if packed else plain
         for allowed in (len(plain), len(plain) + 1, None):
-            tree = crawl(site, "/a.xml", unpacked_bytes=allowed)
+            tree = crawl(site, "/a.xml", front, unpacked_bytes=allowed)
             assert paths(tree, site.base) == PAGES
             assert tree.is_complete
         site.requests.clear()
         for allowed in (len(plain) - 1, len(plain) // 2):
-            tree = crawl(site, "/a.xml", unpacked_bytes=allowed)
+            tree = crawl(site, "/a.xml", front, unpacked_bytes=allowed)
             kept = paths(tree, site.base)
             assert kept == PAGES[: len(kept)]
             assert kept
@@ -181,16 +185,11 @@ def test_spool_bytes_from_both_sides(serve):
     site = serve({"/i.xml": index("/a.xml", "/b.xml", "/c.xml"), "/b.xml": urlset("/small")})
     site.answers |= {"/a.xml": urlset(*large), "/c.xml": urlset(*large)}
     size = len(site.fill(urlset(*large)))
-    client = RequestsWebClient(max_concurrent_requests=1)
     for allowed in (2 * size, None):
-        tree = sitemap_tree_for_sitemap(
-            site.url("/i.xml"), client, limits=Limits(spool_bytes=allowed)
-        )
+        tree = crawl(site, "/i.xml", ONE_BY_ONE, spool_bytes=allowed)
         assert tree.page_count() == 1201
         assert tree.is_complete
-    tree = sitemap_tree_for_sitemap(
-        site.url("/i.xml"), client, limits=Limits(spool_bytes=2 * size - 1)
-    )
+    tree = crawl(site, "/i.xml", ONE_BY_ONE, spool_bytes=2 * size - 1)
     assert 601 < tree.page_count() < 1201
     failure = the_failure(tree, "spool_bytes", site.url("/c.xml"))
     assert failure.attempts == 1
@@ -215,23 +214,24 @@ def chain(length: int) -> dict:
     return site | {f"/{length}.xml": urlset("/p")}
 
 
-def test_depth_from_both_sides(serve):
-    for callbacks in cases([False, True]):
-        site = serve(chain(4))
-        options = {"recurse_callback": lambda *_: True} if callbacks else {}
-        for depth in (4, 5, None):
-            tree = sitemap_tree_for_sitemap(
-                site.url("/0.xml"), limits=Limits(depth=depth), **options
-            )
-            assert paths(tree, site.base) == ["/p"]
+FOLLOWED = [{}, {"recurse_callback": lambda *_: True}]
+
+
+@every_front
+def test_depth_from_both_sides(front):
+    docs = chain(4) | {"/robots.txt": robots("/0.xml")}
+    for options in cases(FOLLOWED):
+        for depth in (5, 6, None):
+            tree = crawl_web(docs, front, options=options, depth=depth)
+            assert paths(tree, H) == ["/p"]
             assert tree.is_complete
-        site.requests.clear()
-        tree = sitemap_tree_for_sitemap(site.url("/0.xml"), limits=Limits(depth=3), **options)
+        web = Web(docs)
+        tree = front.tree(H + "/", front.client(web), limits=Limits(depth=4), **options)
         assert tree.page_count() == 0
-        failure = the_failure(tree, "depth", site.url("/4.xml"))
+        failure = the_failure(tree, "depth", H + "/4.xml")
         assert (failure.attempts, failure.status) == (0, None)
-        assert site.hits["/4.xml"] == 0
-        assert len(list(tree.all_sitemaps())) == 4
+        assert "/4.xml" not in web.asked
+        assert tree.sitemap_count() == 6
 
 
 def test_without_a_limit_the_depth_is_that_of_the_site(serve):
@@ -240,23 +240,32 @@ def test_without_a_limit_the_depth_is_that_of_the_site(serve):
     assert paths(crawl(site, "/0.xml", depth=None), site.base) == ["/p"]
 
 
-def test_sitemaps_from_both_sides(serve):
-    for callbacks in cases([False, True]):
-        names = [f"/{n}.xml" for n in range(6)]
-        site = serve({"/i.xml": index(*names)} | {name: urlset(f"/of{name}") for name in names})
-        options = {"recurse_callback": lambda *_: True} if callbacks else {}
-        for allowed in (7, 8, None):
-            tree = sitemap_tree_for_sitemap(
-                site.url("/i.xml"), limits=Limits(sitemaps=allowed), **options
-            )
+@every_front
+def test_sitemaps_from_both_sides(front):
+    names = [f"/{n}.xml" for n in range(6)]
+    docs = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*names)}
+    docs |= {name: urlset(f"/of{name}") for name in names}
+    for options in cases(FOLLOWED):
+        for allowed in (8, 9, None):
+            tree = crawl_web(docs, front, options=options, sitemaps=allowed)
             assert tree.page_count() == 6
             assert tree.is_complete
-        site.requests.clear()
-        tree = sitemap_tree_for_sitemap(site.url("/i.xml"), limits=Limits(sitemaps=6), **options)
-        assert paths(tree, site.base) == [f"/of{name}" for name in names[:5]]
-        failure = the_failure(tree, "sitemaps", site.url("/i.xml"))
+        web = Web(docs)
+        tree = front.tree(H + "/", front.client(web), limits=Limits(sitemaps=7), **options)
+        assert paths(tree, H) == [f"/of{name}" for name in names[:5]]
+        failure = the_failure(tree, "sitemaps", H + "/i.xml")
         assert failure.reason.startswith("1 ")
-        assert site.hits["/5.xml"] == 0
+        assert "/5.xml" not in web.asked
+
+
+def test_the_tree_is_cut_at_the_same_place_on_every_front(serve):
+    site = serve(THREE)
+    for limit in cases(
+        [{"sitemaps": 4}, {"depth": 1}, {"document_bytes": 150}, {"unpacked_bytes": 150}]
+    ):
+        trees = [front.tree(site.base + "/", limits=Limits(**limit)) for front in FRONTS]
+        assert not trees[0].is_complete
+        assert trees[0] == trees[1] == trees[2]
 
 
 # Pages --------------------------------------------------------------------------------------------
@@ -271,69 +280,49 @@ THREE = {
 ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
 
 
-class OneByOne(AbstractWebClient):
-    """A user's own client, which is asked for one thing at a time."""
-
-    def __init__(self, answers) -> None:
-        self.answers = answers
-        self.asked: list[str] = []
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        path = url.removeprefix("http://h")
-        self.asked.append(path)
-        answer = self.answers.get(path)
-        if answer is None:
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-        return LocalWebClientSuccessResponse(url, answer.replace("{base}", "http://h"))
-
-
-def test_as_many_pages_as_are_allowed_are_a_complete_tree(serve):
-    for allowed in cases([6, 7, None]):
-        site = serve(THREE)
-        tree = sitemap_tree_for_homepage(
-            site.base + "/", use_known_paths=False, limits=Limits(pages=allowed)
-        )
-        assert paths(tree, site.base) == ALL
-        assert tree.is_complete
-        assert [problem for node in tree.all_sitemaps() for problem in node.problems] == []
-
-
-def test_exactly_so_many_pages_are_kept_and_the_rest_is_named(serve):
-    for allowed in cases(range(6)):
-        site = serve(THREE)
-        tree = sitemap_tree_for_homepage(
-            site.base + "/", use_known_paths=False, limits=Limits(pages=allowed)
-        )
-        assert paths(tree, site.base) == ALL[:allowed]
-        assert tree.page_count() == allowed
-        assert not tree.is_complete
+@every_front
+def test_exactly_so_many_pages_are_kept_and_the_rest_is_named(front):
+    """In the tree and in the stream; as many as there are make a complete tree."""
+    for allowed in cases([*range(8), None]):
+        limits = Limits(pages=allowed)
+        tree = front.tree(H + "/", front.client(Web(THREE)), limits=limits)
+        assert paths(tree, H) == ALL[:allowed]
+        assert tree.page_count() == len(ALL[:allowed])
+        assert sum(1 for node in tree.all_sitemaps() for _ in node.pages) == len(ALL[:allowed])
+        streamed = front.pages(H + "/", front.client(Web(THREE)), limits=limits)
+        assert [page.url.removeprefix(H) for page in streamed] == ALL[:allowed]
         failures = tree.failures()
         assert all(names_the_limit(failure.reason, "pages") for failure in failures)
-        touched = ["/a.xml", "/b.xml", "/c.xml"][allowed // 2 :]
-        assert [failure.url.removeprefix(site.base) for failure in failures] == touched
-        assert sum(1 for node in tree.all_sitemaps() for _ in node.pages) == allowed
+        touched = [] if allowed is None else ["/a.xml", "/b.xml", "/c.xml"][allowed // 2 :]
+        assert [failure.url.removeprefix(H) for failure in failures] == touched
+        problems = [problem for node in tree.all_sitemaps() for problem in node.problems]
+        assert tree.is_complete == (not touched) == (not problems)
 
 
 def test_nothing_is_asked_for_once_there_are_too_many_pages():
-    for callbacks in cases([False, True]):
-        options = {"recurse_callback": lambda *_: True} if callbacks else {}
-        client = OneByOne(THREE)
-        tree = sitemap_tree_for_homepage("http://h/", client, limits=Limits(pages=3), **options)
-        assert client.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
+    for options in cases([*FOLLOWED, {"use_known_paths": True}]):
+        web, again = Web(THREE), Web(THREE)
+        tree = ONE_BY_ONE.tree(H + "/", Client(web, 1), limits=Limits(pages=3), **options)
         assert tree.page_count() == 3
+        streamed = ONE_BY_ONE.pages(H + "/", Client(again, 1), limits=Limits(pages=3), **options)
+        assert len(streamed) == 3
+        assert web.asked == again.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
+        assert not again.open.total()
+
+
+def test_a_synchronous_client_on_asyncio_is_bounded_too():
+    tree = ASYNCIO.tree(H + "/", Client(Web(THREE), 1), limits=Limits(pages=3))
+    assert paths(tree, H) == ALL[:3]
+    assert all(names_the_limit(failure.reason, "pages") for failure in tree.failures())
 
 
 def test_a_known_path_that_is_in_the_tree_already_does_not_count_twice():
     """Two pages in robots.txt's subtree, one at another known path: three in all."""
     site = {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": urlset("/1", "/2")}
     site |= {"/last.xml": urlset("/3")}
-    tree = sitemap_tree_for_homepage(
-        "http://h/", OneByOne(site), extra_known_paths=["last.xml"], limits=Limits(pages=3)
-    )
-    assert paths(tree, "http://h") == ["/1", "/2", "/3"]
+    options = {"use_known_paths": True, "extra_known_paths": ["last.xml"]}
+    tree = crawl_web(site, options=options, pages=3)
+    assert paths(tree, H) == ["/1", "/2", "/3"]
     assert tree.is_complete
 
 
@@ -341,10 +330,8 @@ def test_a_document_that_stands_twice_counts_twice_as_its_pages_do():
     site = {"/robots.txt": robots("/i.xml", "/j.xml"), "/i.xml": index("/a.xml")}
     site |= {"/j.xml": index("/a.xml"), "/a.xml": urlset("/1", "/2")}
     for allowed in range(5):
-        tree = sitemap_tree_for_homepage(
-            "http://h/", OneByOne(site), use_known_paths=False, limits=Limits(pages=allowed)
-        )
-        assert paths(tree, "http://h") == ["/1", "/2", "/1", "/2"][:allowed]
+        tree = crawl_web(site, pages=allowed)
+        assert paths(tree, H) == ["/1", "/2", "/1", "/2"][:allowed]
         assert tree.is_complete == (allowed == 4)
 
 
@@ -352,16 +339,10 @@ def test_stray_pages_in_an_index_count():
     stray = "<url><loc>{base}/stray1</loc></url><url><loc>{base}/stray2</loc></url>"
     site = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", stray, "/b.xml")}
     site |= {"/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
-    whole = ["/1", "/stray1", "/stray2", "/2"]
     for allowed in (4, None):
-        tree = sitemap_tree_for_homepage(
-            "http://h/", OneByOne(site), use_known_paths=False, limits=Limits(pages=allowed)
-        )
-        assert paths(tree, "http://h") == whole
+        assert paths(crawl_web(site, pages=allowed), H) == ["/1", "/stray1", "/stray2", "/2"]
     for allowed in range(4):
-        tree = sitemap_tree_for_homepage(
-            "http://h/", OneByOne(site), use_known_paths=False, limits=Limits(pages=allowed)
-        )
+        tree = crawl_web(site, pages=allowed)
         assert tree.page_count() == allowed
         assert not tree.is_complete
 
@@ -378,15 +359,16 @@ def test_counting_pages_does_not_hide_that_a_document_breaks_off(serve):
 # Redirects ----------------------------------------------------------------------------------------
 
 
-def test_redirects_from_both_sides(serve):
+@every_front
+def test_redirects_from_both_sides(serve, front):
     site = serve({f"/{n}": Answer(redirect=f"{{base}}/{n + 1}") for n in range(5)})
     site.answers["/5"] = urlset("/p")
     for allowed in (5, 6, None):
-        tree = crawl(site, "/0", redirects=allowed)
+        tree = crawl(site, "/0", front, redirects=allowed)
         assert paths(tree, site.base) == ["/p"], allowed
         assert tree.is_complete
     site.requests.clear()
-    tree = crawl(site, "/0", redirects=4)
+    tree = crawl(site, "/0", front, redirects=4)
     assert tree.page_count() == 0
     failure = the_failure(tree, "redirects", site.url("/0"))
     assert failure.attempts == 1
@@ -412,25 +394,22 @@ class Clock:
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
 
 
-class Slow(OneByOne):
+class Slow(Client):
     """Gives a body in pieces, each after so many seconds: ``timing`` says how."""
 
-    def __init__(self, answers, clock: Clock, timing) -> None:
-        super().__init__(answers)
+    def __init__(self, clock: Clock, timing) -> None:
+        web = Web({"/a.xml": urlset(*PAGES)})
+        super().__init__(web, 1)
         self._clock, self._timing = clock, timing
 
     def get(self, url):
         response = super().get(url)
-        return _SlowResponse(url, response.raw_data().decode(), self._clock, self._timing)
+        pieces = self._timing(response.raw_data())
+        response.pieces = lambda: enumerate(self._pieces(pieces))
+        return response
 
-
-class _SlowResponse(LocalWebClientSuccessResponse):
-    def __init__(self, url: str, data: str, clock: Clock, timing) -> None:
-        super().__init__(url, data)
-        self._clock, self._timing = clock, timing
-
-    def body(self):
-        for seconds, piece in self._timing(self.raw_data()):
+    def _pieces(self, timed):
+        for seconds, piece in timed:
             self._clock.now += seconds
             yield piece
 
@@ -442,8 +421,9 @@ def evenly(size: int, seconds: float):
 
 def slow_tree(monkeypatch, size: int, seconds: float, **limits):
     """Receive a document of a hundred pages, slowly; give its tree and client."""
-    client = Slow({"/a.xml": urlset(*PAGES)}, Clock(monkeypatch), evenly(size, seconds))
-    return sitemap_tree_for_sitemap("http://h/a.xml", client, limits=Limits(**limits)), client
+    client = Slow(Clock(monkeypatch), evenly(size, seconds))
+    tree = ONE_BY_ONE.tree(H + "/a.xml", client, single=True, limits=Limits(**limits))
+    return tree, client.web
 
 
 def pieces(size: int) -> int:
@@ -457,12 +437,12 @@ def test_document_seconds_from_both_sides(monkeypatch):
         assert paths(tree, "http://h") == PAGES
         assert tree.is_complete
     for allowed in (takes - 1, takes / 2):
-        tree, client = slow_tree(monkeypatch, 500, 2.0, document_seconds=allowed)
+        tree, web = slow_tree(monkeypatch, 500, 2.0, document_seconds=allowed)
         kept = paths(tree, "http://h")
         assert kept
         assert kept == PAGES[: len(kept)]
         failure = the_failure(tree, "document_seconds", "http://h/a.xml")
-        assert failure.attempts == len(client.asked) == 1
+        assert failure.attempts == len(web.asked) == 1
 
 
 def test_lowest_rate_from_both_sides(monkeypatch):
@@ -472,12 +452,12 @@ def test_lowest_rate_from_both_sides(monkeypatch):
         tree, _ = slow_tree(monkeypatch, 50, 0.5, lowest_rate=allowed)
         assert paths(tree, "http://h") == PAGES
         assert tree.is_complete
-    tree, client = slow_tree(monkeypatch, 50, 0.5, lowest_rate=101)
+    tree, web = slow_tree(monkeypatch, 50, 0.5, lowest_rate=101)
     kept = paths(tree, "http://h")
     assert kept
     assert kept == PAGES[: len(kept)]
     failure = the_failure(tree, "lowest_rate", "http://h/a.xml")
-    assert failure.attempts == len(client.asked) == 1
+    assert failure.attempts == len(web.asked) == 1
 
 
 def test_a_slow_document_that_is_over_within_half_a_minute_is_whole(monkeypatch):
@@ -496,55 +476,64 @@ def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatc
             yield 10.0, data[at : at + 1]
 
     clock = Clock(monkeypatch)
-    client = Slow({"/a.xml": urlset(*PAGES)}, clock, tired)
-    tree = sitemap_tree_for_sitemap("http://h/a.xml", client, limits=Limits(lowest_rate=50))
+    limits = Limits(lowest_rate=50)
+    tree = ONE_BY_ONE.tree(H + "/a.xml", Slow(clock, tired), single=True, limits=limits)
     assert 40 < tree.page_count() < 60
     the_failure(tree, "lowest_rate", "http://h/a.xml")
     assert clock.now < 1000 + 100
 
 
-def test_a_body_that_stalls_ends_with_the_seconds_of_its_document(serve, threads_end, times):
-    """The own client does not wait for a piece that comes too late, nor ask again."""
+@every_front
+@pytest.mark.parametrize("held", ["gate", "stall"])
+def test_an_answer_that_stalls_ends_with_the_seconds_of_its_document(
+    serve, threads_end, times, front, held
+):
+    """The own client does not wait for a beginning or a piece that comes too late, nor ask again."""
     gate = threading.Event()
-    site = serve({"/a.xml": Answer(urlset(*PAGES), stall=gate)})
-    tree = crawl(site, "/a.xml", document_seconds=0.3 * times)
+    site = serve({"/a.xml": Answer(urlset(*PAGES), **{held: gate})})
+    tree = crawl(site, "/a.xml", front, document_seconds=0.3 * times)
     gate.set()
-    assert 40 < tree.page_count() < 60
+    assert 40 < tree.page_count() < 60 if held == "stall" else not tree.page_count()
     failure = the_failure(tree, "document_seconds", site.url("/a.xml"))
     assert failure.attempts == site.hits["/a.xml"] == 1
     assert threads_end()
 
 
-def test_an_answer_that_does_not_begin_ends_with_the_seconds_of_its_document(
-    serve, threads_end, times
-):
-    gate = threading.Event()
-    site = serve({"/a.xml": Answer(urlset(*PAGES), gate=gate)})
-    tree = crawl(site, "/a.xml", document_seconds=0.3 * times)
-    gate.set()
-    the_failure(tree, "document_seconds", site.url("/a.xml"))
-    assert site.hits["/a.xml"] == 1
-    assert threads_end()
-
-
-@pytest.mark.parametrize("at_once", [1, 8])
-def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, at_once, times):
+@every_front
+def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, front, times):
     gate = threading.Event()
     names = [f"/{n}.xml" for n in range(30)]
     site = serve({"/i.xml": index("/a.xml", "/slow.xml", *names), "/a.xml": urlset("/a")})
     site.answers["/slow.xml"] = Answer(urlset("/slow"), gate=gate)
     site.answers |= {name: Answer(urlset("/of" + name), gate=gate) for name in names}
-    client = RequestsWebClient(max_concurrent_requests=at_once)
-    client.set_timeout(2.0 * times)  # for the one that is asked in this thread
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), client, limits=Limits(seconds=0.3 * times))
+    client = None
+    if front is ONE_BY_ONE:
+        client = RequestsWebClient(max_concurrent_requests=1)
+        client.set_timeout(2.0 * times)  # for the one that is asked in this thread
+    limits = Limits(seconds=0.3 * times)
+    tree = front.tree(site.url("/i.xml"), client, single=True, limits=limits)
     gate.set()
-    client.close()
     assert paths(tree, site.base) == ["/a"]
     assert not tree.is_complete
     failures = tree.failures()
     assert [failure.url for failure in failures] == [site.url(p) for p in ("/slow.xml", *names)]
     named = [failure for failure in failures if names_the_limit(failure.reason, "seconds")]
     assert len(named) >= len(failures) - 1
+    assert threads_end()
+
+
+@pytest.mark.parametrize("front", FRONTS[1:], ids=repr)
+def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end, front, times):
+    gate = threading.Event()
+    site = serve(THREE | {"/b.xml": Answer(urlset(*PAGES), stall=gate)})
+    try:
+        pages = front.pages(site.base + "/", limits=Limits(seconds=0.4 * times))
+    finally:
+        gate.set()
+    found = [page.url.removeprefix(site.base) for page in pages]
+    assert found[:2] == ["/a1", "/a2"]
+    assert 30 < len(found) < 100
+    assert found[2:] == [*PAGES[: len(found) - 4], "/c1", "/c2"]
     assert threads_end()
 
 

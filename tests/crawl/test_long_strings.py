@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cases import cases
+from memory_web import Client, Doc, H, Web
 from usp._base.safe_text import MAX_TEXT, excerpt
 from usp.limits import Limits
 from usp.objects.problem import Failure, Problem
@@ -20,9 +21,6 @@ from usp.stream import pages
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
 from website import Answer, atom, index, robots, rss, urlset
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
-from memory_web import Client, Doc, H, Web
 
 LIMITS = Limits(url_length=1000)
 
@@ -315,7 +313,7 @@ def test_a_small_answer_takes_little_memory():
     for site in cases(SMALL_ANSWERS):
         tests = Path(__file__).parent.parent
         result = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tests), str(tests / "stream")],
+            [sys.executable, "-c", PROGRAM, str(tests)],
             input=pickle.dumps(site()),
             capture_output=True,
             check=False,

@@ -1,4 +1,4 @@
-"""The thread driver: several requests at a time, none more than the client allows."""
+"""The crawl as threads drive it: how many requests at a time, in which thread, and what is left of it."""
 
 from __future__ import annotations
 
@@ -8,170 +8,46 @@ import time
 import pytest
 
 from cases import cases
-from usp._crawl.crawl import Crawl
+from memory_web import Client, H, Web
 from usp._crawl.thread_driver import ThreadDriver
 from usp.events import SitemapStarted
 from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
 MANY = [f"/{n}.xml" for n in range(24)]
-
-
-def run(crawl, client):
-    with ThreadDriver(crawl, client, CrawlOptions()) as driver:
-        driver.run()
-
-
-def many(delay: float = 0.03) -> dict:
-    return {"/i.xml": index(*MANY)} | {
-        path: Answer(urlset(f"/of{path}"), delay=delay) for path in MANY
-    }
-
-
-def test_the_own_client_asks_for_several_things_at_a_time_but_never_more_than_eight(serve):
-    site = serve(many())
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert paths(tree, site.base) == [f"/of{path}" for path in MANY]
-    assert 1 < site.most_at_once["base"] <= 8
-
-
-def test_another_host_has_its_own_eight(serve):
-    both = [*MANY, *(f"{{alt}}{path}" for path in MANY)]
-    site = serve(
-        many()
-        | {"/i.xml": index(*both)}
-        | {f"alt:{p}": Answer(urlset("/a"), delay=0.03) for p in MANY}
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert tree.page_count() == 48
-    assert 1 < site.most_at_once["base"] <= 8
-    assert 1 < site.most_at_once["alt:"] <= 8
+SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*MANY)} | {
+    path: urlset(f"/of{path}") for path in MANY
+}
 
 
 def test_the_client_says_how_many(serve):
     for most in cases([1, 2, 5]):
-        site = serve(many(0.02))
+        site = serve(SITE | {path: Answer(SITE[path], delay=0.02) for path in MANY})
         client = RequestsWebClient(max_concurrent_requests=most)
         sitemap_tree_for_sitemap(site.url("/i.xml"), client)
         client.close()
         assert site.most_at_once["base"] == most
 
 
-class OwnClient(AbstractWebClient):
-    """A user's own client: counts how many are in it at once, and who called."""
+def test_a_users_own_client_is_asked_in_the_callers_thread_unless_it_takes_several_at_a_time():
+    trees = []
+    for most in cases([1, 3]):
+        threads = set()
 
-    def __init__(self, answers, base="http://h") -> None:
-        self._answers, self._base = answers, base
-        self._lock = threading.Lock()
-        self._inside = 0
-        self.most = 0
-        self.threads: set[int] = set()
+        def before(*_, threads=threads):
+            threads.add(threading.get_ident())
+            time.sleep(0.005)
 
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        with self._lock:
-            self._inside += 1
-            self.most = max(self.most, self._inside)
-            self.threads.add(threading.get_ident())
-        time.sleep(0.005)
-        with self._lock:
-            self._inside -= 1
-        answer = self._answers.get(url.removeprefix(self._base))
-        if answer is None:
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-        return LocalWebClientSuccessResponse(url, answer.replace("{base}", self._base))
-
-
-class SeveralAtOnce(OwnClient):
-    """One that promises to be safe."""
-
-    max_concurrent_requests = 3
-
-
-SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*MANY)} | {
-    path: urlset(f"/of{path}") for path in MANY
-}
-
-
-def test_a_users_own_client_is_asked_one_thing_at_a_time_in_the_callers_thread():
-    client = OwnClient(SITE)
-    tree = sitemap_tree_for_homepage("http://h/", web_client=client)
-    assert tree.page_count() == len(MANY)
-    assert client.most == 1
-    assert client.threads == {threading.get_ident()}
-
-
-def test_a_users_own_client_opts_in_to_several_at_a_time():
-    client = SeveralAtOnce(SITE)
-    tree = sitemap_tree_for_homepage("http://h/", web_client=client)
-    assert 1 < client.most <= 3
-    assert threading.get_ident() not in client.threads
-    assert tree == sitemap_tree_for_homepage("http://h/", web_client=OwnClient(SITE))
-
-
-def test_retries_wait_and_then_succeed():
-    for kind in cases([OwnClient, SeveralAtOnce]):
-
-        class Stumbling(kind):
-            fell = False
-
-            def get(self, url):
-                if url.endswith("/i.xml") and not self.fell:
-                    self.fell = True
-                    return WebClientErrorResponse("503 Busy", retryable=True)
-                return super().get(url)
-
-        tree = sitemap_tree_for_homepage(
-            "http://h/", web_client=Stumbling(SITE), use_known_paths=False
-        )
-        assert tree.page_count() == len(MANY)
-
-
-def test_a_client_that_raises_costs_only_the_document_it_was_asked_for():
-    for kind in cases([OwnClient, SeveralAtOnce]):
-
-        class Fragile(kind):
-            def get(self, url):
-                if url.endswith("/3.xml"):
-                    raise ZeroDivisionError("in the client")
-                return super().get(url)
-
-        tree = sitemap_tree_for_homepage(
-            "http://h/", web_client=Fragile(SITE), use_known_paths=False
-        )
-        assert tree.page_count() == len(MANY) - 1
-        (invalid,) = [node for node in tree.all_sitemaps() if hasattr(node, "reason")]
-        assert invalid.url == "http://h/3.xml"
-        assert "in the client" in invalid.reason
-
-
-def test_a_thread_that_is_ended_from_inside_still_reports():
-    class Exiting(SeveralAtOnce):
-        def get(self, url):
-            if url.endswith("/3.xml"):
-                raise SystemExit
-            return super().get(url)
-
-    tree = sitemap_tree_for_homepage("http://h/", web_client=Exiting(SITE), use_known_paths=False)
-    assert tree.page_count() == len(MANY) - 1
-
-
-def test_an_interrupt_while_the_users_own_client_fetches_comes_out():
-    class Interrupted(OwnClient):
-        def get(self, url):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sitemap_tree_for_homepage("http://h/", web_client=Interrupted({}))
+        web = Web(SITE)
+        trees.append(sitemap_tree_for_homepage(H + "/", Client(web, most, before)))
+        assert trees[-1].page_count() == len(MANY)
+        assert 1 <= web.most <= most
+        assert (web.most > 1) == (most > 1)
+        assert (threads == {threading.get_ident()}) == (most == 1)
+        assert (threading.get_ident() in threads) == (most == 1)
+    assert trees[0] == trees[1]
 
 
 def test_an_endless_answer_does_not_keep_a_crawl_that_was_given_up(serve, threads_end):
@@ -204,9 +80,9 @@ def test_a_slow_answer_does_not_hold_back_the_exception_for_long(serve, threads_
 
 
 def test_a_crawl_of_nothing_ends_at_once():
-    crawl = Crawl()
-    run(crawl, SeveralAtOnce({}))
-    assert crawl.complete
+    with ThreadDriver(id, H + "/", Client(Web({})), CrawlOptions()) as driver:
+        driver.step()
+    assert driver.crawl.complete
 
 
 def test_dead_host_is_not_asked_for_every_known_path(serve):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
-from pathlib import Path
 
 import pytest
 
+from memory_web import Client, H, Web
 from usp._inputs.sources import file_input, tree_of
 from usp.cli import main
 from usp.cli.commands.cmd_ls import tabtree_lines
@@ -27,9 +27,6 @@ from usp.selection import Selection
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import index, robots, urlset
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
-from memory_web import Client, H, Web
 
 DEPTH = sys.getrecursionlimit() + 100
 

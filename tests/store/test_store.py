@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from together import together
 from usp import _store
-from usp._store import Document, Store
+from usp._store import Document, DocumentWriter, Store
 from usp.objects.exchange import Exchange
 
 EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
@@ -24,7 +24,7 @@ PATIENCE = 10.0
 
 
 def put(store: Store, *chunks: bytes) -> Document:
-    writer = store.writer()
+    writer = DocumentWriter(store)
     for chunk in chunks:
         writer.write(chunk)
     return writer.finish(EXCHANGE)
@@ -54,7 +54,7 @@ def test_a_document_that_leaves_memory_or_is_discarded_gives_its_budget_back():
     store = Store(memory=10, small=8)
     assert put(store, b"12345", b"67890").data is None
     for data in (b"12345678", b"1234567890"):  # in memory, and in the spool
-        writer = store.writer()
+        writer = DocumentWriter(store)
         writer.write(data)
         writer.discard()
         writer.discard()
@@ -91,7 +91,7 @@ def test_what_was_written_is_read_whatever_the_thresholds_and_however_writers_al
     documents, memory, small, random
 ):
     store = Store(memory, small)
-    writers = [store.writer() for _ in documents]
+    writers = [DocumentWriter(store) for _ in documents]
     queue = [(at, chunk) for at, chunks in enumerate(documents) for chunk in chunks]
     random.shuffle(queue)
     written = [b""] * len(documents)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+import itertools
+from functools import partial
 
 import pytest
-from memory_web import AsyncClient, Client, Web
 
 import usp
 from cases import cases
-from usp import aio
+from fronts import WAYS, pages_by
+from memory_web import Client, Web
 from usp._crawl.crawl import Crawl
 from usp.fetch_parse import SitemapFetcher
 from website import index, robots, urlset
@@ -25,37 +26,8 @@ SITE = {
 WEBSITE, SITEMAP = "http://h/", "http://h/i.xml"
 
 
-def in_loop(web: Web, call):
-    async def collect():
-        result = call(AsyncClient(web))
-        if hasattr(result, "__aiter__"):
-            return [page async for page in result]
-        return list((await result).all_pages())
-
-    return asyncio.run(collect())
-
-
-OF_A_WEBSITE = {
-    "tree": lambda web, **how: usp.sitemap_tree_for_homepage(
-        WEBSITE, Client(web), **how
-    ).all_pages(),
-    "stream": lambda web, **how: usp.pages(WEBSITE, Client(web), **how),
-    "aio tree": lambda web, **how: in_loop(
-        web, lambda client: aio.sitemap_tree_for_homepage(WEBSITE, client, **how)
-    ),
-    "aio stream": lambda web, **how: in_loop(web, lambda client: aio.pages(WEBSITE, client, **how)),
-}
-OF_A_SITEMAP = {
-    "tree": lambda web, **how: usp.sitemap_tree_for_sitemap(
-        SITEMAP, Client(web), **how
-    ).all_pages(),
-    "stream": lambda web, **how: usp.pages_of_sitemap(SITEMAP, Client(web), **how),
-    "aio tree": lambda web, **how: in_loop(
-        web, lambda client: aio.sitemap_tree_for_sitemap(SITEMAP, client, **how)
-    ),
-    "aio stream": lambda web, **how: in_loop(
-        web, lambda client: aio.pages_of_sitemap(SITEMAP, client, **how)
-    ),
+OF_A_WEBSITE = {way: partial(pages_by, way, url=WEBSITE) for way in WAYS}
+OF_A_SITEMAP = {way: partial(pages_by, way, url=SITEMAP, single=True) for way in WAYS} | {
     "fetcher": lambda web, **how: (
         SitemapFetcher(SITEMAP, 0, Client(web), **how).sitemap().all_pages()
     ),
@@ -70,8 +42,6 @@ def given(how: dict, *, together: bool) -> dict:
     return {"options": usp.CrawlOptions(**how)} if together else how
 
 
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("front", OF_A_WEBSITE)
 @pytest.mark.parametrize(
     ("how", "expected"),
     [
@@ -85,10 +55,12 @@ def given(how: dict, *, together: bool) -> dict:
         ({"limits": usp.Limits(pages=1)}, ["a1"]),
     ],
 )
-def test_options_of_a_website(front, how, expected, together):
-    if "extra_known_paths" in how:
-        how = {"extra_known_paths": iter(["extra.xml"])}
-    assert names(OF_A_WEBSITE[front](Web(SITE), **given(how, together=together))) == expected
+def test_options_of_a_website(how, expected):
+    how = {"use_known_paths": True} | how
+    for front, together in cases(itertools.product(OF_A_WEBSITE, [False, True])):
+        if "extra_known_paths" in how:
+            how["extra_known_paths"] = iter(["extra.xml"])
+        assert names(OF_A_WEBSITE[front](Web(SITE), **given(how, together=together))) == expected
 
 
 def test_options_of_a_sitemap():
@@ -116,7 +88,7 @@ def test_what_is_missing_and_what_happens_is_told_on_every_front():
             failures, events = [], []
             list(call(Web(SITE), on_failure=failures.append, on_event=events.append))
             told[front] = [failure.url for failure in failures], {type(event) for event in events}
-        missing, kinds = told.pop("tree")
+        missing, kinds = told.pop("tree, threads")
         assert missing == ["http://h/gone.xml"]
         assert len(kinds) == 6
         assert all(other == (missing, kinds) for other in told.values())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, date, datetime
 
 import pytest
-from memory_web import AsyncClient, Client, Web
 
 import usp
 from cases import cases
-from usp import aio
+from fronts import WAYS, pages_by
+from memory_web import Client, Web
 from usp._crawl.tree_builder import latest
 from usp.events import SitemapFailed, SitemapSkipped
 from usp.objects.child import SkippedSitemap, SkipReason
@@ -39,34 +38,16 @@ SITE = {
 OLD = ["/old.xml", "/sitemap.xml"]
 
 
-async def _collected(result):
-    if hasattr(result, "__aiter__"):
-        return [page async for page in result]
-    return list((await result).all_pages())
-
-
-FRONTS = {
-    "tree": lambda web, **how: usp.sitemap_tree_for_homepage(
-        f"{BASE}/", Client(web), **how
-    ).all_pages(),
-    "stream": lambda web, **how: usp.pages(f"{BASE}/", Client(web), **how),
-    "aio tree": lambda web, **how: asyncio.run(
-        _collected(aio.sitemap_tree_for_homepage(f"{BASE}/", AsyncClient(web), **how))
-    ),
-    "aio stream": lambda web, **how: asyncio.run(
-        _collected(aio.pages(f"{BASE}/", AsyncClient(web), **how))
-    ),
-}
-
-
 def test_an_old_child_is_not_requested_and_not_a_failure():
     for since in cases(["2025-02-01", date(2025, 2, 1), datetime(2025, 2, 1, tzinfo=UTC)]):
         for callbacks in cases([False, True]):
-            for front in cases(FRONTS):
+            for way in cases(WAYS):
                 web, events, failures = Web(SITE), [], []
                 how = {"recurse_callback": lambda *_: True} if callbacks else {}
-                pages = FRONTS[front](
+                pages = pages_by(
+                    way,
                     web,
+                    use_known_paths=True,
                     sitemaps_since=since,
                     on_event=events.append,
                     on_failure=failures.append,
@@ -123,9 +104,9 @@ NESTED = {
 
 def test_patterns_leave_out_sitemaps_before_they_are_requested():
     """What may be an index of sitemaps that match is looked at: one of robots.txt, one so named."""
-    for front in cases(FRONTS):
+    for way in cases(WAYS):
         web = Web(NESTED)
-        pages = FRONTS[front](web, include_sitemaps=["*news*"], exclude_sitemaps=["*/private*"])
+        pages = pages_by(way, web, include_sitemaps=["*news*"], exclude_sitemaps=["*/private*"])
         assert [page.url for page in pages] == [
             f"{BASE}/{name}" for name in ("news", "news-1", "shop-news")
         ]

@@ -9,17 +9,17 @@ import random
 import time
 import types
 from dataclasses import replace
-from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_web import Client, Doc, Web
+from memory_web import AsyncClient, Client, Doc, Web
 from webs import webs
 
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import BlockingCalls, fetch
+from usp._crawl.fetch import fetch
 from usp._crawl.page_stream import PageStream, pages_of
+from usp._crawl.stored_pages import result_of
 from usp._store import Store
 from usp.limits import Limits
 from usp.options import CrawlOptions
@@ -29,24 +29,26 @@ from website import index, robots, urlset
 
 
 @types.coroutine
-def a_turn():
+def a_turn(*_):
     """Wait until the test goes on."""
     yield
 
 
-class Calls(BlockingCalls):
-    """Waits for a turn before each piece of a body."""
+class Reading:
+    """Reads all of a piece at once."""
 
-    async def chunk(self):
-        await a_turn()
-        return await super().chunk()
+    async def run(self, steps):
+        return result_of(steps)
 
 
 class Hand:
     """Drives a crawl by hand, piece by piece; ``choose(n)`` says which of n things happens next."""
 
     def __init__(self, web: Web, crawl: Crawl, choose) -> None:
-        self.client, self.crawl, self.choose = Client(web), crawl, choose
+        self.crawl, self.choose = crawl, choose
+        self.client = AsyncClient(
+            web, before=a_turn
+        )  # waits for a turn before each piece of a body
         self.store = Store(memory=600, small=200)  # some in memory, some in the spool
         self.under_way: list = []  # orders, and their fetches
         self.now = 0.0
@@ -54,16 +56,15 @@ class Hand:
     def step(self) -> None:
         """Let one thing happen."""
         for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
-            announce = partial(self.crawl.arriving, order)
-            given = (Calls(self.client), self.store, lambda: None, announce, self.crawl.limits)
-            self.under_way.append((order, fetch(order, *given)))
+            given = (self.client, self.store, lambda: None, self.crawl.arriving, self.crawl.limits)
+            self.under_way.append((order, fetch(order, *given, Reading())))
             self.grow(self.under_way[-1])
         if self.crawl.complete:
             return
         if self.under_way:
             self.grow(self.under_way[self.choose(len(self.under_way))])
         else:
-            self.now = max(self.now, self.crawl.wake_at() or self.now)
+            self.now = max(self.now, self.crawl.wake_at())
 
     def grow(self, coming) -> None:
         """Let a piece of a document come in, and read it."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_web import Client, Doc, Response, Web
 from test_stream_any_order import Hand, listed
 from webs import webs
 
-from cases import cases
+from memory_web import Client, Doc, Web
 from patience import soon, within
 from profiles import examples
 from usp._crawl.crawl import Crawl
@@ -20,60 +19,10 @@ from usp._crawl.page_stream import PageStream, pages_of
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.stream import pages
-from usp.tree import sitemap_tree_for_homepage, website_search
-from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
-from website import Answer, index, robots, urlset
+from usp.tree import website_search
+from website import Answer, robots, urlset
 
 MANY = [f"/{number:04}" for number in range(400)]
-
-
-@dataclass(frozen=True)
-class Flaky(Doc):
-    """Breaks off after so many pieces: one number for each try, the last one for ever."""
-
-    breaks: tuple[int | None, ...] = (None,)
-
-
-class FlakyResponse(Response):
-    """Breaks off where its document says, this time."""
-
-    def __init__(self, web, doc, url, before, turn: int) -> None:
-        super().__init__(web, doc, url, before)
-        self._break = doc.breaks[min(turn, len(doc.breaks) - 1)] if breaks(doc) else None
-
-    def body(self):
-        for number, piece in enumerate(super().body()):
-            if self._break is not None and number >= self._break:
-                raise BrokenBody("the line went dead")
-            yield piece
-
-
-def breaks(doc: Doc) -> bool:
-    return isinstance(doc, Flaky)
-
-
-class FlakyClient(Client):
-    """A client for threads; see :class:`Flaky`."""
-
-    def get(self, url: str):
-        turn = self.web.asked.count(url.removeprefix(self.web.base))
-        answer = self.web.answer(url)
-        if isinstance(answer, WebClientErrorResponse):
-            return answer
-        return FlakyResponse(self.web, *answer, self.before, turn)
-
-
-class FlakyHand(Hand):
-    """Drives a crawl by hand, within limits, against a flaky web."""
-
-    def __init__(self, web: Web, crawl: Crawl, choose) -> None:
-        super().__init__(web, crawl, choose)
-        self.client = FlakyClient(web)
-        self.orders: list[str] = []
-
-    def begin(self, order, answer) -> None:
-        self.orders.append(order.url)
-        super().begin(order, answer)
 
 
 def by_hand(web: Web, options, choose, limits: Limits):
@@ -81,7 +30,7 @@ def by_hand(web: Web, options, choose, limits: Limits):
     how = CrawlOptions(limits=limits, **options)
     crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
     website = website_search(web.base + "/", how)(crawl)
-    stream, hand = PageStream(crawl, time.monotonic), FlakyHand(web, crawl, choose)
+    stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
         given += [(page.sitemap_url, page.url) for page in pages_of(filter(None, stream.steps()))]
@@ -102,7 +51,7 @@ def by_hand(web: Web, options, choose, limits: Limits):
 
 # Pieces are so large that each of them, if it comes at all, shows what the document is.
 flaky = st.builds(
-    lambda size, pieces, breaks: Flaky(
+    lambda size, pieces, breaks: Doc(
         urlset(*(f"/{n:03}" for n in range(size))), pieces=pieces, breaks=tuple(breaks)
     ),
     st.integers(40, 60),
@@ -123,7 +72,7 @@ def test_transfers_that_break_off_anywhere_give_the_stream_of_the_tree(docs, cha
 
 def test_a_try_that_breaks_off_at_once_does_not_cost_what_came_before_it():
     """The second try ends within the XML declaration."""
-    doc = Flaky(urlset(*MANY[:7]), pieces=30, breaks=(20, 1))
+    doc = Doc(urlset(*MANY[:7]), pieces=30, breaks=(20, 1))
     web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
     streamed, tree, _ = by_hand(web, {"use_known_paths": False}, lambda _: 0, Limits())
     assert streamed
@@ -168,40 +117,6 @@ def test_documents_that_are_cut_at_their_size_are_cut_in_the_stream(web, chance,
     assert streamed == listed(tree)
 
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a1", "/a2"),
-    "/b.xml": urlset("/b1", "/b2"),
-    "/c.xml": urlset("/c1", "/c2"),
-}
-ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
-
-
-def stream(client, **options) -> list[str]:
-    options.setdefault("use_known_paths", False)
-    return [page.url.removeprefix("http://h") for page in pages("http://h/", client, **options)]
-
-
-def test_exactly_so_many_pages_come_as_the_tree_keeps():
-    for at_once in cases([1, 4]):
-        for allowed in cases([0, 1, 2, 3, 5, 6, 7, None]):
-            limits = Limits(pages=allowed)
-            found = stream(Client(Web(SITE), at_once), limits=limits)
-            assert found == ALL[:allowed]
-            tree = sitemap_tree_for_homepage(
-                "http://h/", Client(Web(SITE), at_once), use_known_paths=False, limits=limits
-            )
-            assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
-
-
-def test_nothing_is_asked_for_after_the_last_page():
-    web = Web(SITE)
-    assert stream(Client(web, 1), use_known_paths=True, limits=Limits(pages=3)) == ALL[:3]
-    assert web.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
-    assert not web.open.total()
-
-
 def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     """The rest of a document without end is not waited for."""
     filler = b"".join(b"<url><loc>http://h/%05d</loc></url>" % n for n in range(5000))
@@ -213,28 +128,6 @@ def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     assert threads_end()
 
 
-def test_pages_that_were_given_before_a_transfer_broke_off_are_not_given_again():
-    for breaks, whole in cases(
-        [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)]
-    ):
-        for at_once in cases([1, 4]):
-            doc = Flaky(urlset(*MANY), pieces=100, breaks=breaks)
-            site = {
-                "/robots.txt": robots("/a.xml", "/b.xml"),
-                "/a.xml": doc,
-                "/b.xml": urlset("/last"),
-            }
-            found = stream(FlakyClient(Web(site), at_once))
-            assert found[-1] == "/last"
-            assert len(found) == len(set(found))
-            assert found[:-1] == MANY if whole else found[:-1] == MANY[: len(found) - 1]
-            tree = sitemap_tree_for_homepage(
-                "http://h/", FlakyClient(Web(site), at_once), use_known_paths=False
-            )
-            assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
-            assert tree.is_complete == whole
-
-
 def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
     """The first pages are there while the first try is still under way."""
     gate = threading.Event()
@@ -243,9 +136,9 @@ def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
         if url.endswith("/a.xml") and number == 49:
             gate.wait(120)
 
-    doc = Flaky(urlset(*MANY), pieces=100, breaks=(50, None))
+    doc = Doc(urlset(*MANY), pieces=100, breaks=(50, None))
     web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
-    coming = pages("http://h/", FlakyClient(web, 4, before), use_known_paths=False)
+    coming = pages("http://h/", Client(web, 4, before), use_known_paths=False)
     with within(60):
         first = [next(coming).url for _ in range(100)]
         assert web.asked.count("/a.xml") == 1
@@ -255,28 +148,11 @@ def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
     assert web.asked.count("/a.xml") == 2
 
 
-def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end, times):
-    gate = threading.Event()
-    site = serve(SITE | {"/b.xml": Answer(urlset(*MANY), stall=gate)})
-    with within(60):
-        found = [
-            page.url.removeprefix(site.base)
-            for page in pages(
-                site.base + "/", use_known_paths=False, limits=Limits(seconds=0.4 * times)
-            )
-        ]
-    gate.set()
-    assert found[:2] == ["/a1", "/a2"]
-    assert 102 < len(found) < 400
-    assert found[2:] == [*MANY[: len(found) - 4], "/c1", "/c2"]
-    assert threads_end()
-
-
 def test_a_stream_that_is_closed_after_a_broken_transfer_asks_no_more():
     gate = threading.Event()
-    doc = Flaky(urlset(*MANY), pieces=100, breaks=(50,))
+    doc = Doc(urlset(*MANY), pieces=100, breaks=(50,))
     web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
-    coming = pages("http://h/", FlakyClient(web, 4), use_known_paths=False)
+    coming = pages("http://h/", Client(web, 4), use_known_paths=False)
     with within(60):
         next(coming)
         coming.close()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from contextlib import closing
 
 import pytest
 
+from fronts import rest, run
 from usp import aio
 from usp.exceptions import SitemapException
 from usp.limits import Limits
@@ -15,36 +15,22 @@ from usp.options import CrawlOptions
 from usp.stream import PageBlocks, pages_of_sitemap
 from usp.tree import sitemap_search, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
-from website import SITEMAP_NS, Answer
-
-
-def urlset(*urls: str) -> str:
-    entries = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
-    return f'<urlset xmlns="{SITEMAP_NS}">{entries}</urlset>'
-
-
-def index(*urls: str) -> str:
-    entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
-    return f'<sitemapindex xmlns="{SITEMAP_NS}">{entries}</sitemapindex>'
+from website import Answer, index, robots, urlset
 
 
 @pytest.fixture
 def site(serve):
     return serve(
         {
-            "/i.xml": index("{base}/a.xml", "{base}/gone.xml", "{base}/in.xml", "{base}/moved.xml"),
-            "/a.xml": urlset("{base}/1", "{base}/2", "{base}/1"),
-            "/in.xml": index("{base}/b.xml"),
-            "/b.xml": urlset("{base}/3"),
-            "/moved.xml": Answer(redirect="{base}/c.xml", status=302),
-            "/c.xml": urlset("{base}/4"),
-            "/robots.txt": "Sitemap: {base}/b.xml",
+            "/i.xml": index("/a.xml", "/gone.xml", "/in.xml", "/moved.xml"),
+            "/a.xml": urlset("/1", "/2", "/1"),
+            "/in.xml": index("/b.xml"),
+            "/b.xml": urlset("/3"),
+            "/moved.xml": Answer(redirect="/c.xml", status=302),
+            "/c.xml": urlset("/4"),
+            "/robots.txt": robots("/b.xml"),
         }
     )
-
-
-async def _collected(pages):
-    return [page async for page in pages]
 
 
 @pytest.mark.parametrize("path", ["/i.xml", "/a.xml", "/moved.xml", "/gone.xml", "/robots.txt"])
@@ -57,7 +43,7 @@ def test_pages_and_failures_are_those_of_the_tree(site, path, limits):
     pages = list(pages_of_sitemap(url, client, limits=limits, on_failure=failures.append))
     assert pages == list(tree.all_pages())
     again = aio.pages_of_sitemap(url, client, limits=limits, on_failure=others.append)
-    assert asyncio.run(_collected(again)) == pages
+    assert run(rest(again)) == pages
     sitemaps = {page.url: node.url for node in (tree, *tree.all_sitemaps()) for page in node.pages}
     assert {page.url: page.sitemap_url for page in pages} == sitemaps
     if limits.pages is None:  # what came after the last page, and was cut off, is up to the network
@@ -91,11 +77,9 @@ def test_a_stream_that_is_stopped_ends_although_nothing_comes(serve):
     gate = threading.Event()
     site = serve(
         {
-            "/i.xml": index(
-                "{base}/a.xml", "{base}/slow.xml", *(f"{{base}}/{n}" for n in range(9))
-            ),
-            "/a.xml": urlset("{base}/1"),
-            "/slow.xml": Answer(urlset("{base}/2"), gate=gate),
+            "/i.xml": index("/a.xml", "/slow.xml", *(f"/{n}" for n in range(9))),
+            "/a.xml": urlset("/1"),
+            "/slow.xml": Answer(urlset("/2"), gate=gate),
         }
     )
     client = RequestsWebClient(max_concurrent_requests=1)

@@ -113,6 +113,7 @@ def test_an_index_that_stays_broken_keeps_the_children_that_came(serve):
     tree = crawl(site)
     assert paths(tree, site.base) == ["/p1"]
     assert [failure.url for failure in tree.failures()] == [site.url("/a.xml")]
+    assert any("transfer broke off" in problem.message for problem in tree.problems)
 
 
 def test_a_robots_txt_that_breaks_off_is_asked_for_again(serve):

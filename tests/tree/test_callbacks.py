@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from datetime import datetime
 
@@ -224,50 +223,3 @@ def test_the_links_of_a_homepage_are_no_index_to_decide_about(serve):
         (0, ["/a.xml", "/k.xml", "/b.xml"]),
         (1, ["/c.xml"]),
     ]
-
-
-class Stop(Exception):  # noqa: N818
-    """What a callback raises."""
-
-
-def raiser(*_):
-    raise Stop
-
-
-@pytest.mark.parametrize(
-    "callbacks",
-    [
-        {"recurse_callback": raiser},
-        {"recurse_list_callback": raiser},
-        {"recurse_entry_callback": raiser},
-        {"on_event": raiser},
-    ],
-    ids=lambda callbacks: next(iter(callbacks)),
-)
-def test_an_exception_of_a_callback_comes_out_and_leaves_nothing_behind(
-    serve, threads_end, tmp_path, monkeypatch, callbacks
-):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    slow = {f"/{name}": Answer(urlset("/p"), delay=0.3) for name in ("sitemap.xml", "sitemap")}
-    site = serve({**SITE, **slow})
-    with pytest.raises(Stop):
-        sitemap_tree_for_homepage(site.base + "/", **callbacks)
-    assert threads_end()
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_interrupt_in_a_callback_leaves_no_threads(serve, threads_end):
-    site = serve({**SITE, "/sitemap.xml": Answer(urlset("/p"), delay=0.3)})
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sitemap_tree_for_homepage(site.base + "/", recurse_callback=interrupt)
-    assert threads_end()
-
-
-def test_a_crawl_that_ended_leaves_no_threads(serve, threads_end):
-    site = serve(SITE)
-    sitemap_tree_for_homepage(site.base + "/")
-    assert threads_end()

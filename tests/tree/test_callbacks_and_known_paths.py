@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import cases
-from usp import aio, stream, tree
+from fronts import FRONTS, THREADS, Front
+from memory_web import Doc, H, Web
+from profiles import examples
 from usp.limits import Limits
 from website import index, outline, robots, urlset
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
-from memory_web import AsyncClient, Client, Doc, H, Web
-
-from profiles import examples
-
 KNOWN = ["sitemap.xml", "sitemap_index.xml", "sitemap1.xml"]
-FRONTS = ["tree", "tree, one at a time", "stream", "aio tree", "aio stream"]
+CRAWLS = [(front, way) for front in FRONTS for way in (front.tree, front.pages)]
 CHILDREN = {f"/c{n}.xml": urlset(f"/p{n}") for n in range(30)}
 
 
-def crawl(front: str, web: Web, **options: Any) -> Any:
+def crawl(web: Web, front: Front = THREADS, way: Any = THREADS.tree, **options: Any) -> Any:
     """Crawl with one of the entry points; the tree, where it gives one."""
-    options = {"use_known_paths": False, "extra_known_paths": KNOWN, **options}
-    if front.startswith("aio"):
-        return asyncio.run(_crawl_on_asyncio(front, web, options))
-    client = Client(web, at_once=1 if "one" in front else 4)
-    if front == "stream":
-        return list(stream.pages(H + "/", client, **options))
-    return tree.sitemap_tree_for_homepage(H + "/", client, **options)
-
-
-async def _crawl_on_asyncio(front: str, web: Web, options: dict[str, Any]) -> Any:
-    if front == "aio stream":
-        return [page async for page in aio.pages(H + "/", AsyncClient(web), **options)]
-    return await aio.sitemap_tree_for_homepage(H + "/", AsyncClient(web), **options)
+    return way(H + "/", front.client(web), extra_known_paths=KNOWN, **options)
 
 
 class Asked:
@@ -109,10 +91,10 @@ SITES = {
 def test_children_that_a_callback_excludes_are_not_requested():
     for site in cases(SITES):
         for name in cases(CALLBACKS):
-            for front in cases(FRONTS):
+            for front, way in cases(CRAWLS):
                 web = Web({**SITES[site], **CHILDREN})
                 asked = Asked(lambda path, _: path in CHILDREN)
-                crawl(front, web, use_html_links=True, **{name: asked.callback(name)})
+                crawl(web, front, way, use_html_links=True, **{name: asked.callback(name)})
                 assert not CHILDREN.keys() & set(web.asked)
                 assert asked.excluded == CHILDREN.keys()
                 assert len(asked.questions) == len(
@@ -134,10 +116,10 @@ EXCLUDED = {
 def test_a_known_path_that_a_callback_excludes_is_not_requested():
     for declared in cases(EXCLUDED):
         for name in cases(CALLBACKS):
-            for front in cases(FRONTS):
+            for front, way in cases(CRAWLS):
                 web = Web({**EXCLUDED[declared], "/sitemap.xml": index("/c1.xml"), **CHILDREN})
                 asked = Asked(lambda path, _: path == "/sitemap.xml")
-                found = crawl(front, web, use_html_links=True, **{name: asked.callback(name)})
+                found = crawl(web, front, way, use_html_links=True, **{name: asked.callback(name)})
                 assert {"/sitemap.xml", "/c1.xml"}.isdisjoint(web.asked)
                 assert "/sitemap_index.xml" in web.asked  # the other known paths are looked at
                 pages = found if isinstance(found, list) else found.all_pages()
@@ -147,7 +129,7 @@ def test_a_known_path_that_a_callback_excludes_is_not_requested():
 def test_a_known_path_that_nothing_declares_is_asked_about_at_level_0():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml"), **CHILDREN})
     web.docs["/sitemap.xml"] = Doc(index("/c1.xml"))
-    found = crawl("tree", web, recurse_callback=lambda _, level, __: level < 1)
+    found = crawl(web, recurse_callback=lambda _, level, __: level < 1)
     assert outline(found, H)[2] == [
         ("IndexRobotsTxtSitemap", "/robots.txt", [("IndexXMLSitemap", "/i.xml")]),
         ("IndexXMLSitemap", "/sitemap.xml", [("PagesXMLSitemap", "/c1.xml")]),
@@ -158,7 +140,7 @@ def test_a_known_path_that_is_not_expanded_takes_no_room_in_the_tree():
     """Three sitemaps are declared: a limit of four leaves none of them out."""
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml", "/c1.xml"), **CHILDREN})
     web.docs["/sitemap.xml"] = Doc(moved_to="/i.xml")
-    found = crawl("tree", web, limits=Limits(sitemaps=4))
+    found = crawl(web, limits=Limits(sitemaps=4))
     assert found.is_complete
 
 
@@ -222,9 +204,9 @@ def test_on_any_website_the_rules_say_what_is_requested_and_asked(site, excluded
     """Whichever entry point and callback it is: the same requests, the same questions in order."""
     expected = Expected(site, lambda path, level: (path, level) in excluded)
     pages = {path: served(document) for path, document in site.items()}
-    for front, name in zip(FRONTS, CALLBACKS * 2, strict=False):
+    for (front, way), name in zip(CRAWLS, CALLBACKS * 2, strict=True):
         web = Web({**pages, "/robots.txt": robots(*site["/robots.txt"])})
         asked = Asked(lambda path, level: (path, level) in excluded)
-        crawl(front, web, **{name: asked.callback(name)})
+        crawl(web, front, way, **{name: asked.callback(name)})
         assert set(web.asked) == expected.requests
         assert asked.questions == expected.questions

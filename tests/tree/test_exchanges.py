@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fronts import ASYNCIO, THREADS
+from memory_web import Client, Doc, Web
 from usp._crawl.schedule import RetryPolicy
-from usp.aio import sitemap_tree_for_homepage as aio_tree
 from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from usp.web_client.abstract_client import AbstractWebClient, WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse
 from website import Answer, index, robots, urlset
 
 GZIP = {"Content-Type": "application/xml; charset=iso-8859-1", "X-Cache": "HIT"}
 SECRET = {"Set-Cookie": "id=tea", "Authorization": "Basic tea", "X-See": "http://me:tea@h/x"}
 
 
-@pytest.fixture(params=["threads", "asyncio"])
+@pytest.fixture(params=[THREADS, ASYNCIO], ids=repr)
 def crawl(request):
     """Crawl a website by each of the two drivers."""
-    if request.param == "threads":
-        return sitemap_tree_for_homepage
-    return lambda url, **options: asyncio.run(aio_tree(url, **options))
+    return request.param.tree
 
 
 def nodes_of(tree):
@@ -44,7 +42,7 @@ def test_a_node_knows_its_exchange(serve, crawl):
         }
     )
     before = datetime.now(UTC)
-    nodes = nodes_of(crawl(f"{site.base}/", use_known_paths=False))
+    nodes = nodes_of(crawl(f"{site.base}/"))
     moved = nodes["i.xml"].exchange
     assert (moved.url, moved.final_url) == (f"{site.base}/old.xml", f"{site.base}/i.xml")
     assert (moved.status, moved.redirects) == (200, (f"{site.base}/old.xml",))
@@ -63,7 +61,7 @@ def test_an_exchange_holds_no_secrets(serve, crawl):
     answers["/gone.xml"] = Answer(b"", 404, headers=SECRET)
     site = serve(answers)
     start = site.base.replace("://", "://me:tea@") + "/"
-    nodes = nodes_of(crawl(start, use_known_paths=False))
+    nodes = nodes_of(crawl(start))
     for name in ("robots.txt", "a.xml", "gone.xml"):
         assert "tea" not in repr(nodes[name].exchange), name
     assert nodes["gone.xml"].exchange.header("X-See") == "http://h/x"
@@ -75,7 +73,7 @@ def test_a_failure_has_the_exchange_of_its_answer(serve, crawl):
     answers["/page.xml"] = Answer("<html><body>no</body></html>")
     answers["/to.xml"] = Answer(status=301, redirect="/nowhere.xml")
     site = serve(answers)
-    nodes = nodes_of(crawl(f"{site.base}/", use_known_paths=False))
+    nodes = nodes_of(crawl(f"{site.base}/"))
     gone = nodes["gone.xml"]
     assert (gone.exchange.status, gone.exchange.header("X-Why")) == (404, "moved")
     assert (gone.exchange.attempts, gone.failure.attempts) == (1, 1)
@@ -93,7 +91,7 @@ def test_attempts_are_counted(serve, crawl, monkeypatch):
     answers = {"/robots.txt": robots("/a.xml")}
     answers["/a.xml"] = [Answer(b"", 500), Answer(urlset("/p"))]
     site = serve(answers)
-    nodes = nodes_of(crawl(f"{site.base}/", use_known_paths=False))
+    nodes = nodes_of(crawl(f"{site.base}/"))
     assert (nodes["a.xml"].exchange.status, nodes["a.xml"].exchange.attempts) == (200, 2)
 
 
@@ -101,7 +99,7 @@ def test_a_document_that_broke_off_says_so(serve, crawl):
     answers = {"/robots.txt": robots("/a.xml")}
     answers["/a.xml"] = Answer(urlset(*(f"/{at}" for at in range(99))), cut=2000)
     site = serve(answers)
-    node = nodes_of(crawl(f"{site.base}/", use_known_paths=False))["a.xml"]
+    node = nodes_of(crawl(f"{site.base}/"))["a.xml"]
     assert node.exchange.broken.code is FailureCode.BODY_CUT_OFF
     assert node.failure.code is FailureCode.BODY_CUT_OFF
     assert node.problems[0].code is FailureCode.BODY_CUT_OFF
@@ -109,7 +107,7 @@ def test_a_document_that_broke_off_says_so(serve, crawl):
 
 def test_what_was_tried_in_vain_is_known_to_the_website(serve, crawl):
     site = serve({"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": urlset("/p")})
-    tree = crawl(f"{site.base}/")
+    tree = crawl(f"{site.base}/", use_known_paths=True)
     tried = {exchange.url.rpartition("/")[2]: exchange.status for exchange in tree.tried}
     assert tried["sitemap_index.xml"] == 404
     assert not {"robots.txt", "sitemap.xml"} & set(tried)
@@ -132,14 +130,9 @@ def unused_port():
 
 
 def test_the_error_of_a_client_of_a_users_own_has_an_exchange_too():
-    class Mine(AbstractWebClient):
-        def set_max_response_data_length(self, max_response_data_length):
-            pass
-
-        def get(self, url):
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-
-    node = sitemap_tree_for_sitemap("http://h/s.xml", Mine())
+    failed = WebClientErrorResponse("404 Not Found", retryable=False)
+    client = Client(Web({"/s.xml": Doc(instead=(failed,))}))
+    node = sitemap_tree_for_sitemap("http://h/s.xml", client)
     assert node.exchange.status == node.status == 404
     assert node.failure.code is FailureCode.NOT_FOUND
 

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from cases import cases
+from memory_web import Client, Doc, Web
 from usp import aio
 from usp.limits import Limits
 from usp.objects.problem import Failure
@@ -29,11 +30,7 @@ from usp.tree import (
     sitemap_tree_for_homepage,
     sitemap_tree_for_sitemap,
 )
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
+from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, rss, urlset
 
@@ -132,68 +129,57 @@ def test_a_dead_host_of_one_sitemap_is_named(serve):
 # What stands nowhere in the tree ------------------------------------------------------------------
 
 
-def test_a_robots_txt_that_is_not_there_is_nothing_that_is_missing(serve):
-    for answer in cases([Answer(status=404), Answer(status=410), HTML, ""]):
-        site = serve({"/robots.txt": answer, "/sitemap.xml": urlset("/p")})
-        tree = crawl(site)
-        assert paths(tree, site.base) == ["/p"]
-        assert tree.is_complete
+KNOWN = {"/sitemap.xml": urlset("/p")}
+LINKED = '<html><head><link rel="sitemap" href="/a.xml">' + " " * 900 + "</head></html>"
+LINKS = {"use_html_links": True}
 
 
-def test_a_robots_txt_that_could_not_be_had_is_missing(serve):
-    for status, attempts in cases([(503, 5), (500, 5), (403, 1), (401, 1)]):
-        site = serve({"/robots.txt": Answer(status=status), "/sitemap.xml": urlset("/p")})
-        tree = crawl(site)
-        assert paths(tree, site.base) == ["/p"]
-        assert not tree.is_complete
-        assert listed(tree, site.base) == [("/robots.txt", attempts, status)]
-        assert all(node.url != site.url("/robots.txt") for node in tree.all_sitemaps())
-
-
-def test_a_robots_txt_that_comes_in_the_end_is_not_missing(serve):
-    site = serve(SITE | {"/robots.txt": [Answer(status=503)] * 3 + [robots("/i.xml")]})
-    tree = crawl(site)
-    assert paths(tree, site.base) == ["/a", "/b"]
-    assert tree.is_complete
-
-
-def test_a_known_path_that_is_refused_is_not_missing(serve):
-    for status in cases([404, 410, 400, 401, 403, 405, 451]):
-        site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
-        assert crawl(site).is_complete
-
-
-def test_a_known_path_that_cannot_be_told_is_missing(serve):
-    for status in cases([500, 502, 503, 429]):
-        site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
-        tree = crawl(site)
-        assert paths(tree, site.base) == ["/a", "/b"]
-        assert listed(tree, site.base) == [("/sitemap.xml", 2, status)]
-
-
-def test_a_known_path_with_html_is_not_missing(serve):
-    assert crawl(serve(SITE | {"/sitemap.xml": HTML})).is_complete
-
-
-def test_a_known_path_that_robots_txt_declares_too_is_listed_once(serve):
-    site = serve({"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": Answer(status=500)})
-    assert listed(crawl(site), site.base) == [("/sitemap.xml", 5, 500)]
-
-
-def test_a_homepage_that_was_to_be_looked_at_counts_as_robots_txt_does(serve):
-    for status, missing in cases([(404, False), (410, False), (500, True)]):
-        site = serve(SITE | {"/": Answer(status=status)})
-        tree = crawl(site, use_html_links=True)
-        assert [failure.url for failure in tree.failures()] == [site.base + "/"] * missing
-        assert crawl(site).is_complete
-
-
-def test_a_homepage_that_breaks_off_may_have_had_more_links(serve):
-    page = '<html><head><link rel="sitemap" href="/a.xml">' + " " * 900 + "</head></html>"
-    site = serve(SITE | {"/": Answer(page, cut=200)})
-    tree = crawl(site, use_html_links=True, use_robots=False, use_known_paths=False)
-    assert paths(tree, site.base) == ["/a"]
-    assert [failure.url for failure in tree.failures()] == [site.base + "/"]
+def test_what_was_looked_for_is_missing_if_it_may_be_there(serve):
+    """robots.txt and the homepage unless they are said not to be there; a known path that says nothing."""
+    later = [Answer(status=503)] * 3 + [robots("/i.xml")]
+    linked = {**LINKS, "use_robots": False, "use_known_paths": False}
+    for answers, options, expected, missing in cases(
+        [
+            *(({"/robots.txt": answer} | KNOWN, {}, ["/p"], []) for answer in (HTML, "")),
+            *(({"/robots.txt": Answer(status=s)} | KNOWN, {}, ["/p"], []) for s in (404, 410)),
+            *(
+                ({"/robots.txt": Answer(status=s)} | KNOWN, {}, ["/p"], [("/robots.txt", tries, s)])
+                for s, tries in ((503, 5), (500, 5), (403, 1), (401, 1))
+            ),
+            (SITE | {"/robots.txt": later}, {}, ["/a", "/b"], []),
+            *(
+                (SITE | {"/sitemap.xml": Answer(status=s)}, {}, ["/a", "/b"], [])
+                for s in (404, 410, 400, 401, 403, 405, 451)
+            ),
+            *(
+                (
+                    SITE | {"/sitemap.xml": Answer(status=s)},
+                    {},
+                    ["/a", "/b"],
+                    [("/sitemap.xml", 2, s)],
+                )
+                for s in (500, 502, 503, 429)
+            ),
+            (SITE | {"/sitemap.xml": HTML}, {}, ["/a", "/b"], []),
+            (
+                {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": Answer(status=500)},
+                {},
+                [],
+                [("/sitemap.xml", 5, 500)],  # listed once
+            ),
+            *((SITE | {"/": Answer(status=s)}, LINKS, ["/a", "/b"], []) for s in (404, 410)),
+            (SITE | {"/": Answer(status=500)}, LINKS, ["/a", "/b"], [("/", 5, 500)]),
+            (SITE | {"/": Answer(status=500)}, {}, ["/a", "/b"], []),
+            (SITE | {"/": Answer(LINKED, cut=200)}, linked, ["/a"], [("/", 3, 200)]),
+        ]
+    ):
+        site = serve(answers)
+        tree = crawl(site, **options)
+        assert paths(tree, site.base) == expected
+        assert listed(tree, site.base) == missing
+        assert tree.is_complete == (not missing)
+        nowhere = {"/robots.txt", "/"} & {url for url, *_ in missing}
+        assert not nowhere & {node.url.removeprefix(site.base) for node in tree.all_sitemaps()}
 
 
 def test_a_guard_in_front_of_the_site_is_no_complete_site(serve):
@@ -211,19 +197,22 @@ def cut(document: str) -> str:
     return document[: len(document) - 30]
 
 
-def test_a_document_that_breaks_off_by_itself_is_named_and_asked_for_once(serve):
-    for body in cases(
+def test_a_document_that_is_not_whole_or_no_sitemap_is_named_and_asked_for_once(serve):
+    for body, reason in cases(
         [
-            cut(urlset("/1", "/2", "/3")),
-            cut(rss("/1", "/2", "/3")),
-            gzip.compress(urlset("/1").encode())[:-9],
-            gzip.compress(urlset(*map(str, range(500))).encode())[:200],
-            gzip.compress(urlset("/1").encode())[:-8] + b"\0\0\0\0\0\0\0\0",
+            (cut(urlset("/1", "/2", "/3")), ""),
+            (cut(rss("/1", "/2", "/3")), ""),
+            (gzip.compress(urlset("/1").encode())[:-9], ""),
+            (gzip.compress(urlset(*map(str, range(500))).encode())[:200], ""),
+            (gzip.compress(urlset("/1").encode())[:-8] + b"\0\0\0\0\0\0\0\0", ""),
+            (HTML.removeprefix("<!DOCTYPE html>"), "HTML"),
+            (HTML, "HTML"),
         ]
     ):
         site = serve(SITE | {"/a.xml": body})
         tree = crawl(site, use_known_paths=False)
         assert listed(tree, site.base) == [("/a.xml", 1, 200)]
+        assert reason in tree.failures()[0].reason
         assert site.hits["/a.xml"] == 1
         assert "/b" in paths(tree, site.base)
 
@@ -250,19 +239,6 @@ def test_a_document_that_is_whole_is_complete_whatever_is_in_it(serve):
     ):
         site = serve(SITE | {"/a.xml": body})
         assert crawl(site, use_known_paths=False).failures() == []
-
-
-def test_a_child_that_is_no_sitemap_is_named(serve):
-    for page in cases(
-        [
-            HTML.removeprefix("<!DOCTYPE html>"),
-            HTML,
-        ]
-    ):
-        site = serve(SITE | {"/a.xml": page})
-        tree = crawl(site, use_known_paths=False)
-        assert listed(tree, site.base) == [("/a.xml", 1, 200)]
-        assert "HTML" in tree.failures()[0].reason
 
 
 def test_children_that_a_callback_leaves_out_are_not_missing(serve):
@@ -373,19 +349,10 @@ def test_a_failure_is_a_value():
 # Clients of users ---------------------------------------------------------------------------------
 
 
-class Own(AbstractWebClient):
-    """Knows only messages, as clients did before there was ``status``."""
-
-    def __init__(self, error: WebClientErrorResponse | None) -> None:
-        self._error = error
-        self.asked = 0
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        self.asked += 1
-        return self._error or LocalWebClientSuccessResponse(url, "")
+def failing(message: str, retryable: bool) -> Web:
+    """Give a website whose client knows only messages, as clients did before there was ``status``."""
+    doc = Doc(instead=(WebClientErrorResponse(message, retryable),))
+    return Web({"/a.xml": doc, "/robots.txt": doc})
 
 
 def test_the_status_of_an_error_without_one_is_read_from_its_message():
@@ -400,19 +367,17 @@ def test_the_status_of_an_error_without_one_is_read_from_its_message():
             ("certificate is not valid", False, 1, None),
         ]
     ):
-        client = Own(WebClientErrorResponse(message, retryable))
-        tree = sitemap_tree_for_sitemap("http://h/a.xml", client)
+        web = failing(message, retryable)
+        tree = sitemap_tree_for_sitemap("http://h/a.xml", Client(web))
         (failure,) = tree.failures()
         assert (failure.attempts, failure.status) == (attempts, status)
         assert message in failure.reason
-        assert client.asked == attempts
+        assert len(web.asked) == attempts
 
 
 def test_a_robots_txt_that_a_users_client_says_is_not_there_is_not_missing():
-    tree = sitemap_tree_for_homepage(
-        "http://h/", Own(WebClientErrorResponse("404 Not Found", retryable=False))
-    )
-    assert tree.is_complete
+    web = failing("404 Not Found", retryable=False)
+    assert sitemap_tree_for_homepage("http://h/", Client(web), use_known_paths=False).is_complete
 
 
 @pytest.fixture

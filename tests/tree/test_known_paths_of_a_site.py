@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import usp
-from cases import cases
 from usp import tree as tree_module
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, outline, paths, robots, urlset
+from website import Answer, index, paths, urlset
 
 OF_THE_PEER = {
     "sitemap.xml", "sitemap.xml.gz", "sitemap_index.xml", "sitemap-index.xml",
@@ -44,129 +43,6 @@ def test_in_order_gives_each_path_once_unknown_ones_sorted_then_the_callers_own(
     ]  # fmt: skip
     assert in_order((), {"b", "a"}) == ["a", "b"]
     assert in_order((), ("b", "a")) == ["b", "a"]
-
-
-def test_a_known_path_that_leads_to_no_sitemap_leaves_no_trace(serve):
-    for answer in cases(
-        [
-            Answer("", 404),
-            Answer("", 401),
-            Answer("<!doctype html><html><body>https://e.org/</body></html>"),
-            Answer(""),
-            Answer("nothing to see here"),
-            Answer('<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'),
-            Answer(redirect="/sitemap_index.xml"),
-        ]
-    ):
-        site = serve({"/sitemap.xml": answer, "/sitemap_news.xml": urlset("/p")})
-        tree = sitemap_tree_for_homepage(site.base + "/")
-        assert outline(tree, site.base)[2] == [("PagesXMLSitemap", "/sitemap_news.xml")]
-
-
-def test_a_known_path_that_robots_txts_subtree_holds_leaves_no_trace(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/i.xml"),
-            "/i.xml": index("/deep.xml"),
-            "/deep.xml": index("/sitemap.xml"),
-            "/sitemap.xml": urlset("/p"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert tops(tree, site) == ["/robots.txt"]
-    assert paths(tree, site.base) == ["/p"]
-    assert site.hits["/sitemap.xml"] == 1
-
-
-def test_a_known_path_that_redirects_to_what_robots_txt_holds_leaves_no_trace(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/i.xml"),
-            "/i.xml": index("/a.xml"),
-            "/a.xml": urlset("/p"),
-            "/sitemap.xml": Answer(redirect="/a.xml"),
-            "/sitemap_index.xml": Answer(redirect="/i.xml"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert tops(tree, site) == ["/robots.txt"]
-
-
-def test_a_known_path_that_robots_txts_subtree_reaches_by_redirect_leaves_no_trace(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/old.xml"),
-            "/old.xml": Answer(redirect="/sitemap.xml"),
-            "/sitemap.xml": urlset("/p"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert paths(tree, site.base) == ["/p"]
-    assert tops(tree, site) == ["/robots.txt"]
-
-
-def test_a_known_path_that_failed_below_robots_txt_is_not_listed_again(serve):
-    site = serve({"/robots.txt": robots("/sitemap.xml")})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert outline(tree, site.base)[2] == [
-        ("IndexRobotsTxtSitemap", "/robots.txt", [("InvalidSitemap", "/sitemap.xml")])
-    ]
-    assert site.hits["/sitemap.xml"] == 1
-
-
-def test_two_known_paths_that_redirect_to_the_same_place_are_one(serve):
-    site = serve(
-        {
-            "/sitemap.xml": Answer(redirect="/maps/all.xml"),
-            "/sitemap_index.xml": Answer(redirect="/maps/all.xml"),
-            "/maps/all.xml": index("/a.xml"),
-            "/a.xml": urlset("/p"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert tops(tree, site) == ["/maps/all.xml"]
-    assert paths(tree, site.base) == ["/p"]
-
-
-def test_a_known_path_that_redirects_to_another_known_path_is_one(serve):
-    """What WordPress does: /sitemap.xml redirects to /wp-sitemap.xml."""
-    site = serve(
-        {"/sitemap.xml": Answer(redirect="/wp-sitemap.xml"), "/wp-sitemap.xml": urlset("/p")}
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert tops(tree, site) == ["/wp-sitemap.xml"]
-    assert paths(tree, site.base) == ["/p"]
-
-
-def test_a_child_of_robots_txt_and_of_a_known_paths_index_stands_under_both(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/a.xml"),
-            "/a.xml": urlset("/p"),
-            "/sitemap.xml": index("/a.xml", "/b.xml"),
-            "/b.xml": urlset("/q"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert paths(tree, site.base) == ["/p", "/p", "/q"]
-    assert site.hits["/a.xml"] == 1
-
-
-def test_extra_known_paths_are_tried_behind_the_others_in_their_order(serve):
-    for extra in cases([["maps/z.xml", "/maps/a.xml"], ("maps/z.xml", "maps/a.xml")]):
-        site = serve(
-            {"/maps/z.xml": urlset("/z"), "/maps/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")}
-        )
-        tree = sitemap_tree_for_homepage(site.base + "/", extra_known_paths=extra)
-        assert tops(tree, site) == ["/sitemap.xml", "/maps/z.xml", "/maps/a.xml"]
-
-
-def test_extra_known_paths_as_a_set_have_a_fixed_order_too(serve):
-    site = serve({f"/m/{n}.xml": urlset(f"/{n}") for n in range(5)})
-    tree = sitemap_tree_for_homepage(
-        site.base + "/", use_known_paths=False, extra_known_paths={f"m/{n}.xml" for n in range(5)}
-    )
-    assert tops(tree, site) == [f"/m/{n}.xml" for n in range(5)]
 
 
 def test_programs_that_change_the_set_of_known_paths_are_heard(serve, monkeypatch):

@@ -8,8 +8,8 @@ from cases import cases
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from website import Answer, index, outline, paths, robots, urlset
+from usp.tree import sitemap_tree_for_sitemap
+from website import Answer, index, paths, urlset
 
 
 def test_an_index_that_lists_itself_gets_an_invalid_child_with_the_reason(serve):
@@ -70,27 +70,6 @@ def test_children_down_to_level_eleven_are_followed_and_no_further(serve):
     assert not site.hits["/p11.xml"]
 
 
-def test_a_document_that_two_indexes_declare_is_fetched_once_and_stands_twice(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/i.xml", "/j.xml", "/k.xml"),
-            "/i.xml": index("/k.xml"),
-            "/j.xml": index("/a.xml", "/k.xml"),
-            "/k.xml": index("/a.xml"),
-            "/a.xml": urlset("/p"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
-    k = ("IndexXMLSitemap", "/k.xml", [("PagesXMLSitemap", "/a.xml")])
-    assert outline(tree.sub_sitemaps[0], site.base)[2] == [
-        ("IndexXMLSitemap", "/i.xml", [k]),
-        ("IndexXMLSitemap", "/j.xml", [("PagesXMLSitemap", "/a.xml"), k]),
-        k,
-    ]
-    assert paths(tree, site.base) == ["/p"] * 4
-    assert set(site.hits.values()) == {1}
-
-
 def test_a_document_that_failed_is_asked_once_and_stands_twice(serve):
     site = serve({"/i.xml": index("/j.xml", "/gone.xml"), "/j.xml": index("/gone.xml")})
     tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
@@ -102,30 +81,6 @@ def test_a_document_that_failed_is_asked_once_and_stands_twice(serve):
     assert site.hits["/gone.xml"] == 1
 
 
-def test_one_dead_child_costs_only_itself(serve):
-    site = serve(
-        {"/i.xml": index("/a.xml", "/x.xml", "/b.xml"), "/a.xml": urlset("/a")}
-        | {"/b.xml": urlset("/b"), "/x.xml": Answer("", 410)}
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert paths(tree, site.base) == ["/a", "/b"]
-    assert tree.sub_sitemaps[1].reason.endswith("410 Gone")
-
-
-def test_stray_pages_in_an_index_stand_in_a_child_with_the_indexs_own_url(serve):
-    for at in cases([0, 1, 2]):
-        children = ["/a.xml", "/b.xml"]
-        entries = list(children)
-        entries.insert(at, "<url><loc>{base}/stray</loc></url>")
-        site = serve({"/i.xml": index(*entries), "/a.xml": urlset("/a"), "/b.xml": urlset("/b")})
-        tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-        expected = [("PagesXMLSitemap", path) for path in children]
-        expected.insert(at, ("PagesXMLSitemap", "/i.xml"))
-        assert outline(tree, site.base) == ("IndexXMLSitemap", "/i.xml", expected)
-        assert [page.url for page in tree.sub_sitemaps[at].pages] == [site.url("/stray")]
-        assert len(tree.problems) == 1
-
-
 def test_stray_pages_are_kept_where_a_callback_leaves_children_out(serve):
     entries = ["/a.xml", "/b.xml", "<url><loc>{base}/stray</loc></url>", "/c.xml"]
     site = serve({"/i.xml": index(*entries), "/c.xml": urlset("/c")})
@@ -133,26 +88,6 @@ def test_stray_pages_are_kept_where_a_callback_leaves_children_out(serve):
         site.url("/i.xml"), recurse_callback=lambda url, *_: url.endswith("c.xml")
     )
     assert sorted(paths(tree, site.base)) == ["/c", "/stray"]
-
-
-def test_children_on_another_host_are_followed(serve):
-    site = serve({"/i.xml": index("{alt}/a.xml"), "alt:/a.xml": urlset("/p")})
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert paths(tree, site.base) == ["/p"]
-    assert [node.url for node in tree.sub_sitemaps] == [site.alt + "/a.xml"]
-
-
-def test_a_nodes_url_is_the_one_after_redirects(serve):
-    site = serve(
-        {
-            "/i.xml": index("/a.xml", "/x.xml"),
-            "/a.xml": Answer(redirect="/b.xml", status=301),
-            "/b.xml": Answer(redirect="{alt}/c.xml", status=307),
-            "alt:/c.xml": urlset("/p"),
-        }
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    assert [node.url for node in tree.sub_sitemaps] == [site.alt + "/c.xml", site.url("/x.xml")]
 
 
 def test_what_redirects_to_no_sitemap_is_invalid_under_the_address_after_redirects(serve):

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
-import pytest
-
 from cases import cases
-from usp import aio, stream
+from fronts import every_front
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
 from website import index, robots, urlset
@@ -55,17 +51,13 @@ def test_sitemaps_in_a_urlset_are_followed_and_its_pages_are_kept(serve):
         assert node.failure is None
 
 
-@pytest.mark.parametrize("body", MIXED.values(), ids=MIXED)
-def test_every_way_of_reading_gives_the_same_pages(serve, body):
-    site = mixed_site(serve, body)
-    expected = sorted(site.url(p) for p in ("/a", "/b", "/c"))
-    streamed = stream.pages(site.base + "/", use_known_paths=False)
-    assert sorted(page.url for page in streamed) == expected
-
-    async def fetched():
-        return await aio.sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
-
-    assert sorted(page.url for page in asyncio.run(fetched()).all_pages()) == expected
+@every_front
+def test_every_way_of_reading_gives_the_same_pages(serve, front):
+    for body in cases(MIXED.values()):
+        site = mixed_site(serve, body)
+        expected = sorted(site.url(p) for p in ("/a", "/b", "/c"))
+        assert sorted(page.url for page in front.pages(site.base + "/")) == expected
+        assert sorted(page.url for page in front.tree_pages(site.base + "/")) == expected
 
 
 def test_sitemaps_in_a_comment_of_a_urlset_are_not_followed(serve):

@@ -8,23 +8,24 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from usp._crawl.fetch import END, checked_response, fetch, fetch_document, is_async
+from usp._crawl.fetch import END, fetch, fetch_document, is_async
 from usp._crawl.receiver import failure_from
 from usp._crawl.thread_driver import DriverCore
-from usp.web_client.abstract_client import AbstractAsyncWebClientSuccessResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Arrival, Failed, FetchOrder, Received
-    from usp._crawl.thread_driver import FetchUpdate, ResultRecorder
+    from usp._crawl.thread_driver import FetchUpdate, Recording
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
+T = TypeVar("T")
 
-class AsyncioDriver:
-    """Drives a crawl, step by step or to its end, in the running event loop.
+
+class AsyncioDriver(DriverCore[T]):
+    """Drives a crawl, step by step, in the running event loop.
 
     An asynchronous context manager: leaving it cancels the requests. A synchronous client is called
     in threads, as many at a time as it allows. ``streams`` is whether page sitemaps are read while
@@ -33,73 +34,73 @@ class AsyncioDriver:
 
     def __init__(
         self,
-        crawl: Crawl,
+        search: Callable[[Crawl], T],
+        start_url: str,
         client: AbstractAsyncWebClient | AbstractWebClient,
         options: CrawlOptions,
+        record: Recording | None = None,
         *,
         streams: bool = False,
-        recorder: ResultRecorder | None = None,
     ) -> None:
-        self._streams = streams
-        self._crawl = crawl
         self._client: Any = client
-        self._core = DriverCore(crawl, client, options, recorder)
-        self._is_async = is_async(client)
         self._tasks: set[asyncio.Task[None]] = set()
         self._updates: deque[FetchUpdate] = deque()
         self._awake = asyncio.Event()
-        self._alarm = _Alarm(self._awake.set)
-        self.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._awake.set)
+        soon: Any = asyncio.get_running_loop().call_soon_threadsafe
+        self._announce = partial(soon, self._put) if streams else None
+        self.wake = partial(soon, self._awake.set)
         """End the wait of a step; may be called from any thread."""
+        super().__init__(search, start_url, client, options, record)
 
-    async def __aenter__(self) -> AsyncioDriver:  # noqa: PYI034 - there are no subclasses
+    async def __aenter__(self) -> AsyncioDriver[T]:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        self._core.is_stopped = True
-        self._alarm.cancel()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def run(self) -> None:
-        """Drive the crawl until it is complete."""
-        while not self._crawl.complete:
-            await self.step()
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._is_stopped = True
+        done = False
+        try:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            done = kind is None
+        finally:
+            if self._recorder is not None:
+                await asyncio.to_thread(self._recorder.close, keep=done)
 
     async def step(self, *, wait: bool = True) -> None:
         """Start new orders and process the updates; if there are none, ``wait`` for some."""
-        for order in self._core.orders():
+        for order in self._orders():
             task = asyncio.create_task(self._execute(order))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        if self._crawl.complete:
+        if self.crawl.complete:
             return
-        pause = self._core.pause()
-        if wait:
-            self._alarm.set(pause)
+        pause = self._pause()
+        if not wait:
+            await asyncio.sleep(0)
+        elif pause is None:
             await self._awake.wait()
         else:
-            await asyncio.sleep(0)
+            alarm = asyncio.get_running_loop().call_later(pause, self._awake.set)
+            try:
+                await self._awake.wait()
+            finally:
+                alarm.cancel()
         self._awake.clear()
         while self._updates:
-            self._core.take(self._updates.popleft())
+            self._take(self._updates.popleft())
 
     async def _execute(self, order: FetchOrder) -> None:
-        client, core, limits = self._client, self._core, self._crawl.limits
-        loop = asyncio.get_running_loop()
-        announce: Callable[[Arrival], object] | None = None
-        if self._streams:
-            announce = partial(loop.call_soon_threadsafe, self._put, order)  # type: ignore[arg-type]
-        given = (core.store, core.stop_reason, announce, limits)
+        client = self._client
+        given = (client, self._store, self._stop_reason, self._announce, self.crawl.limits)
         result: Received | Failed
         try:
-            if self._is_async:
-                result = await fetch(order, _AwaitedCalls(client), *given)
+            if is_async(client):
+                result = await fetch(order, *given, Stepper())
             else:
-                result = await asyncio.to_thread(fetch_document, order, client, *given)
+                result = await asyncio.to_thread(fetch_document, order, *given)
         except BaseException as error:
-            if core.is_stopped or not isinstance(error, Exception | asyncio.CancelledError):
+            if self._is_stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
             result = failure_from(error, client, order)
         self._put(order, result)
@@ -110,85 +111,10 @@ class AsyncioDriver:
         self._awake.set()
 
 
-class _AwaitedCalls:
-    """Calls an asynchronous client; the work in between is done in short steps."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self._stepper = Stepper()
-        self._response: Any = None
-        self._body: Any = None
-        self._is_read = False
-
-    async def get(self, url: str) -> Any:
-        self._response = await self.client.get(url)
-        return checked_response(self._response, AbstractAsyncWebClientSuccessResponse)
-
-    async def chunk(self) -> object:
-        if self._body is None:
-            self._body = aiter(self._response.body())
-        chunk = await anext(self._body, END)
-        self._is_read = chunk is END
-        return chunk
-
-    async def run(self, steps: Generator[None, None, T]) -> T:
-        results: list[T] = []
-
-        def work() -> Iterator[None]:
-            results.append((yield from steps))
-
-        left = work()
-        while await self._stepper.next(left) is not END:
-            pass
-        return results[0]
-
-    async def close(self) -> None:
-        if not self._is_read and hasattr(self._body, "aclose"):  # a user's may be any iterator
-            await self._body.aclose()
-        if isinstance(self._response, AbstractAsyncWebClientSuccessResponse):
-            await self._response.close()
-
-
-class _Alarm:
-    """Calls a function after a pause.
-
-    Nearly all pauses end at the same time, the time limit of the crawl, so one timer serves them all.
-    A call that comes too early does no harm.
-    """
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        self._call = call
-        self._timer: asyncio.TimerHandle | None = None
-
-    def set(self, pause: float | None) -> None:
-        """Call after at most this many seconds, or never if it is None."""
-        if pause is None:
-            return
-        loop = asyncio.get_running_loop()
-        at = loop.time() + pause
-        if self._timer is None or self._timer.when() > at + _PUNCTUAL:
-            self.cancel()
-            self._timer = loop.call_at(at, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self._call()
-
-    def cancel(self) -> None:
-        """Cancel the call."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
 # Work in steps: short ones in the loop, long ones in a thread, so that the loop is free ----------
-
-_PUNCTUAL = 0.001  # seconds
 
 LONG = 0.005
 """Seconds: after a step that took longer, the following ones run in a thread."""
-
-T = TypeVar("T")
 
 
 class Stepper:
@@ -197,6 +123,18 @@ class Stepper:
     def __init__(self) -> None:
         self._long = False
         self._spent = 0.0  # seconds since the loop could do other work
+
+    async def run(self, steps: Generator[None, None, T]) -> T:
+        """Take all steps of some work; return its result."""
+        results: list[T] = []
+
+        def work() -> Iterator[None]:
+            results.append((yield from steps))
+
+        left = work()
+        while await self.next(left) is not END:
+            pass
+        return results[0]
 
     async def next(self, steps: Iterator[Any]) -> Any:
         """Run the next step and return its result, or ``END`` after the last one."""

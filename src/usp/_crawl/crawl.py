@@ -8,6 +8,7 @@ order in which callbacks run and limits take effect does not depend on the netwo
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from dataclasses import replace
@@ -36,10 +37,8 @@ from usp.events import (
     SitemapFinished,
     SitemapFound,
     SitemapReceived,
-    SitemapSkipped,
     SitemapStarted,
 )
-from usp.objects.sitemap import AbstractPagesSitemap
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
     from usp._crawl.orders import Arrival
     from usp.events import Event
-    from usp.objects.child import SkippedSitemap
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 
@@ -84,10 +82,9 @@ class Crawl(TreeBuilder):
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
         self._collect_events = collect_events
-        self._events: list[Event] = []
         self._final: list[FetchTask] = []  # with a result that was not taken yet
         self._schedule = Schedule(self._options, per_host, chance)
-        self._ends_at: float | None = None
+        self.ends_at = math.inf  # once it has begun, if there is a time limit
         self._url_text = 0  # characters of the URLs that indexes declare
 
     # What is requested ----------------------------------------------------------------------------
@@ -108,9 +105,9 @@ class Crawl(TreeBuilder):
         children may be left out, it is requested only when everything before it is settled: it may
         be one of them.
         """
-        position = (len(self._wanted),)
+        position = (len(self.wanted),)
         slot = TreeSlot(url, level, None, position, declared_by=parents, guess=guess)
-        self._wanted.append(slot)
+        self.wanted.append(slot)
         self._slots += not guess
         self._above_roots |= without_fragments(parents)
         if guess and self._filter.may_skip:
@@ -127,23 +124,12 @@ class Crawl(TreeBuilder):
         *,
         quiet: bool = False,
     ) -> FetchTask:
-        key = (role, without_fragment(slot.url))
-        task = self._tasks.get(key)
-        if task is None:
-            task = self._tasks[key] = self._new_task(key[1], role, slot, quiet=quiet or slot.guess)
-            self._declared += not slot.guess
-            if self._collect_events:
-                self._events.append(SitemapFound(slot.url, parent_url, slot.level))
-            if self.ending is not None:
-                task.result = Failed(not_requested_error(self.ending))
-                self._final.append(task)
-            else:
-                self._schedule.add(task)
-        elif task.guess and not slot.guess:
-            self._declare(task, slot.lastmod)
-        return task
-
-    def _new_task(self, url: str, role: Role, slot: TreeSlot, *, quiet: bool) -> FetchTask:
+        url = without_fragment(slot.url)
+        task = self._tasks.get((role, url))
+        if task is not None:
+            if task.guess and not slot.guess:
+                self._declare(task, slot.lastmod)
+            return task
         host = origin = url  # unless it can be read
         login, start = None, self._start
         try:
@@ -152,10 +138,20 @@ class Crawl(TreeBuilder):
             pass  # of a caller's own known path: its request will fail
         else:
             host, origin = sys.intern(there.site), sys.intern(there.origin)
-            if start is not None and there.login is None and start.may_share(there):
+            if start and start.login and there.login is None and start.may_share(there):
                 login = start.login
-        where = (slot.position, slot.level, slot.guess, quiet)
-        return FetchTask(url, role, *where, host, origin, login, slot.lastmod)
+        where = (slot.position, slot.level, slot.guess, quiet or slot.guess)
+        task = FetchTask(url, role, *where, host, origin, login, slot.lastmod)
+        self._tasks[role, url] = task
+        self._declared += not slot.guess
+        if self._collect_events:
+            self._events.append(SitemapFound(slot.url, parent_url, slot.level))
+        if self.ending is not None:
+            task.result = Failed(not_requested_error(self.ending))
+            self._final.append(task)
+        else:
+            self._schedule.add(task)
+        return task
 
     def _declare(self, task: FetchTask, lastmod: str | None) -> None:
         """Request a document that failed as a guess again, now that it is declared."""
@@ -165,17 +161,13 @@ class Crawl(TreeBuilder):
         if error is not None and self.ending is None and self._schedule.add_declared(task, error):
             task.result, task.failed_as_guess = None, True
 
-    def _skip(self, skipped: SkippedSitemap, slot: TreeSlot) -> None:
-        level, why = slot.level + 1, skipped.reason
-        self._events.append(SitemapSkipped(skipped.url, slot.final_url, level, why))
-
     # Work out -------------------------------------------------------------------------------------
 
     def next_fetches(self, room: int, now: float) -> list[FetchOrder]:
         """Return what to fetch now: at most ``room`` orders, within the limits per host."""
-        if self._ends_at is None and self.limits.seconds is not None:
-            self._ends_at = now + self.limits.seconds
-        if self.is_late(now):
+        if self.ends_at == math.inf and self.limits.seconds is not None:
+            self.ends_at = now + self.limits.seconds
+        if now >= self.ends_at:
             self.end(self.limits.reached("seconds"))
         self._advance()
         orders: list[FetchOrder] = []
@@ -198,25 +190,12 @@ class Crawl(TreeBuilder):
             orders.append(FetchOrder(task.url, task.role, *known))
         return orders
 
-    def wake_at(self, *, room: bool = True) -> float | None:
-        """Return the time at which there is something to do even if nothing arrives.
+    def wake_at(self, *, room: bool = True) -> float:
+        """Return the time at which there is something to do even if nothing arrives, or infinity.
 
         A request that is due matters only if there is ``room`` for it.
         """
-        due = self._schedule.next_due() if room else None
-        if due is None or self._ends_at is None:
-            return self._ends_at if due is None else due
-        return min(due, self._ends_at)
-
-    def overdue(self, now: float) -> Reason | None:
-        """Return why fetches in progress should end, if they should; does not change anything."""
-        if self.ending is None and self.is_late(now):
-            return self.limits.reached("seconds")
-        return self.ending
-
-    def is_late(self, now: float) -> bool:
-        """Return whether the time limit of the crawl has been reached."""
-        return self._ends_at is not None and now >= self._ends_at
+        return min(self._schedule.next_due(), self.ends_at) if room else self.ends_at
 
     def end(self, reason: Reason) -> None:
         """Request nothing more; the results of fetches in progress are still accepted."""
@@ -320,9 +299,9 @@ class Crawl(TreeBuilder):
 
     def _bounded(self, result: Received) -> Received:
         """Return a result without its children if the URLs of the tree would take too much memory."""
-        most, probe = self.limits.url_text, result.probe
-        self._url_text += sum(map(len, (child.loc for child in probe.children)))
-        if most is None or self._url_text <= _INDEXES * most:
+        probe = result.probe
+        self._url_text += sum(len(child.loc) for child in probe.children)
+        if self._url_text <= _INDEXES * self.limits.url_text:
             return result
         count = len(probe.children) + (probe.left_out.count if probe.left_out else 0)
         left_out = LeftOut(count, self.limits.reached("url_length"))
@@ -344,7 +323,7 @@ class Crawl(TreeBuilder):
             self._events.append(SitemapFailed(task.url, str(probe.refusal), task.attempt, code))
             return
         self._events.append(SitemapFinished(task.url, probe.kind.__name__))
-        if issubclass(probe.kind, AbstractPagesSitemap) or probe.pages_at is not None:
+        if probe.has_pages:
             pages = StoredPages(result.document, exchange.final_url, self.limits)
             self._events.append(PagesReady(exchange.final_url, pages))
 

@@ -1,6 +1,6 @@
 """Fetches documents by the clients of users and ours. All HTTP of a crawl goes through here.
 
-:func:`fetch` is the same for every driver: a coroutine. With :class:`BlockingCalls` it never waits, so
+:func:`fetch` is the same for every driver: a coroutine. With a synchronous client it never waits, so
 that :func:`fetch_document` can run it without an event loop.
 
 A client needs ``get`` and ``set_max_response_data_length``, as in ultimate-sitemap-parser 1.8.1. Newer
@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.reason import Reason
 from usp._base.urls import without_login
@@ -39,40 +39,24 @@ from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
+    AbstractAsyncWebClientSuccessResponse,
     AbstractWebClient,
-    AbstractWebClientSuccessResponse,
     BrokenBody,
     NoWebClientException,
     WebClientErrorResponse,
     failure_reason,
     status_of,
 )
+from usp.web_client.abstract_client import AbstractWebClientSuccessResponse as _Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from usp._crawl.asyncio_driver import Stepper
     from usp.limits import Limits
     from usp.options import CrawlOptions
 
 T = TypeVar("T")
-
-
-class Calls(Protocol):
-    """How a driver calls a client for one document, and does the work in between."""
-
-    client: Any
-
-    async def get(self, url: str) -> Any:
-        """Return the response."""
-
-    async def chunk(self) -> object:
-        """Return the next chunk of its body, or :data:`END`."""
-
-    async def run(self, steps: Generator[None, None, T]) -> T:
-        """Take all steps of some work; return its result."""
-
-    async def close(self) -> None:
-        """Close the response."""
 
 
 END: Any = object()
@@ -81,53 +65,70 @@ END: Any = object()
 
 async def fetch(
     order: FetchOrder,
-    calls: Calls,
+    client: Any,
     store: Store,
     stop_reason: Callable[[], Reason | None],
-    announce: Callable[[Arrival], object] | None = None,
+    announce: Callable[[FetchOrder, Arrival], object] | None = None,
     limits: Limits = DEFAULT,
+    stepper: Stepper | None = None,
 ) -> Received | Failed:
     """Fetch a document, store it and read it as far as a crawl needs; every failure is a result.
 
     ``stop_reason`` is called while the body is received: a reason ends the transfer. ``announce`` is
-    called for a page sitemap as soon as it is known to be one.
+    called for a page sitemap as soon as it is known to be one. A ``stepper`` reads what an asynchronous
+    client receives; without one, the client is synchronous.
     """
-    started, client = time.monotonic(), calls.client
+    started, response = time.monotonic(), None
     result: Received | Failed | None
     earlier = client if isinstance(client, HasEarlierResults) else None
     if earlier and (result := earlier.recall(order)):
         return result
     try:
-        response = await calls.get(order.address)
-        if isinstance(response, WebClientErrorResponse):
-            if earlier and (
-                result := earlier.unchanged(order, _exchange(order, response, started))
-            ):
+        response = client.get(order.address)
+        if stepper is not None:
+            response = await response
+        checked = checked_response(response, awaited=stepper is not None)
+        if isinstance(checked, WebClientErrorResponse):
+            if earlier and (result := earlier.unchanged(order, _exchange(order, checked, started))):
                 return result
-            result = Failed(_without_secrets(order, response))
+            result = Failed(_without_secrets(order, checked))
         else:
             receiver = BodyReceiver(
-                order, response, store, started, limits, stop_reason=stop_reason, announce=announce
+                order, checked, store, started, limits, stop_reason=stop_reason, announce=announce
             )
-            result = await _receive(receiver, calls)
+            result = await _receive(receiver, checked, client, stepper)
     except NoWebClientException:
         reason = Reason(FailureCode.NOT_FETCHED, "the client has no network access")
         return Failed(NoNetwork(reason, retryable=False))
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         result = failure_from(error, client, order)
     finally:
-        await calls.close()
+        if isinstance(response, AbstractAsyncWebClientSuccessResponse):
+            await response.close()
+        elif stepper is None and response is not None:
+            _close(response, order.url)
     if isinstance(result, Failed):
         result = replace(result, exchange=_exchange(order, result.error, started))
     return result
 
 
-async def _receive(receiver: BodyReceiver, calls: Calls) -> Received | Failed:
+async def _receive(
+    receiver: BodyReceiver, response: Any, client: object, stepper: Stepper | None
+) -> Received | Failed:
+    body: Any = None
+    chunk: Any = None
     broken = None
     try:
         while receiver.wants_more:
             try:
-                chunk = await calls.chunk()
+                if stepper is None:
+                    body = (
+                        iter(call_newer(response, "body", _Response.body)) if body is None else body
+                    )
+                    chunk = next(body, END)
+                else:
+                    body = aiter(response.body()) if body is None else body
+                    chunk = await anext(body, END)
                 if chunk is END:
                     break
                 if not isinstance(chunk, bytes | bytearray | memoryview):
@@ -137,14 +138,29 @@ async def _receive(receiver: BodyReceiver, calls: Calls) -> Received | Failed:
                 broken = error.reason
                 break
             except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-                return receiver.fail(error, calls.client)
-            await calls.run(receiver.take(bytes(chunk)))
-        return await calls.run(receiver.end(broken))
+                return receiver.fail(error, client)
+            await _run(receiver.take(bytes(chunk)), stepper)
+        return await _run(receiver.end(broken), stepper)
     except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
         return receiver.fail(error)
     except BaseException as error:
         receiver.fail(error)
         raise
+    finally:
+        if chunk is not END and hasattr(body, "aclose"):  # a user's may be any iterator
+            await body.aclose()
+
+
+async def _run(steps: Generator[None, None, T], stepper: Stepper | None) -> T:
+    return result_of(steps) if stepper is None else await stepper.run(steps)
+
+
+def _close(response: Any, url: str) -> None:
+    """Close a response of a synchronous client."""
+    try:
+        call_newer(response, "close", _Response.close)
+    except Exception as error:  # noqa: BLE001 - what came of it is there
+        journal.not_closed(url, error)
 
 
 def _exchange(order: FetchOrder, error: WebClientErrorResponse, started: float) -> Exchange:
@@ -181,52 +197,16 @@ def _without_secrets(order: FetchOrder, error: WebClientErrorResponse) -> WebCli
     return copy
 
 
-class BlockingCalls:
-    """Calls a synchronous client. Nothing waits but the calls themselves."""
-
-    def __init__(self, client: AbstractWebClient) -> None:
-        self.client: Any = client
-        self._url = ""
-        self._response: Any = None
-        self._body: Iterator[object] | None = None
-
-    async def get(self, url: str) -> Any:
-        """Return the response."""
-        self._url = url
-        self._response = self.client.get(url)
-        return checked_response(self._response, AbstractWebClientSuccessResponse)
-
-    async def chunk(self) -> object:
-        """Return the next chunk of its body, or :data:`END`."""
-        if self._body is None:
-            body = AbstractWebClientSuccessResponse.body
-            self._body = iter(call_newer(self._response, "body", body))
-        return next(self._body, END)
-
-    async def run(self, steps: Generator[None, None, T]) -> T:
-        """Take all steps of some work; return its result."""
-        return result_of(steps)
-
-    async def close(self) -> None:
-        """Close the response."""
-        if self._response is None:
-            return
-        try:
-            call_newer(self._response, "close", AbstractWebClientSuccessResponse.close)
-        except Exception as error:  # noqa: BLE001 - what came of it is there
-            journal.not_closed(without_login(self._url), error)
-
-
 def fetch_document(
     order: FetchOrder,
     client: AbstractWebClient,
     store: Store,
     stop_reason: Callable[[], Reason | None] = lambda: None,
-    announce: Callable[[Arrival], object] | None = None,
+    announce: Callable[[FetchOrder, Arrival], object] | None = None,
     limits: Limits = DEFAULT,
 ) -> Received | Failed:
     """Return the result of an order, by a synchronous client."""
-    work = fetch(order, BlockingCalls(client), store, stop_reason, announce, limits)
+    work = fetch(order, client, store, stop_reason, announce, limits)
     try:
         work.send(None)
     except StopIteration as end:
@@ -238,33 +218,28 @@ def fetch_document(
 # Clients --------------------------------------------------------------------------------------------
 
 
-def for_crawl(client: T, start_url: str, limits: Limits) -> T:
-    """Return the client for one crawl: the same, or a new one that it creates."""
-    method = getattr(type(client), "for_crawl", None)
-    return method(client, start_url, limits) if inspect.isfunction(method) else client
-
-
 def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
     """Return the client for one crawl, with the limit for the size of a response.
 
     Raises ``TypeError`` for an object that is not a web client, or is an asynchronous one unless the
     driver ``awaits``.
     """
-    if isinstance(client, type) and issubclass(client, AbstractWebClient | AbstractAsyncWebClient):
+    name, kinds = type(client).__name__, AbstractWebClient | AbstractAsyncWebClient
+    if isinstance(client, type) and issubclass(client, kinds):
         raise TypeError(f"web_client must be a client, not a class; pass {client.__name__}()")
-    name = type(client).__name__
-    if not _has(client, "get", "set_max_response_data_length"):
+    if not isinstance(client, kinds) and not _has(client, "get", "set_max_response_data_length"):
         raise TypeError(
             "web_client must have the methods get and set_max_response_data_length, which "
             f"{name} does not; pass a session as RequestsWebClient(session=...)"
         )
     if not awaits and is_async(client):
         raise TypeError(f"{name} is asynchronous; use the functions of usp.aio with it")
-    client = for_crawl(client, without_login(start_url), limits)
+    same, given = AbstractWebClient.for_crawl, (without_login(start_url), limits)
+    made: Any = call_newer(client, "for_crawl", same, *given)
     most = limits.document_bytes
     # One byte more shows that the limit is exceeded.
-    client.set_max_response_data_length(None if most is None else most + 1)  # type: ignore[attr-defined]
-    return client
+    made.set_max_response_data_length(None if most is None else most + 1)
+    return made  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -301,16 +276,17 @@ def is_async(client: object) -> bool:
     return inspect.iscoroutinefunction(getattr(client, "get", None))
 
 
-def checked_response(response: Any, kind: Any) -> Any:
-    """Return a response: a success of this ``kind``, or an error.
+def checked_response(response: Any, *, awaited: bool) -> Any:
+    """Return a response: a success of a client that is ``awaited`` or not, or an error.
 
     Raises ``TypeError`` for an object that is neither, and does not have the methods of either.
     """
+    kind = AbstractAsyncWebClientSuccessResponse if awaited else _Response
     if isinstance(response, kind) or issubclass(type(response), WebClientErrorResponse):
         return response
     if isinstance(response, WebClientErrorResponse) or _has(response, "message", "retryable"):
         return WebClientErrorResponse(str(response.message()), bool(response.retryable()))
-    if kind is AbstractWebClientSuccessResponse and _has(response, "url", "header", "raw_data"):
+    if not awaited and _has(response, "url", "header", "raw_data"):
         return response
     raise TypeError(
         f"get() of the web client returned {type(response).__name__}; it must return an "

@@ -11,6 +11,7 @@ from usp._base.urls import with_login
 from usp._formats.document import Role
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
     from usp._store import Document, DocumentWriter
     from usp.objects.exchange import Exchange
-    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
     from usp.options import CrawlOptions
 
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
@@ -224,3 +225,10 @@ class Probe:
     pages: int | None = None
     namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
     start: bytes = b""  # the first bytes, as received
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether it is a page sitemap, or an index with stray pages."""
+        kind = self.kind
+        is_pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
+        return is_pages or self.pages_at is not None

@@ -11,14 +11,13 @@ from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_
 from usp._formats.document import DocumentParser
 from usp.objects.page import of_sitemap
 from usp.objects.page_blocks import PageList
-from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from usp._base.reason import Reason
     from usp._crawl.crawl import Crawl
-    from usp._crawl.orders import Arrival, Received
+    from usp._crawl.orders import Arrival
     from usp._crawl.tree_slots import TreeSlot
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
@@ -31,11 +30,7 @@ class PageStream:
     the one whose turn it is is read while it is received.
     """
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, crawl: Crawl, clock: Callable[[], float]) -> None:
         self._crawl = crawl
         self._settled: deque[TreeSlot] = deque()
         self._streamed: set[TreeSlot] = set()  # read while they were received
@@ -100,7 +95,7 @@ class PageStream:
                 self._reading = False
                 return
             now = self._clock()
-            if self._crawl.is_late(now):
+            if now >= self._crawl.ends_at:
                 self._late += now - began
             yield step
             if self._late > PATIENCE:
@@ -112,11 +107,10 @@ class PageStream:
         """Record in the tree what was not read in time; called once the crawl is complete."""
         if not self._unread:
             return
-        growing = [self._growing.slot] if self._growing else []
         self._take_settled()
         reason = self._crawl.limits.reached("seconds")
-        for slot in (*([self._current] if self._current else []), *growing, *self._settled):
-            if slot.received is not None and _has_pages(slot.received):
+        for slot in (self._current, self._growing and self._growing.slot, *self._settled):
+            if slot and slot.received and slot.received.probe.has_pages:
                 slot.miss(reason)
 
     def interrupted(self, reason: Reason) -> None:
@@ -164,17 +158,9 @@ class PageStream:
         if slot.is_homepage or not self._crawl.includes(slot):  # called for every slot, in order
             return ()
         received = slot.received
-        if received is None or slot in self._streamed:
-            return ()
-        if not _has_pages(received):
+        if received is None or slot in self._streamed or not received.probe.has_pages:
             return ()
         return StoredPages(received.document, slot.final_url, self._crawl.limits).steps()
-
-
-def _has_pages(received: Received) -> bool:
-    kind = received.probe.kind
-    pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
-    return pages or received.probe.pages_at is not None
 
 
 def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
@@ -207,17 +193,13 @@ class _Growing:
         self._position = 0
 
     @property
-    def _settled(self) -> bool:
-        return self.slot.is_there
-
-    @property
     def has_more(self) -> bool:
-        return self._settled or self.arrival.writer.size > self._position
+        return self.slot.is_there or self.arrival.writer.size > self._position
 
     def read(self) -> Iterator[PageBlock | None]:
         """Yield the pages that have arrived since the last call, and None after a step without any."""
         while True:
-            settled = self._settled  # checked first, so that nothing is missed
+            settled = self.slot.is_there  # checked first, so that nothing is missed
             chunk = self.arrival.writer.read(self._position)
             if chunk:
                 self._position += len(chunk)

@@ -27,21 +27,19 @@ from usp._crawl.orders import (
     LeftOut,
     Probe,
     Received,
-    left_out_problem,
     not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import document_node
+from usp._crawl.tree_slots import FetchTask, TreeSlot, node_for
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
 from usp._formats.document import DocumentParser, Role
-from usp._formats.values import date
 from usp._http.identity import safe_headers
-from usp._store import SpoolFull, Store
+from usp._store import DocumentWriter, SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Failure, Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -67,11 +65,28 @@ class DocumentProbe:
     Pages are counted if the parser does more than glance at them.
     """
 
-    def __init__(self, parser: DocumentParser, limits: Limits) -> None:
-        self.parser = parser
+    def __init__(
+        self,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        *,
+        role: Role = Role.SITEMAP,
+        content_type: str | None = None,
+        content_encoding: str | None = None,
+        glance: bool = False,
+    ) -> None:
+        self.parser = DocumentParser(
+            base,
+            role=role,
+            content_type=content_type,
+            content_encoding=content_encoding,
+            glance=glance,
+            fast=True,
+            limits=limits,
+        )
         self._limits = limits
         self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
-        self._room = limits.url_text
+        self._room = limits.url_text  # characters
         self._left_out = 0
         self._left_out_by = "sitemaps"  # the limit that was reached
         self._pages_at: int | None = None
@@ -105,33 +120,27 @@ class DocumentProbe:
                 yield
 
     def _sort(self, entries: Iterable[Entry]) -> None:
+        limits = self._limits
         for entry in entries:
-            if isinstance(entry, ChildEntry):
-                self._add_child(entry)
-                continue
-            if self._pages is None:
-                self._pages = UniquePages(self._limits.url_length)
-                self._pages_at = len(self._children)
-            self._count += sum(1 for _ in self._pages.of(entry))
-
-    def _add_child(self, child: ChildEntry) -> None:
-        if self._limits.too_long(child.loc):
-            note_length(self.parser.problems, self._limits, child.loc)
-            return
-        if child.loc in self._children:
-            return
-        if self._room is not None:
-            self._room -= len(child.loc)
-        most = self._limits.sitemaps
-        if most is not None and len(self._children) >= most:
-            self._left_out += 1
-        elif self._room is not None and self._room < 0:
-            self._left_out += 1
-            self._left_out_by = "url_length"
-        else:
-            if child.lastmod and len(child.lastmod) > _MAX_LASTMOD:
-                child = replace(child, lastmod=excerpt(child.lastmod, _MAX_LASTMOD))
-            self._children[child.loc] = child
+            if not isinstance(entry, ChildEntry):
+                if self._pages is None:
+                    self._pages = UniquePages(limits.url_length)
+                    self._pages_at = len(self._children)
+                self._count += sum(1 for _ in self._pages.of(entry))
+            elif limits.too_long(entry.loc):
+                note_length(self.parser.problems, limits, entry.loc)
+            elif entry.loc not in self._children:
+                self._room -= len(entry.loc)
+                if limits.sitemaps is not None and len(self._children) >= limits.sitemaps:
+                    self._left_out += 1
+                elif self._room < 0:
+                    self._left_out += 1
+                    self._left_out_by = "url_length"
+                else:
+                    if entry.lastmod and len(entry.lastmod) > _MAX_LASTMOD:
+                        short = excerpt(entry.lastmod, _MAX_LASTMOD)
+                        entry = replace(entry, lastmod=short)  # noqa: PLW2901
+                    self._children[entry.loc] = entry
 
     def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Probe:
         """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
@@ -178,14 +187,12 @@ def read_again(
     ``late`` is called after each step: a reason ends the reading.
     """
     exchange = document.exchange
-    parser = DocumentParser(
+    probe = DocumentProbe(
         base,
+        limits,
         content_type=exchange.content_type,
         content_encoding=exchange.content_encoding,
-        fast=True,
-        limits=limits,
     )
-    probe = DocumentProbe(parser, limits)
     for chunk in document.chunks():
         for _ in probe.steps(chunk):
             yield
@@ -217,7 +224,7 @@ class BodyReceiver:
         limits: Limits = DEFAULT,
         *,
         stop_reason: Callable[[], Reason | None] = lambda: None,
-        announce: Callable[[Arrival], object] | None = None,
+        announce: Callable[[FetchOrder, Arrival], object] | None = None,
     ) -> None:
         self._order = order
         self._limits = limits
@@ -228,8 +235,8 @@ class BodyReceiver:
         self._window_size = 0
         self._ended: Reason | None = None
         self._arrival: Arrival | None = None
-        content_type = _label(response.header("Content-Type"))
-        content_encoding = _label(response.header("Content-Encoding"))
+        content_type = excerpt(_text(response.header("Content-Type"))) or None
+        content_encoding = excerpt(_text(response.header("Content-Encoding"))) or None
         final_url = _text(response.url()) or order.url
         if limits.too_long(final_url):
             final_url = order.url
@@ -251,17 +258,15 @@ class BodyReceiver:
             content_encoding=content_encoding,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
-        parser = DocumentParser(
+        self._probe = DocumentProbe(
             final_url,
+            limits,
+            role=order.role,
             content_type=content_type,
             content_encoding=content_encoding,
-            role=order.role,
             glance=limits.pages is None,
-            fast=True,
-            limits=limits,
         )
-        self._probe = DocumentProbe(parser, limits)
-        self._writer = store.writer()
+        self._writer = DocumentWriter(store)
 
     @property
     def wants_more(self) -> bool:
@@ -281,7 +286,12 @@ class BodyReceiver:
         except SpoolFull:
             self._reach("spool_bytes")
             return
-        self._check_rate()
+        now, lowest = time.monotonic(), self._limits.lowest_rate
+        passed = now - self._window
+        if lowest is not None and passed >= _WINDOW:
+            if self._writer.size - self._window_size < lowest * passed:
+                self._reach("lowest_rate")
+            self._window, self._window_size = now, self._writer.size
         for _ in self._probe.steps(chunk):
             self._notify_readers()
             yield
@@ -298,15 +308,6 @@ class BodyReceiver:
         self._ended = self._ended or reason
         return reason is not None
 
-    def _check_rate(self) -> None:
-        """End a transfer that is too slow."""
-        now, lowest = time.monotonic(), self._limits.lowest_rate
-        passed = now - self._window
-        if lowest is not None and passed >= _WINDOW:
-            if self._writer.size - self._window_size < lowest * passed:
-                self._reach("lowest_rate")
-            self._window, self._window_size = now, self._writer.size
-
     def _reach(self, limit: str) -> None:
         self._ended = self._ended or self._limits.reached(limit)
 
@@ -317,7 +318,7 @@ class BodyReceiver:
             self._arrival.notify_reader()
         elif self._announce is not None and not over and (kind := self._probe.page_kind):
             self._arrival = Arrival(self._exchange(), self._writer, kind)
-            self._announce(self._arrival)
+            self._announce(self._order, self._arrival)
 
     def end(self, broken: Reason | None = None) -> Generator[None, None, Received | Failed]:
         """Return what was received; ``broken`` is why the body ended too early, if it did."""
@@ -358,24 +359,18 @@ class BodyReceiver:
         return failure_from(error, client, self._order)
 
 
-def _text(value: object) -> str | None:
-    """Return a string of a client, or None: a mock may return anything."""
-    return value if issubclass(type(value), str) else None  # type: ignore[return-value]
+def _text(value: object) -> str:
+    """Return a string of a client, empty if it is none: a mock may return anything."""
+    return value if issubclass(type(value), str) else ""  # type: ignore[return-value]
 
 
-def _label(value: object) -> str | None:
-    """Return a header in a readable length, or None if there is nothing in it."""
-    text = _text(value)
-    return (excerpt(text) or None) if text else None
+def call_newer(owner: T, name: str, default: Callable[..., R], *arguments: object) -> R:
+    """Call a method that older classes of clients and responses lack, or else the default.
 
-
-def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
-    """Call a method that older response classes lack, or else the default.
-
-    A user's response class may have something else under that name.
+    A user's class may have something else under that name.
     """
-    method = getattr(type(response), name, None)
-    return (method if isinstance(method, FunctionType) else default)(response)
+    method = getattr(type(owner), name, None)
+    return (method if isinstance(method, FunctionType) else default)(owner, *arguments)
 
 
 def failure_from(
@@ -424,12 +419,10 @@ def parse_document(
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
     until then is the document.
     """
-    writer = (store or Store()).writer()
-    glance = limits.pages is None
-    parser = DocumentParser(
-        url, role=role, content_type=content_type, glance=glance, fast=True, limits=limits
+    writer = DocumentWriter(store or Store())
+    first = DocumentProbe(
+        url, limits, role=role, content_type=content_type, glance=limits.pages is None
     )
-    first = DocumentProbe(parser, limits)
     ended = None
     try:
         for chunk in chunks:
@@ -447,41 +440,23 @@ def parse_document(
         attempts=0,
         received=writer.size,
         content_type=content_type,
-        charset=parser.encoding,
+        charset=first.parser.encoding,
     )
     document = writer.finish(exchange)
-    if parser.may_have_children:
+    if first.parser.may_have_children:
         probe = result_of(read_again(document, url, limits))
     journal.received(document, probe)
-    if probe.kind is None:
-        why = ended or probe.refusal
-        assert why is not None
-        failure = Failure.of(node_url, why.at(f"No parsers support sitemap from {node_url}"))
-        return InvalidSitemap(
-            node_url, failure.reason, problems=probe.problems, failure=failure, exchange=exchange
-        )
-    children: list[AbstractSitemap] = [
-        InvalidSitemap(
-            child.loc,
-            str(UNFETCHED),
-            last_modified=date(child.lastmod),
-            failure=Failure.of(child.loc, UNFETCHED),
-        )
-        for child in probe.children
-    ]
-    missing, problems = probe.unfinished, []
-    most = limits.pages if limits.pages is not None and (probe.pages or 0) > limits.pages else None
-    if most is not None:
-        missing = missing or limits.reached("pages")
+    task = FetchTask(node_url, role, (), result=Received(document, probe))
+    top = TreeSlot(node_url, task=task, resolves=url is not None)
+    top.examine(ended)
+    pages, most = probe.pages or 0, limits.pages
+    if most is not None and pages > most:
+        top.most = most
+        top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
-        problems.append(left_out_problem(probe.left_out, "sitemaps"))
-        missing = missing or probe.left_out.reason.after("some of its sitemaps were left out")
-    return document_node(
-        Received(document, probe),
-        children,
-        base=url,
-        problems=problems,
-        failure=Failure.of(node_url, missing) if missing else None,
-        limits=limits,
-        most=most,
+        top.leave_out(probe.left_out, "sitemaps")
+    top.children = tuple(
+        TreeSlot(child.loc, above=top, lastmod=child.lastmod, reason=UNFETCHED)
+        for child in probe.children
     )
+    return node_for(top, limits)

@@ -6,6 +6,7 @@ After a failure: whether and when the request is repeated, and when a host is gi
 from __future__ import annotations
 
 import heapq
+import math
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -232,9 +233,9 @@ class Schedule:
         if host.parked:
             self._unpark(host)
 
-    def next_due(self) -> float | None:
-        """Return the time for which the next document is put off, if one is."""
-        return self._later[0][0] if self._later else None
+    def next_due(self) -> float:
+        """Return the time for which the next document is put off, or infinity."""
+        return self._later[0][0] if self._later else math.inf
 
     def finished(self, task: FetchTask, result: Received | Failed, now: float) -> None:
         """Record the result of a request; slow down for a host that keeps failing."""

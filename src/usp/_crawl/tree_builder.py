@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from usp._base.dates import MAX_REMEMBERED, in_utc, known_date, precision_of_text
@@ -18,9 +19,10 @@ from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
 from usp._crawl import journal
 from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwork
-from usp._crawl.tree_slots import TreeSlot
+from usp._crawl.tree_slots import TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
+from usp.events import SitemapSkipped
 from usp.limits import DEFAULT, Limits
 from usp.objects.child import ChildSitemap, SkippedSitemap, SkipReason
 from usp.objects.failure_codes import FailureCode
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.orders import Probe, Received
     from usp._crawl.tree_slots import FetchTask
+    from usp.events import Event
     from usp.options import CrawlOptions
 
 
@@ -61,21 +64,18 @@ class TreeBuilder(abc.ABC):
         self.roots = RootPolicy()
         self.ending: Reason | None = None
         self._filter = ChildFilter(options)
-        self._wanted: list[TreeSlot] = []  # at the top
+        self.wanted: list[TreeSlot] = []  # at the top
         self._later: list[TreeSlot] = []  # known paths that may turn out to be excluded
         self._ahead: list[tuple[TreeSlot, bool]] | None = None  # a stack; whether children are done
         self._advancing = False
         self._settled: list[TreeSlot] = []
+        self._events: list[Event] = []
         self._slots = 0  # in the tree
         self._pages = 0
 
     @abc.abstractmethod
     def _request(self, slot: TreeSlot, parent_url: str | None = None) -> FetchTask:
         """Return the document of a slot; ``parent_url`` is the sitemap that declares it."""
-
-    @abc.abstractmethod
-    def _skip(self, skipped: SkippedSitemap, slot: TreeSlot) -> None:
-        """Take note of a child that is not followed, and of the slot of its parent."""
 
     @abc.abstractmethod
     def end(self, reason: Reason) -> None:
@@ -100,7 +100,7 @@ class TreeBuilder(abc.ABC):
         self._advancing = True
         self.awaited = None
         if self._ahead is None:
-            self._ahead = [(slot, False) for slot in reversed(self._wanted)]
+            self._ahead = list(zip(reversed(self.wanted), repeat(False)))
         ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         try:
             while ahead:
@@ -119,9 +119,9 @@ class TreeBuilder(abc.ABC):
                 pages_at = (slot.received.probe.pages_at if slot.received else None) or 0
                 first, last = slot.children[:pages_at], slot.children[pages_at:]
                 ahead[-1:] = [  # all at once: an interrupt must not leave a half of them
-                    *((child, False) for child in reversed(last)),
+                    *zip(reversed(last), repeat(False)),
                     (slot, True),
-                    *((child, False) for child in reversed(first)),
+                    *zip(reversed(first), repeat(False)),
                 ]
             self.complete = True
         finally:
@@ -150,11 +150,11 @@ class TreeBuilder(abc.ABC):
             self.end(reason)
 
     def _settle_slot(self, slot: TreeSlot) -> None:
-        result = slot.task.result if slot.task else None
+        result = slot.result
         if isinstance(result, Failed):
             slot.reason = _why_failed(slot, result)
         elif result is not None:
-            self._examine(slot, result)
+            slot.examine()
         is_root = self._root_of(slot) is slot and not slot.is_homepage
         if is_root and not self.roots.includes(slot):  # called for each of them, in order
             if slot.reason is not None:
@@ -166,27 +166,9 @@ class TreeBuilder(abc.ABC):
             if received.probe.kind and issubclass(received.probe.kind, AbstractIndexSitemap):
                 self._add_children(slot, received)
 
-    @staticmethod
-    def _examine(slot: TreeSlot, result: Received) -> None:
-        """Decide whether a document is a sitemap that may be in this slot."""
-        probe, final_url = result.probe, result.exchange.final_url
-        if final_url != slot.url and final_url in (parents := slot.parents):
-            code = FailureCode.REDIRECT_RECURSION
-            full = (
-                f"Recursion detected when {slot.url} redirected to {final_url} "
-                f"with parent URLs {listed(parents)}."
-            )
-            slot.reason, slot.recurs = Reason(code, code.message, full=full), True
-        elif probe.kind is None:
-            assert probe.refusal is not None
-            slot.reason = probe.refusal.at(f"No parsers support sitemap from {final_url}")
-            slot.problems = tuple(probe.problems)
-        else:
-            slot.received = result
-
     def _root_of(self, slot: TreeSlot) -> TreeSlot:
         """Return the slot at the top of the tree above a slot, or the slot itself."""
-        root = self._wanted[slot.position[0]]
+        root = self.wanted[slot.position[0]]
         if root.is_homepage and len(slot.position) > 1:
             return root.children[slot.position[1]]
         return root
@@ -215,7 +197,8 @@ class TreeBuilder(abc.ABC):
         slot.children, slot.skipped = tuple(below), tuple(skipped)
         self._slots += len(below)
         for one in skipped:
-            self._skip(one, slot)
+            event = SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
+            self._events.append(event)
 
 
 def _why_failed(slot: TreeSlot, result: Failed) -> Reason:
@@ -249,8 +232,9 @@ class ChildFilter:
         self._options = options
         since = options.sitemaps_since
         self._since = None if since is None else period("sitemaps_since", since)[0]
-        self._patterns = Patterns.of(options.include_sitemaps, options.exclude_sitemaps)
-        self._skips = since is not None or bool(self._patterns)
+        self._skips = bool(since or options.include_sitemaps or options.exclude_sitemaps)
+        if self._skips:
+            self._patterns = Patterns.of(options.include_sitemaps, options.exclude_sitemaps)
         self.has_callbacks = bool(
             options.recurse_callback
             or options.recurse_list_callback
@@ -369,8 +353,3 @@ def refuse(
 def without_fragments(urls: Iterable[str]) -> frozenset[str]:
     """Return URLs without their fragments, as they are requested."""
     return frozenset(map(without_fragment, urls))
-
-
-def listed(urls: Iterable[str]) -> str:
-    """Return URLs in one line, in order."""
-    return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"

@@ -21,7 +21,7 @@ from usp.objects.sitemap import (
 from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
     from usp._base.urls import Login
     from usp.limits import Limits
@@ -39,11 +39,11 @@ class FetchTask:
     url: str
     role: Role
     position: tuple[int, ...]  # of its first slot in the tree: what is fetched first
-    level: int
-    guess: bool  # a known path that nothing declares
-    quiet: bool
-    host: str  # the unit of the concurrency limit
-    origin: str  # responds, or does not
+    level: int = 0
+    guess: bool = False  # a known path that nothing declares
+    quiet: bool = False
+    host: str = ""  # the unit of the concurrency limit
+    origin: str = ""  # responds, or does not
     login: Login | None = field(default=None, repr=False)
     lastmod: str | None = None  # of the entry that declares it
     attempt: int = 0
@@ -73,9 +73,9 @@ class TreeSlot:
     """
 
     url: str
-    level: int
-    above: TreeSlot | None
-    position: tuple[int, ...]
+    level: int = 0
+    above: TreeSlot | None = None
+    position: tuple[int, ...] = ()
     lastmod: str | None = None
     declared_by: frozenset[str] = frozenset()  # the parents that the caller gave for the top
     guess: bool = False  # a known path
@@ -88,6 +88,30 @@ class TreeSlot:
     problems: tuple[Problem, ...] = ()  # apart from those inside a sitemap
     most: int | None = None  # how many pages of it are in the tree, None for all
     left_out: Reason | None = None  # why something below it is not in the tree
+    resolves: bool = True  # relative URLs, unless the document has no URL of its own
+
+    def examine(self, ended: Reason | None = None) -> None:
+        """Decide whether the document that has arrived is a sitemap that may be here.
+
+        ``ended`` is why the rest of it was not read, if that is the reason for what it is not.
+        """
+        result = self.result
+        assert isinstance(result, Received)
+        probe, final_url = result.probe, result.exchange.final_url
+        if final_url != self.url and final_url in (parents := self.parents):
+            code = FailureCode.REDIRECT_RECURSION
+            full = (
+                f"Recursion detected when {self.url} redirected to {final_url} "
+                f"with parent URLs {listed(parents)}."
+            )
+            self.reason, self.recurs = Reason(code, code.message, full=full), True
+        elif probe.kind is None:
+            why = ended or probe.refusal
+            assert why is not None
+            self.reason = why.at(f"No parsers support sitemap from {final_url}")
+            self.problems = tuple(probe.problems)
+        else:
+            self.received = result
 
     def leave_out(self, left_out: LeftOut, what: str) -> None:
         """Record what is left out of the tree because of a limit."""
@@ -97,6 +121,11 @@ class TreeSlot:
     def miss(self, reason: Reason) -> None:
         """Record that not all of its pages were read, unless something is missing already."""
         self.left_out = self.left_out or reason.after("not all of its pages were read")
+
+    @property
+    def result(self) -> Received | Failed | None:
+        """What came of its document, if that was requested and is known."""
+        return self.task.result if self.task else None
 
     @property
     def parents(self) -> frozenset[str]:
@@ -134,10 +163,24 @@ class TreeSlot:
     @property
     def final_url(self) -> str:
         """The URL after redirects, as far as they are known."""
-        task = self.task
-        if task and isinstance(task.result, Received):
-            return task.result.exchange.final_url
-        return task.arrival.exchange.final_url if task and task.arrival else self.url
+        known = (
+            self.result if isinstance(self.result, Received) else self.task and self.task.arrival
+        )
+        return known.exchange.final_url if known else self.url
+
+
+def slots_from(top: TreeSlot) -> Iterator[TreeSlot]:
+    """Yield a slot and all below it."""
+    slots = [top]
+    while slots:
+        slot = slots.pop()
+        yield slot
+        slots.extend(slot.children)
+
+
+def listed(urls: Iterable[str]) -> str:
+    """Return URLs in one line, in order."""
+    return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
 
 
 # From slots to nodes ------------------------------------------------------------------------------
@@ -148,47 +191,50 @@ _NOT_REQUESTED = Reason(FailureCode.NOT_FETCHED, "it was not fetched")
 
 def node_for(top: TreeSlot, limits: Limits = DEFAULT) -> AbstractSitemap:
     """Return the node of a slot and all nodes below it, however deep the tree is."""
-    order, waiting = [], [top]
-    while waiting:
-        slot = waiting.pop()
-        children = slot.children
-        order.append((slot, children))
-        waiting.extend(children)
     built: dict[int, AbstractSitemap] = {}
-    for slot, children in reversed(order):  # the children of a slot first, in their order
-        nodes = [built.pop(id(child)) for child in children]
+    for slot in reversed(list(slots_from(top))):  # the children of a slot first, in their order
+        nodes = [built.pop(id(child)) for child in slot.children]
         built[id(slot)] = _node(slot, nodes, limits)
     return built[id(top)]
 
 
 def _node(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> AbstractSitemap:
-    received, failure = slot.received, failure_of(slot)
+    """Return the node of a slot; ``children`` are those of an index."""
+    received, result = slot.received, slot.result
+    facts: dict[str, Any] = {
+        "last_modified": date(slot.lastmod),
+        "failure": failure_of(slot),
+        "exchange": result.exchange if result else None,
+    }
     if received is None:
-        result = slot.task.result if slot.task else None
+        reason = str(slot.reason or _NOT_REQUESTED)
+        missing = not slot.recurs
         return InvalidSitemap(
-            slot.node_url,
-            str(slot.reason or _NOT_REQUESTED),
-            last_modified=date(slot.lastmod),
-            problems=slot.problems,
-            failure=failure,
-            missing=not slot.recurs,
-            exchange=result.exchange if result else None,
+            slot.node_url, reason, problems=slot.problems, missing=missing, **facts
         )
-    return document_node(
-        received,
-        children,
-        base=received.exchange.final_url,
-        slot=slot,
-        failure=failure,
-        limits=limits,
-    )
+    probe, document, exchange = received.probe, received.document, received.exchange
+    assert probe.kind is not None
+    url, facts["size"], facts["status"] = exchange.final_url, document.size, exchange.status
+    base = url if slot.resolves else None
+    source = StoredPages(document, base, limits, slot.most)
+    if issubclass(probe.kind, AbstractPagesSitemap):
+        # Parsing the pages finds all other problems, but not that of the transfer.
+        known = () if probe.transfer is None else (probe.transfer,)
+        return probe.kind(url, source, problems=(*known, *slot.problems), **facts)
+    problems = [*probe.problems, *slot.problems]
+    if probe.pages_at is not None:
+        stray = PagesXMLSitemap(url, source, status=exchange.status, exchange=exchange)
+        children.insert(min(probe.pages_at, len(children)), stray)
+        code = ProblemCode.PAGES_IN_INDEX
+        problems.append(Problem(code.message, code=code))
+    node = probe.kind(url, children, problems=problems, skipped=slot.skipped, **facts)
+    node.read_from(StoredPages(document, base, limits))
+    return node
 
 
 def failure_of(slot: TreeSlot) -> Failure | None:
     """Return why a slot is missing or incomplete, if it is; for a loop, why it ends there."""
-    task = slot.task
-    result = task.result if task else None
-    reason = slot.reason or slot.left_out
+    result, reason = slot.result, slot.reason or slot.left_out
     status = None
     if isinstance(result, Received) and result.kept is not None:
         reason = reason or result.kept.reason
@@ -200,51 +246,4 @@ def failure_of(slot: TreeSlot) -> Failure | None:
         status = status_of(result.error)
     if reason is None:
         return None
-    return Failure.of(slot.node_url, reason, task.attempt if task else 0, status)
-
-
-def document_node(
-    received: Received,
-    children: list[AbstractSitemap],
-    *,
-    base: str | None,
-    slot: TreeSlot | None = None,
-    problems: Sequence[Problem] = (),
-    failure: Failure | None = None,
-    limits: Limits = DEFAULT,
-    most: int | None = None,
-) -> AbstractSitemap:
-    """Build the node of a document that is a sitemap; ``children`` are those of an index.
-
-    Relative URLs are resolved against ``base``. Without a ``slot`` in a crawl, ``problems`` are those
-    outside of the document, and ``most`` is how many of its pages are in the tree.
-    """
-    probe, exchange = received.probe, received.exchange
-    skipped: Sequence[SkippedSitemap] = ()
-    last_modified = None
-    if slot is not None:
-        problems, most, skipped = slot.problems, slot.most, slot.skipped
-        last_modified = date(slot.lastmod)
-    assert probe.kind is not None
-    facts: dict[str, Any] = {
-        "last_modified": last_modified,
-        "failure": failure,
-        "size": received.document.size,
-        "status": exchange.status,
-        "exchange": exchange,
-    }
-    url = exchange.final_url
-    source = StoredPages(received.document, base, limits, most)
-    if issubclass(probe.kind, AbstractPagesSitemap):
-        # Parsing the pages finds all other problems, but not that of the transfer.
-        known = () if probe.transfer is None else (probe.transfer,)
-        return probe.kind(url, source, problems=(*known, *problems), **facts)
-    listed = [*probe.problems, *problems]
-    if probe.pages_at is not None:
-        stray = PagesXMLSitemap(url, source, status=exchange.status, exchange=exchange)
-        children.insert(min(probe.pages_at, len(children)), stray)
-        code = ProblemCode.PAGES_IN_INDEX
-        listed.append(Problem(code.message, code=code))
-    node = probe.kind(url, children, problems=listed, skipped=skipped, **facts)
-    node.read_from(StoredPages(received.document, base, limits))
-    return node
+    return Failure.of(slot.node_url, reason, slot.task.attempt if slot.task else 0, status)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from usp._base.urls import without_fragment
 from usp._crawl.orders import HostGivenUp, NotRequested, Received
 from usp._crawl.tree_builder import RootPolicy, without_fragments
-from usp._crawl.tree_slots import failure_of, node_for
+from usp._crawl.tree_slots import failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap
@@ -128,8 +128,8 @@ class Website(RootPolicy):
         if use_html_links:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
             self._homepage = crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1)
-        known = [crawl.want(homepage_url + path, guess=True) for path in known_paths]
-        self._wanted = [slot for slot in (self._robots, self._homepage, *known) if slot]
+        for path in known_paths:
+            crawl.want(homepage_url + path, guess=True)
         self._included: dict[TreeSlot, bool] = {}
         self._root_urls: set[str] = set()
         crawl.roots = self
@@ -138,13 +138,13 @@ class Website(RootPolicy):
         """Return the tree, once the crawl is complete."""
         roots, tried = [], []
         there: set[FetchTask | None] = set()  # documents that are in the tree
-        for wanted in self._wanted:
+        for wanted in self._crawl.wanted:
             for slot in wanted.children if wanted is self._homepage else (wanted,):
                 if self.includes(slot):
                     roots.append(node_for(slot, self._crawl.limits))
-                    there.update(below.task for below in _slots(slot))
-        for slot in self._wanted:
-            exchange = slot.task.result.exchange if slot.task and slot.task.result else None
+                    there.update(below.task for below in slots_from(slot))
+        for slot in self._crawl.wanted:
+            exchange = slot.result.exchange if slot.result else None
             if exchange is not None and slot.task not in there:
                 there.add(slot.task)
                 tried.append(exchange)
@@ -155,8 +155,8 @@ class Website(RootPolicy):
     def _not_found(self) -> Iterator[Failure]:
         """Yield the failures of what could not be checked: there may be sitemaps."""
         unreachable = unchecked = False
-        for slot in self._wanted:
-            result = slot.task.result if slot.task else None
+        for slot in self._crawl.wanted:
+            result = slot.result
             failure = failure_of(slot) if result else None
             if isinstance(result, Received):
                 # The page of a bot wall does not show whether there is a sitemap.
@@ -207,7 +207,7 @@ class Website(RootPolicy):
         if self._robots is None or not self.includes(self._robots):
             return frozenset()
         urls: set[str] = set()
-        for slot in _slots(self._robots):
+        for slot in slots_from(self._robots):
             urls.update((slot.url, slot.final_url))
             if slot.received is not None:
                 urls.update(child.loc for child in slot.received.probe.children)
@@ -228,12 +228,3 @@ def _is_absent(slot: TreeSlot, error: WebClientErrorResponse) -> bool:
     if slot.task and slot.task.guess:
         return status is not None and status < _SERVER_ERROR and status != _BUSY
     return status in _ABSENT
-
-
-def _slots(root: TreeSlot) -> Iterator[TreeSlot]:
-    """Yield a slot and all below it."""
-    slots = [root]
-    while slots:
-        slot = slots.pop()
-        yield slot
-        slots.extend(slot.children)

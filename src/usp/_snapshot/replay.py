@@ -14,7 +14,6 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FinalResult, HostGivenUp, Kept, Received
 from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
-from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
 from usp._snapshot.recorded_bodies import damaged, recorded_body
 from usp._snapshot.snapshot_entries import key_of
@@ -64,7 +63,7 @@ def replay(
     limits = options.effective_limits
 
     def overdue() -> Reason | None:
-        return limits.reached("seconds") if crawl.is_late(time.monotonic()) else None
+        return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
     answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
@@ -202,16 +201,15 @@ class RecordedAnswers:
     ) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits = self._limits
-        parser = DocumentParser(
+        first = DocumentProbe(
             exchange.final_url,
+            limits,
+            role=order.role,
             content_type=exchange.content_type,
             content_encoding=exchange.content_encoding,
-            role=order.role,
             glance=limits.pages is None,
-            fast=True,
-            limits=limits,
         )
-        first, size = DocumentProbe(parser, limits), 0
+        parser, size = first.parser, 0
         stopped: Reason | None = None
         late = self._clock()
         try:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
 from usp._base.urls import without_login
-from usp._crawl.fetch import concurrency_of, for_crawl, is_async
+from usp._crawl.fetch import concurrency_of, is_async
 from usp._crawl.orders import Failed, HasEarlierResults, Received
+from usp._crawl.receiver import call_newer
 from usp._formats.document import Role
 from usp._http.flow import condition
 from usp._snapshot.recording import SnapshotRecorder, document_of
@@ -153,7 +154,8 @@ class _Updating(HasEarlierResults):
 
     def for_crawl(self, start_url: str, limits: Limits) -> Self:
         """Return the client of one crawl, which sends the validators, if it can."""
-        prepared = for_crawl(self._client, start_url, limits)
+        same = AbstractWebClient.for_crawl
+        prepared: Any = call_newer(self._client, "for_crawl", same, start_url, limits)
         if callable(getattr(type(prepared), "set_conditions", None)):
             prepared.set_conditions(self._known.conditions())
         return type(self)(prepared, self._known)

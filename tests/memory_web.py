@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
@@ -26,7 +27,12 @@ H = "http://h"
 
 @dataclass(frozen=True)
 class Doc:
-    """What a path answers: ``stumbles`` times 503 first, then a status or a body in pieces."""
+    """What a path answers: ``stumbles`` times 503 first, then a status or a body in pieces.
+
+    It breaks off after so many pieces: one number for each try, the last one for ever. A client that
+    does something wrong ``raises`` an error in one of its methods, in ``body`` after some pieces, or
+    gives something ``instead`` of a response.
+    """
 
     body: str | bytes = b""
     status: int = 200
@@ -34,7 +40,17 @@ class Doc:
     stumbles: int = 0
     pieces: int = 1
     broken: bool = False
+    breaks: tuple[int | None, ...] = (None,)
     unreachable: bool = False
+    raises: str = ""
+    error: type[BaseException] = ValueError
+    after: int = 0
+    instead: tuple[object, ...] = ()
+
+    def fail(self, method: str) -> None:
+        """Raise the error if it is that of the method."""
+        if self.raises == method:
+            raise self.error("in the client")
 
     def cut(self, base: str) -> list[bytes]:
         data = self.body.encode() if isinstance(self.body, str) else self.body
@@ -72,9 +88,18 @@ class Web:
             failure = WebClientErrorResponse("nobody there", retryable=False)
             failure.unreachable = True
             return failure
+        doc.fail("get")
         if turn < doc.stumbles:
             return error(503)
-        return error(doc.status) if doc.status != 200 else (doc, self.base + path)
+        if doc.status != 200:
+            return error(doc.status)
+        this_time = doc.breaks[min(turn, len(doc.breaks) - 1)]
+        return replace(doc, breaks=(this_time,)), self.base + path
+
+    def response(self, kind: type, answer: tuple[Doc, str], before: object) -> Any:
+        """Give what a client gives: a response, or something that is none."""
+        instead = answer[0].instead
+        return instead[0] if instead else kind(self, *answer, before)
 
     def count(self, url: str, more: int) -> None:
         with self._lock:
@@ -95,18 +120,33 @@ class _Facts(ResponseFacts):
         web.count(url, +1)
 
     def status_code(self) -> int:
+        self._doc.fail("status_code")
         return 200
 
     def status_message(self) -> str:
         return "OK"
 
     def header(self, case_insensitive_name: str) -> str | None:
+        self._doc.fail("header")
         return None
 
     def url(self) -> str:
+        self._doc.fail("url")
         return self._url
 
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        (last,) = self._doc.breaks
+        for number, piece in enumerate(self._doc.cut(self._web.base)):
+            if number == last:
+                raise BrokenBody("the line went dead")
+            if number == self._doc.after:
+                self._doc.fail("body")
+            yield number, piece
+        if self._doc.broken:
+            raise BrokenBody("the line went dead")
+
     def let_go(self) -> None:
+        self._doc.fail("close")
         if not self._closed:
             self._closed = True
             self._web.count(self._url, -1)
@@ -123,11 +163,9 @@ class Response(_Facts, AbstractWebClientSuccessResponse):
         return b"".join(self.body())
 
     def body(self) -> Iterator[bytes]:
-        for number, piece in enumerate(self._doc.cut(self._web.base)):
+        for number, piece in self.pieces():
             self._before(self._url, number)
             yield piece
-        if self._doc.broken:
-            raise BrokenBody("the line went dead")
 
     def close(self) -> None:
         self.let_go()
@@ -149,7 +187,7 @@ class Client(AbstractWebClient):
         answer = self.web.answer(url)
         if isinstance(answer, WebClientErrorResponse):
             return answer
-        return Response(self.web, *answer, self.before)
+        return self.web.response(Response, answer, self.before)
 
 
 async def at_once(*_: object) -> None:
@@ -166,11 +204,9 @@ class AsyncResponse(_Facts, AbstractAsyncWebClientSuccessResponse):
         self._before = before
 
     async def body(self) -> AsyncIterator[bytes]:
-        for number, piece in enumerate(self._doc.cut(self._web.base)):
+        for number, piece in self.pieces():
             await self._before(self._url, number)
             yield piece
-        if self._doc.broken:
-            raise BrokenBody("the line went dead")
 
     async def close(self) -> None:
         self.let_go()
@@ -195,4 +231,4 @@ class AsyncClient(AbstractAsyncWebClient):
         answer = self.web.answer(url)
         if isinstance(answer, WebClientErrorResponse):
             return answer
-        return AsyncResponse(self.web, *answer, self.before)
+        return self.web.response(AsyncResponse, answer, self.before)

@@ -1,0 +1,298 @@
+"""With ``keep_partial`` an interrupt, or a cancelled task, ends a crawl with what was found so far."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+import usp
+import usp.aio
+from cases import cases
+from memory_web import AsyncClient, Client, H, Web
+from usp._crawl.receiver import BodyReceiver
+from usp._crawl.stored_pages import StoredPages
+from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver
+from usp.events import SitemapFinished
+from usp.stream import pages, pages_of_sitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from website import Answer, index, robots, urlset
+
+SITE = {
+    "/robots.txt": robots("/i.xml"),
+    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
+    "/a.xml": urlset("/a1", "/a2"),
+    "/b.xml": urlset("/b"),
+    "/c.xml": urlset("/c"),
+}
+START = H + "/i.xml"
+
+
+@pytest.fixture
+def _impatient(monkeypatch):
+    """Wait for what is under way, but not for long."""
+    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
+
+
+def interrupt_at(path: str):
+    """Return a hook that presses Ctrl-C, as it were, once a sitemap begins to come in."""
+
+    def before(url: str, _: int) -> None:
+        if url.endswith(path):
+            raise KeyboardInterrupt
+
+    return before
+
+
+def interrupt_after(path: str):
+    """Return a listener that does so once a sitemap has come."""
+
+    def listen(event) -> None:
+        if isinstance(event, SitemapFinished) and event.url.endswith(path):
+            raise KeyboardInterrupt
+
+    return listen
+
+
+def names(pages_or_failures, base: str = H) -> list[str]:
+    return [one.url.removeprefix(base + "/") for one in pages_or_failures]
+
+
+def kept(crawl, url, client=None, base: str = H, **options) -> tuple[list[str], list[str]]:
+    """Give the pages that were kept, and what an interrupt has cost; nothing else may be missing."""
+    failures = []
+    found = crawl(url, client, keep_partial=True, on_failure=failures.append, **options)
+    if hasattr(found, "all_pages"):
+        assert found.failures() == failures
+        assert found.is_complete == (not failures)
+        found = found.all_pages()
+    urls = names(found, base)
+    assert {failure.code for failure in failures} == {usp.FailureCode.INTERRUPTED}
+    assert all("the crawl was interrupted" in failure.reason for failure in failures)
+    return urls, names(failures, base)
+
+
+# On threads -----------------------------------------------------------------------------------------
+
+
+def test_a_crawl_ends_with_what_was_found_and_names_the_rest(threads_end):
+    for crawl in cases([sitemap_tree_for_homepage, pages]):
+        client = Client(Web(SITE), 1, interrupt_at("/b.xml"))
+        found, missing = kept(crawl, H + "/", client)
+        assert found == ["a1", "a2"]
+        assert {"b.xml", "c.xml"} <= set(missing)
+        assert client.web.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
+        assert threads_end()
+
+
+def test_the_crawl_of_one_sitemap_does_so_too():
+    for crawl in cases([sitemap_tree_for_sitemap, pages_of_sitemap]):
+        client = Client(Web(SITE), 1, interrupt_at("/c.xml"))
+        assert kept(crawl, START, client) == (["a1", "a2", "b"], ["c.xml"])
+
+
+def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree():
+    for at in cases(["/robots.txt", "/i.xml"]):
+        client = Client(Web(SITE), 1, interrupt_at(at))
+        found, missing = kept(sitemap_tree_for_homepage, H + "/", client)
+        assert not found
+        assert at[1:] in missing
+
+
+def test_an_interrupt_while_threads_fetch_keeps_what_was_found(serve, threads_end):
+    gate = threading.Event()
+    site = serve(SITE | {"/c.xml": Answer(urlset("/c"), gate=gate)})
+    options = {"use_known_paths": False, "on_event": interrupt_after("/b.xml")}
+    found, missing = kept(sitemap_tree_for_homepage, site.base + "/", base=site.base, **options)
+    gate.set()
+    assert "b" in found
+    assert missing[-1] == "c.xml"
+    assert threads_end()
+
+
+def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
+    coming = threading.Event()
+    take, interrupt = BodyReceiver.take, interrupt_after("/b.xml")
+
+    def taking(receiver, chunk):
+        going_on = take(receiver, chunk)
+        if receiver._order.url.endswith("/a.xml") and b"</url>" in chunk:
+            coming.set()
+        return going_on
+
+    def listen(event):
+        if isinstance(event, SitemapFinished) and event.url.endswith("/b.xml"):
+            assert coming.wait(120)
+        interrupt(event)
+
+    monkeypatch.setattr(BodyReceiver, "take", taking)
+    filler = b"<url><loc>http://h/p</loc></url>" * 10
+    site = serve(SITE | {"/a.xml": Answer("<urlset>", endless=filler)})
+    options = {"use_known_paths": False, "on_event": listen}
+    found, missing = kept(sitemap_tree_for_homepage, site.base + "/", base=site.base, **options)
+    assert "http://h/p" in found
+    assert "a.xml" in missing
+    assert threads_end()
+
+
+def test_an_interrupt_in_a_callback_does_not_make_the_tree_look_complete():
+    def ask(url, level, parents):
+        if url.endswith("/b.xml"):
+            raise KeyboardInterrupt
+        return True
+
+    client = Client(Web(SITE), 1)
+    assert kept(sitemap_tree_for_homepage, H + "/", client, recurse_callback=ask)[1]
+
+
+def test_a_sitemap_that_was_being_read_is_missed(monkeypatch):
+    """Its pages that were not given are not read again: they do not vanish in silence."""
+    steps = StoredPages.steps
+
+    def interrupted(self, *given):
+        yield from steps(self, *given)
+        monkeypatch.setattr(StoredPages, "steps", steps)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StoredPages, "steps", interrupted)
+    failures = []
+    given = pages_of_sitemap(
+        START, Client(Web(SITE), 1), keep_partial=True, on_failure=failures.append
+    )
+    assert names(given) == ["a1", "a2"]
+    assert names(failures) == ["a.xml", "b.xml", "c.xml"]
+    assert failures[0].reason == f"not all of its pages were read: {INTERRUPTED}"
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize("crawl", [sitemap_tree_for_sitemap, pages_of_sitemap])
+def test_a_second_interrupt_is_an_interrupt(monkeypatch, crawl, threads_end):
+    """The first one ends the crawl; whoever cannot wait for what is under way presses again."""
+    gate, presses = threading.Event(), []
+    client = Client(Web(SITE), 2, lambda url, _: url.endswith("/b.xml") and gate.wait(120))
+    make_step = ThreadDriver.step
+
+    def step(self, **options) -> None:
+        make_step(self, **options)
+        if "/b.xml" in client.web.asked:
+            presses.append(1)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadDriver, "step", step)
+    with pytest.raises(KeyboardInterrupt):
+        list(crawl(START, client, keep_partial=True))
+    gate.set()
+    assert len(presses) == 2
+    assert threads_end()
+
+
+def test_an_interrupt_without_the_option_comes_out_and_leaves_no_thread(threads_end):
+    for crawl in cases([sitemap_tree_for_homepage, pages]):
+        for at_once in cases([1, 3]):
+            client = Client(Web(SITE), at_once)
+            with pytest.raises(KeyboardInterrupt):
+                list(crawl(H + "/", client, on_event=interrupt_after("/b.xml")))
+            assert threads_end()
+            assert not +client.web.open
+        client = Client(Web(SITE), 1, interrupt_at("/b.xml"))
+        with pytest.raises(KeyboardInterrupt):
+            list(crawl(H + "/", client))
+        assert not +client.web.open
+
+
+def test_only_an_interrupt_is_kept_from_the_caller():
+    def listen(event) -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        sitemap_tree_for_homepage(H + "/", Client(Web(SITE), 1), keep_partial=True, on_event=listen)
+
+
+def test_without_an_interrupt_the_option_changes_nothing(serve):
+    site = serve(SITE)
+    tree = sitemap_tree_for_homepage(site.base + "/", keep_partial=True)
+    assert tree.is_complete
+    assert tree == sitemap_tree_for_homepage(site.base + "/")
+
+
+# On asyncio --------------------------------------------------------------------------------------------
+
+
+class Cancelling(AsyncClient):
+    """Cancels the task of the crawl while it waits for a sitemap."""
+
+    def __init__(self, *paths: str) -> None:
+        async def before(url: str) -> None:
+            if url.removeprefix("http://h") in paths:
+                self.task.cancel()
+                await asyncio.sleep(0.02)
+
+        super().__init__(Web(SITE), before_answer=before)
+        self.max_concurrent_requests = 1
+        self.task = asyncio.current_task()
+
+
+def test_a_cancelled_task_ends_with_the_tree_of_what_was_found():
+    async def crawl():
+        failures = []
+        client = Cancelling("/b.xml")
+        tree = await usp.aio.sitemap_tree_for_sitemap(
+            START, client, keep_partial=True, on_failure=failures.append
+        )
+        assert names(failures) == names(tree.failures()) == ["b.xml", "c.xml"]
+        assert asyncio.current_task().cancelling() == 0
+        return names(tree.all_pages())
+
+    assert asyncio.run(crawl()) == ["a1", "a2"]
+
+
+def test_time_that_is_over_ends_with_the_tree_of_what_was_found():
+    async def crawl():
+        client = Cancelling()
+        async with asyncio.timeout(None) as timeout:
+
+            async def before(url: str) -> None:
+                if url.endswith("/b.xml"):
+                    timeout.reschedule(0)
+                    await asyncio.sleep(0.02)
+
+            client.before_answer = before
+            tree = await usp.aio.sitemap_tree_for_homepage(
+                "http://h/", client, keep_partial=True, use_known_paths=False
+            )
+        return names(tree.all_pages()), names(tree.failures())
+
+    assert asyncio.run(crawl()) == (["a1", "a2"], ["b.xml", "c.xml"])
+
+
+def test_a_cancelled_stream_ends_with_what_was_found():
+    async def stream():
+        failures = []
+        given = usp.aio.pages_of_sitemap(
+            START, Cancelling("/b.xml"), keep_partial=True, on_failure=failures.append
+        )
+        return names([page async for page in given]), names(failures)
+
+    assert asyncio.run(stream()) == (["a1", "a2"], ["b.xml", "c.xml"])
+
+
+@pytest.mark.parametrize(
+    ("paths", "keep_partial"), [(["/b.xml"], False), (["/a.xml", "/b.xml"], True)]
+)
+def test_a_task_is_cancelled_without_the_option_or_if_it_is_cancelled_again(paths, keep_partial):
+    async def crawl():
+        client = Cancelling(*paths)
+        before = client.before_answer
+
+        async def twice(url: str) -> None:
+            await before(url)
+            if keep_partial and url.endswith("/a.xml"):
+                client.task.cancel()
+                await asyncio.sleep(1)
+
+        client.before_answer = twice
+        await usp.aio.sitemap_tree_for_sitemap(START, client, keep_partial=keep_partial)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(crawl())
