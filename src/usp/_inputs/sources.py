@@ -40,7 +40,6 @@ from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from usp._base.urls import Login
     from usp._crawl.crawl import Crawl
@@ -309,10 +308,10 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
     allowed, name = min(times, default=(None, ""))
     deadline = None if allowed is None else time.monotonic() + allowed
     received = 0
-    with _opened(source) as file:
+    with open_pipe(source) if isinstance(source, Path) else nullcontext(source) as file:
         while True:
             left = None if deadline is None else deadline - time.monotonic()
-            if (left is not None and left <= 0) or not _is_ready(file, left):
+            if (left is not None and left <= 0) or not is_ready(file, left):
                 raise LimitReached(name)
             chunk = _read(file)
             if not chunk:
@@ -325,18 +324,16 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
             yield chunk
 
 
-def _opened(source: IO[bytes] | Path) -> AbstractContextManager[IO[bytes]]:
-    """Return an open file; a pipe is opened without waiting for somebody who writes to it."""
-    if not isinstance(source, Path):
-        return nullcontext(source)
+def open_pipe(path: Path) -> IO[bytes]:
+    """Open a pipe without waiting for somebody who writes to it."""
     if os.name == "nt":
-        return source.open("rb")
-    descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
+        return path.open("rb")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(descriptor, True)
     return os.fdopen(descriptor, "rb")
 
 
-def _is_ready(file: IO[bytes], seconds: float | None) -> bool:
+def is_ready(file: IO[bytes], seconds: float | None) -> bool:
     """Return whether something can be read in time; True if that cannot be known."""
     if os.name == "nt":  # only sockets can be waited for
         return True

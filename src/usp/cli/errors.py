@@ -74,15 +74,15 @@ class Messages:
             message = f"{counted(count, 'page')} without a date kept; use --dated to leave them out"
             self.notice(message, undated=count)
 
-    def skipped(self, counts: Mapping[SkipReason, int]) -> None:
+    def skipped(self, urls: Mapping[SkipReason, Collection[str]]) -> None:
         """Report how many sitemaps were not downloaded, and why."""
-        if counts:
+        if urls:
+            counts = {reason: len(urls[reason]) for reason in sorted(urls)}
             count = sum(counts.values())
             why = " or ".join(_SKIPPED[reason] for reason in counts)
             message = f"{counted(count, 'sitemap')} skipped by {why}; --no-skip downloads all"
-            self.notice(
-                message, skipped=count, **{f"skipped_by_{name}": counts[name] for name in counts}
-            )
+            facts = {f"skipped_by_{reason}": number for reason, number in counts.items()}
+            self.notice(message, skipped=count, **facts)
 
     def failures(
         self, failures: Sequence[Failure], status: int, *, shown: bool = False, found: bool = False

@@ -70,8 +70,12 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg]  # generic in new v
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format of a file, in lower case; .gz only compresses it."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+    """Return the suffix that tells the format of a file, in lower case.
+
+    .gz only compresses it, which Parquet does itself.
+    """
+    name = path.name.lower()
+    return Path(name if name.endswith(".parquet.gz") else name.removesuffix(".gz")).suffix
 
 
 def _refusal(path: Path) -> str | None:

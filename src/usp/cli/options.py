@@ -19,6 +19,7 @@ from usp.cli.option_values import (
     Integer,
     Number,
     OutputFile,
+    bad_value,
     read_header,
     read_limits,
     read_moment,
@@ -75,12 +76,24 @@ def format_option(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
 
 
 def format_for(
-    target: Path | None, given: str | None, suffixes: Mapping[str, str], parameter: str = "form"
-) -> str | None:
-    """Return the format that was given; the suffix of a file counts more than a configuration file."""
-    if target is not None and (given is None or set_in_config(parameter)):
-        return suffixes.get(suffix_of(target), given)
-    return given
+    target: Path | None,
+    given: str | None,
+    suffixes: Mapping[str, str],
+    usual: str,
+    *,
+    is_needed: bool = True,
+) -> str:
+    """Return the format that was given; the suffix of a file counts more than a configuration file.
+
+    Without either, the standard output gets the ``usual`` format, and a file only if none ``is_needed``.
+    """
+    if target is not None and (given is None or set_in_config("form")):
+        given = suffixes.get(suffix_of(target), given)
+        if given is None and is_needed:
+            known = ", ".join(suffixes)
+            reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"
+            raise bad_value("--output", reason)
+    return given or usual
 
 
 # What to read -------------------------------------------------------------------------------------

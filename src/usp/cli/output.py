@@ -10,7 +10,7 @@ import stat
 import sys
 import threading
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 from click import HelpFormatter, core
@@ -67,24 +67,27 @@ def _encodable(line: str, encoding: str) -> str:
     return line
 
 
-@contextmanager
-def new_output(output: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that replaces another one when it is complete; .gz compresses it."""
-    from usp._base.files import replacing
-    from usp.export.targets import compressing
-
-    with replacing(output) as stream, compressing(output, stream) as file:
-        yield file
-
-
 def write_text(lines: Iterable[str], output: Path | None) -> None:
     """Write lines to a file, compressed if its name ends with .gz, or to the standard output."""
     if output is None:
         write_lines(lines, sys.stdout)
         sys.stdout.flush()
         return
-    with new_output(output) as file:
+    from usp.export.targets import opened
+
+    with naming(output), opened(output, "text") as file:
         file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
+
+
+@contextmanager
+def naming(output: Path | None) -> Iterator[None]:
+    """Name the file that cannot be written; for the standard output, all commands say the same."""
+    try:
+        yield
+    except OSError as error:
+        if output is None:
+            raise
+        raise click.ClickException(f"{output} was not written: {error}") from error
 
 
 # Help ---------------------------------------------------------------------------------------------

@@ -139,12 +139,12 @@ def command(
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
     """  # noqa: D301 - click knows the backspace
-    form = format_for(output, form, _SUFFIXES)
+    form = format_for(output, form, _SUFFIXES, "text", is_needed=False)
     check = _Check(given, starts, run)
     with exit_on_error(NOT_CHECKED):
         with run.running() as progress:
             check.read(progress)
-            check.write(form or "text", output, progress)
+            check.write(form, output, progress)
         check.end()
 
 

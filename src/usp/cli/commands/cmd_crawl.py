@@ -211,7 +211,9 @@ def _crawled(
                 show(progress)
 
             skip_pandas_import()
-            return crawl_fleet(read_sites(sites, messages.notice), output, run, heard)
+            patience = run.options.effective_limits.seconds
+            listed = read_sites(sites, messages.notice, seconds=patience)
+            return crawl_fleet(listed, output, run, heard)
     except (NotADatasetError, SiteListError) as error:
         raise click.UsageError(printable(str(error))) from error
     except (DatasetError, MissingExtraError) as error:

@@ -51,16 +51,11 @@ def command(
       usp graph example.org -f mermaid             for Markdown
       usp graph example.org | dot -Tpng > a.png    any other format of Graphviz
     """  # noqa: D301 - click knows the backspace
-    language = format_for(output, form, _SUFFIXES) or ("dot" if output is None else "")
-    if output is not None and not language:
-        raise click.UsageError(
-            f"no format given for {output.name!r}; use -f, or one of the suffixes .svg, .dot, .mmd"
-        )
+    language = format_for(output, form, _SUFFIXES, "dot")
     from usp import graph
-    from usp.cli.run_options import exit_for_tree
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
     text = getattr(graph, language)(tree, most_siblings=siblings)
     write_text(text.splitlines(), output)
-    exit_for_tree(tree, start, run)
+    run.exit_for(tree, start)

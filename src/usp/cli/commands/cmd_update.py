@@ -54,7 +54,6 @@ def command(
 
     from usp._inputs.sources import file_input, given_options
     from usp.cli.errors import FAILED, messages, update_warning
-    from usp.cli.run_options import exit_for_tree
     from usp.snapshot import update
 
     if run.site is not None:
@@ -84,4 +83,4 @@ def command(
         raise Exit(FAILED)
     if done.warning:
         messages.notice(done.warning, pages_before=done.pages_before, pages_lost=done.pages_lost)
-    exit_for_tree(done.tree, file_input(output or path), run)
+    run.exit_for(done.tree, file_input(output or path))
