@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import os
 import re
-import select
 import sys
 import time
 from contextlib import nullcontext
@@ -17,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from usp._base.files import is_ready, open_pipe
 from usp._base.urls import (
     ARCHIVES,
     DOCUMENTS,
@@ -322,26 +320,6 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
                 raise LimitReached("document_bytes")
             received += len(chunk)
             yield chunk
-
-
-def open_pipe(path: Path) -> IO[bytes]:
-    """Open a pipe without waiting for somebody who writes to it."""
-    if os.name == "nt":
-        return path.open("rb")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(descriptor, True)
-    return os.fdopen(descriptor, "rb")
-
-
-def is_ready(file: IO[bytes], seconds: float | None) -> bool:
-    """Return whether something can be read in time; True if that cannot be known."""
-    if os.name == "nt":  # only sockets can be waited for
-        return True
-    try:
-        # What is in the buffer of a file is read at once: a chunk is larger than any buffer.
-        return bool(select.select([file], [], [], seconds)[0])
-    except (io.UnsupportedOperation, TypeError, ValueError):  # not a file of the system
-        return True
 
 
 def _read(file: IO[bytes]) -> bytes:

@@ -46,8 +46,9 @@ COLUMNS = (
     *("news", "images", "videos", "alternates", "mobile"),
 )
 
+_REQUESTS = "Requests and limits"
 _website_option = partial(click.option, panel="Where sitemaps are looked for")
-request_option = partial(click.option, panel="Requests and limits")
+request_option = partial(click.option, panel=_REQUESTS)
 message_option = partial(click.option, panel=MESSAGES)
 _filter_option = partial(click.option, panel="Filters")
 
@@ -85,7 +86,7 @@ def format_for(
 ) -> str:
     """Return the format that was given; the suffix of a file counts more than a configuration file.
 
-    Without either, the standard output gets the ``usual`` format, and a file only if none ``is_needed``.
+    Without either it is the ``usual`` one, which is not enough for a file if one ``is_needed``.
     """
     if target is not None and (given is None or set_in_config("form")):
         given = suffixes.get(suffix_of(target), given)
@@ -94,6 +95,12 @@ def format_for(
             reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"
             raise bad_value("--output", reason)
     return given or usual
+
+
+def count_option(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
+    """Return an option for a number from 1 on; the help shows its default."""
+    number = Integer(min=1, max=most)
+    return click.option(*names, type=number, metavar="N", show_default="default" in more, **more)
 
 
 # What to read -------------------------------------------------------------------------------------
@@ -205,13 +212,12 @@ _SET_A_LIMIT = (
     "removes it."
 )
 log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
-concurrency_option = request_option(
+concurrency_option = count_option(
     "--concurrency",
+    panel=_REQUESTS,
     envvar="USP_CONCURRENCY",
-    type=Integer(min=1, max=64),
-    metavar="N",
+    most=64,
     default=DEFAULT_CONCURRENCY,
-    show_default=True,
     help="Maximum number of simultaneous requests to one host.",
 )
 

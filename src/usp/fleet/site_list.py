@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from usp._base.files import FileStore, NoSuchFileError, is_remote
+from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
 from usp._base.safe_text import get_logger, printable
 from usp._base.urls import BadUrl, read_url, redact_url
 from usp.export.schema import pyarrow
@@ -111,8 +111,6 @@ def _opened(source: str, seconds: float | None) -> Iterator[Any]:
                 store = FileStore(place)
                 file = stack.enter_context(store.reading(name, store.first_options))
             elif Path(source).is_fifo():  # as good as a file, once somebody writes to it
-                from usp._inputs.sources import is_ready, open_pipe  # noqa: PLC0415 - rarely needed
-
                 file = stack.enter_context(open_pipe(Path(source)))
                 if not is_ready(file, seconds):
                     raise TimeoutError(f"nothing was written to it within {seconds:g} seconds")

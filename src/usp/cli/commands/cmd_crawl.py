@@ -14,9 +14,10 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
-from usp.cli.option_values import Integer, Number, bad_value, read_columns
+from usp.cli.option_values import Number, bad_value, read_columns
 from usp.cli.options import (
     COLUMNS,
+    count_option,
     filter_options,
     log_options,
     message_option,
@@ -61,35 +62,26 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     metavar="ADDRESS",
     help="Address of a Ray cluster; without it, one is started on this machine.",
 )
-@click.option(
+@count_option(
     "--workers",
-    type=Integer(min=1),
-    metavar="N",
     help="Number of worker processes; one per CPU by default.",
 )
-@click.option(
+@count_option(
     "--in-flight",
-    type=Integer(min=1, max=10_000),
-    metavar="N",
+    most=10_000,
     default=_USUAL["in_flight"],
-    show_default=True,
     help="Number of sites that each worker crawls at the same time.",
 )
-@click.option(
+@count_option(
     "--per-host",
-    type=Integer(min=1, max=64),
-    metavar="N",
+    most=64,
     default=_USUAL["per_host"],
-    show_default=True,
     help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
 @click.option("--same-address", is_flag=True, help="Group sites by IP address instead of host.")
-@click.option(
+@count_option(
     "--together",
-    type=Integer(min=1),
-    metavar="N",
     default=_USUAL["together"],
-    show_default=True,
     help="Number of sites on one host (or address) that are crawled at the same time.",
 )
 @request_option(

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp.cli.option_values import Integer
-from usp.cli.options import format_for, format_option, output_option, run_options, url_argument
+from usp.cli.options import (
+    count_option,
+    format_for,
+    format_option,
+    output_option,
+    run_options,
+    url_argument,
+)
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
@@ -29,12 +35,9 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
     help="Graph language; by default that of the output file's suffix, or dot.",
 )
 @output_option(help="Write to this file instead of standard output.")
-@click.option(
+@count_option(
     "--siblings",
-    type=Integer(min=1),
-    metavar="N",
     default=SIBLINGS,
-    show_default=True,
     help="Draw at most this many children of a sitemap; the others share one box.",
 )
 @run_options

@@ -16,9 +16,10 @@ import rich_click as click
 from usp._base.display import counted
 from usp._base.safe_text import printable
 from usp.cli.errors import messages, why
-from usp.cli.option_values import Integer, read_columns
+from usp.cli.option_values import read_columns
 from usp.cli.options import (
     COLUMNS,
+    count_option,
     filter_options,
     format_for,
     format_option,
@@ -86,10 +87,8 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
     help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
 )
 @filter_options
-@click.option(
+@count_option(
     "--limit",
-    type=Integer(min=1),
-    metavar="N",
     help="Stop after this many pages; no more sitemaps are fetched then.",
 )
 @run_options

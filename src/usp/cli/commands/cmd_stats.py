@@ -11,8 +11,7 @@ import rich_click as click
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import common_options, failure_line, remedy
-from usp.cli.option_values import Integer
-from usp.cli.options import format_option
+from usp.cli.options import count_option, format_option
 from usp.cli.output import Command, show
 
 if TYPE_CHECKING:
@@ -33,12 +32,9 @@ _LAST_YEARS = 15
 
 @click.command("stats", cls=Command)
 @click.argument("dataset")
-@click.option(
+@count_option(
     "--most",
-    type=Integer(min=1),
-    metavar="N",
     default=10,
-    show_default=True,
     help="Number of sites and reasons to list.",
 )
 @format_option(

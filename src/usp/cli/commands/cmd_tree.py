@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.option_values import Integer
-from usp.cli.options import format_option, run_options, url_argument
+from usp.cli.options import count_option, format_option, run_options, url_argument
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
@@ -26,11 +25,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show every sitemap; long lists are shortened otherwise.",
 )
-@click.option(
+@count_option(
     "-d",
     "--depth",
-    type=Integer(min=1),
-    metavar="N",
     help="Show this many levels; sitemaps below them are only counted.",
 )
 @click.option(
