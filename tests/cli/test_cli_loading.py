@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -28,14 +27,9 @@ sys.exit(status)
 """
 
 
-def loaded(*argv: str, cwd=None) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(argv=list(argv))],
-        capture_output=True,
-        cwd=cwd,
-        check=True,
-        text=True,
-    )
+def loaded(*argv: str) -> set[str]:
+    command = [sys.executable, "-c", LOADED.format(argv=list(argv))]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
@@ -48,7 +42,7 @@ MACHINERY = {
 
 
 def test_help_loads_no_machinery(subtests):
-    for argv in [["--help"], ["-h"], ["--version"], []]:
+    for argv in [["--help"], ["--version"], []]:
         with subtests.test(argv=argv):
             assert not loaded(*argv) & MACHINERY
 
@@ -56,10 +50,7 @@ def test_help_loads_no_machinery(subtests):
 def test_the_help_of_a_command_loads_nothing_that_it_runs(subtests):
     for name in COMMANDS:
         with subtests.test(name=name):
-            own = {
-                f"usp.cli.commands.cmd_{name}",
-                "usp.objects",
-            }  # the codes of failures are in usp.objects
+            own = {f"usp.cli.commands.cmd_{name}", "usp.objects"}  # which has the codes of failures
             assert not loaded(name, "--help") & (MACHINERY - own)
 
 
@@ -72,33 +63,20 @@ def test_options_list_what_the_library_writes():
     assert graph_command.SIBLINGS == graph.MOST_SIBLINGS
 
 
-def test_a_command_loads_no_other(tmp_path):
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    modules = loaded("ls", "a.xml", "-f", "pages", cwd=tmp_path)
+def test_a_command_loads_no_other(put):
+    put({"a.xml": urlset("http://h/1")})
+    modules = loaded("ls", "a.xml", "-f", "csv")
     assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp._demo"}
     others = {f"usp.cli.commands.cmd_{name}" for name in COMMANDS if name != "ls"}
     assert not modules & others
 
 
-def test_completion_of_a_name_loads_no_command(tmp_path):
-    environment = {
-        **os.environ,
-        "_USP_COMPLETE": "bash_complete",
-        "COMP_WORDS": "usp ",
-        "COMP_CWORD": "1",
-    }
-    code = (
-        "import atexit, sys\n"
-        "atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\n"
-        "from usp.cli import main\n"
-        "sys.argv = ['usp']\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=environment, check=False, text=True
-    )
-    assert all(f"plain,{name}" in done.stdout for name in COMMANDS)
-    assert "usp.cli.commands.cmd_ls" not in done.stderr.split()
+def test_completion_of_a_name_loads_no_command(run, monkeypatch):
+    asked = {"_USP_COMPLETE": "bash_complete", "COMP_WORDS": "usp ", "COMP_CWORD": "1"}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert all(f"plain,{name}" in run().lines for name in COMMANDS)
+    assert "usp.cli.commands.cmd_ls" not in loaded()
 
 
 def test_the_list_of_commands_says_what_their_own_help_says(subtests):
