@@ -22,7 +22,6 @@ from usp.cli.option_values import (
     bad_value,
     read_header,
     read_limits,
-    read_moment,
     read_proxy,
     read_verify,
     read_zones,
@@ -46,6 +45,7 @@ COLUMNS = (
     *("news", "images", "videos", "alternates", "mobile"),
 )
 
+flag_option = partial(click.option, is_flag=True)
 _REQUESTS = "Requests and limits"
 _website_option = partial(click.option, panel="Where sitemaps are looked for")
 request_option = partial(click.option, panel=_REQUESTS)
@@ -174,10 +174,7 @@ _CLIENT_OPTIONS = [
         help="Trust the certificate authorities in this PEM file or folder.",
     ),
     request_option(
-        "--insecure",
-        envvar="USP_INSECURE",
-        is_flag=True,
-        help="Do not verify TLS certificates.",
+        "--insecure", envvar="USP_INSECURE", is_flag=True, help="Do not verify TLS certificates."
     ),
     request_option(
         "-H",
@@ -380,18 +377,11 @@ def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:
 
     names = ("since", "until", "include", "exclude", "unique", "same_host")
     given = {name: values.pop(name) for name in names} | more
-    dated = values.pop("dated")
-    period = {name: read_moment(name, given[name]) for name in ("since", "until")}
     try:
-        Selection(since=period["since"], until=period["until"])
-    except ValueError as error:
-        raise click.UsageError(
-            f"--since {given['since']} is after --until {given['until']}; swap them"
-        ) from error
-    try:
-        selection = Selection(**{**given, **period}, keep_undated=not dated)
-    except ValueError as error:
-        raise click.UsageError(f"--{error}") from error  # they begin with the name of the option
+        selection = Selection(**given, keep_undated=not values.pop("dated"))
+    except ValueError as error:  # which names the parameters
+        message = f"--{error}".replace("after until", "after --until")
+        raise click.UsageError(message) from error
     return None if selection.takes_all else selection
 
 

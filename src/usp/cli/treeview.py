@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +22,13 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     kind_of,
 )
-from usp.report.content import Dates
+from usp.report.content import Content
 from usp.report.markup import state_of, without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from usp.objects.exchange import Exchange
-    from usp.objects.page import SitemapPage
     from usp.objects.problem import Problem
     from usp.objects.sitemap import AbstractSitemap
 
@@ -190,42 +188,25 @@ def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
 
     Pages that are to be examined for problems are not read twice.
     """
-    counts: Counter[str] = Counter()
-    dates = Dates()
+    content = Content()
     days: list[str] = []
     if examine and isinstance(sitemap, AbstractPagesSitemap):
         blocks = sitemap.examined_blocks()
     else:
         blocks = sitemap.page_blocks()
     for _, block in blocks:
-        texts = block.texts()
-        if texts is not None:
-            counts["page"] += len(block.urls)
-            span = dates.add_texts(texts.get("lastmod", ()))
-        else:
-            pages = list(block.pages())
-            for page in pages:
-                counts.update(_parts(page))
-            span = dates.add_dates(page.last_modified for page in pages)
+        span, _ = content.add(block)
         days += span or ()
-    page_count = counts.pop("page", 0)
-    more = ", ".join(counted(number, what) for what, number in counts.items() if number)
-    range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
-    return (
-        counted(page_count, "page")
-        + (f" with {more}" if more else "")
-        + (f", {range_}" if range_ else "")
-    )
-
-
-def _parts(page: SitemapPage) -> dict[str, int]:
-    return {
-        "page": 1,
-        "story": int(page.news_story is not None),
-        "image": len(page.images or ()),
-        "video": len(page.videos or ()),
-        "alternate": len(page.alternates or ()),
+    parts = {
+        "story": content.news,
+        "image": content.images,
+        "video": content.videos,
+        "alternate": content.alternates,
     }
+    more = ", ".join(counted(number, what) for what, number in parts.items() if number)
+    range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
+    held = counted(content.pages, "page") + (f" with {more}" if more else "")
+    return f"{held}, {range_}" if range_ else held
 
 
 def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
@@ -244,11 +225,7 @@ def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
 
 
 def tree_json(
-    tree: AbstractSitemap,
-    *,
-    depth: int | None = None,
-    count: bool = True,
-    problems: bool = False,
+    tree: AbstractSitemap, *, depth: int | None = None, count: bool = True, problems: bool = False
 ) -> Iterator[str]:
     """Yield a tree as JSON, a line for each sitemap.
 

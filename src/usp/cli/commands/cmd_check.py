@@ -15,7 +15,14 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, OutputFile, bad_value
-from usp.cli.options import format_for, format_option, input_type, output_option, run_options
+from usp.cli.options import (
+    flag_option,
+    format_for,
+    format_option,
+    input_type,
+    output_option,
+    run_options,
+)
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
@@ -109,16 +116,10 @@ _SEVERITIES = ("error", "warning", "info")
     default="-",
     help="File to write; an existing one is replaced. - is standard output (the default).",
 )
-@click.option(
-    "-a", "--all", "--no-fold", "everything", is_flag=True, help="Do not group repeated findings."
-)
+@flag_option("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
 @run_options
 def command(
-    run: RunOptions,
-    starts: tuple[Input, ...],
-    form: str | None,
-    output: Path | None,
-    **given: Any,
+    run: RunOptions, starts: tuple[Input, ...], form: str | None, output: Path | None, **given: Any
 ) -> None:
     """Check the sitemaps of a website: what is wrong, where, and what to do about it.
 

@@ -19,6 +19,7 @@ from usp.cli.options import (
     COLUMNS,
     count_option,
     filter_options,
+    flag_option,
     log_options,
     message_option,
     read_requests,
@@ -62,10 +63,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     metavar="ADDRESS",
     help="Address of a Ray cluster; without it, one is started on this machine.",
 )
-@count_option(
-    "--workers",
-    help="Number of worker processes; one per CPU by default.",
-)
+@count_option("--workers", help="Number of worker processes; one per CPU by default.")
 @count_option(
     "--in-flight",
     most=10_000,
@@ -78,7 +76,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     default=_USUAL["per_host"],
     help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
-@click.option("--same-address", is_flag=True, help="Group sites by IP address instead of host.")
+@flag_option("--same-address", help="Group sites by IP address instead of host.")
 @count_option(
     "--together",
     default=_USUAL["together"],
@@ -92,34 +90,28 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     show_default=True,
     help="Maximum time for the sitemaps of one site.",
 )
-@click.option("--no-pages", is_flag=True, help="Only count pages; do not write the table of pages.")
+@flag_option("--no-pages", help="Only count pages; do not write the table of pages.")
 @click.option(
     "--columns",
     metavar="NAMES",
     help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
 )
 @filter_options
-@click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
-@click.option(
-    "--retry-failed",
-    is_flag=True,
-    help="Crawl the sites again that failed or keep what they had, and no others.",
+@flag_option("--problems", help="Count the problems of every sitemap; takes longer.")
+@flag_option(
+    "--retry-failed", help="Crawl the sites again that failed or keep what they had, and no others."
 )
-@click.option(
+@flag_option(
     "--again",
-    is_flag=True,
     help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
 )
-@click.option(
+@flag_option(
     "--accept",
-    is_flag=True,
     help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
     "fails keeps what it had, and so does a site that has lost more than half of its pages.",
 )
-@click.option(
-    "--keep-versions",
-    is_flag=True,
-    help="Keep the files of older versions of the tables, for time travel.",
+@flag_option(
+    "--keep-versions", help="Keep the files of older versions of the tables, for time travel."
 )
 @request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
@@ -188,10 +180,7 @@ def _crawled(
     latest: list[FleetProgress] = []
     was_ending = False
     try:
-        with (
-            _shown(quiet=quiet or messages.as_json) as show,
-            logging_to(log_file, verbose),
-        ):
+        with _shown(quiet=quiet or messages.as_json) as show, logging_to(log_file, verbose):
 
             def heard(progress: FleetProgress) -> None:
                 nonlocal was_ending

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli.options import format_option, input_type, run_options
+from usp.cli.options import flag_option, format_option, input_type, run_options
 from usp.cli.output import Command, exit_on_error
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ _COLORS = {
     help="text: a line for each change (the default). jsonl: an object per line. json: one object. "
     "csv: a row for each field that changed.",
 )
-@click.option(
+@flag_option(
     "--unknown",
-    is_flag=True,
     help="In text, also list the pages of sitemaps that are missing; other formats always have them.",
 )
 @run_options

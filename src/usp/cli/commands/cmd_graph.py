@@ -31,8 +31,7 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 @click.command("graph", cls=Command)
 @url_argument
 @format_option(
-    choices=LANGUAGES,
-    help="Graph language; by default that of the output file's suffix, or dot.",
+    choices=LANGUAGES, help="Graph language; by default that of the output file's suffix, or dot."
 )
 @output_option(help="Write to this file instead of standard output.")
 @count_option(

@@ -21,6 +21,7 @@ from usp.cli.options import (
     COLUMNS,
     count_option,
     filter_options,
+    flag_option,
     format_for,
     format_option,
     output_option,
@@ -66,9 +67,8 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
     "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
     "sitemap with all pages. sitemaps: the same as --sitemaps.",
 )
-@click.option(
+@flag_option(
     "--sitemaps",
-    is_flag=True,
     help="List the sitemaps instead of their pages, with the columns "
     f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
     "parquet).",
@@ -78,19 +78,14 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
     help="Write to this file once everything has been read. Its suffix sets the format; "
     ".gz compresses it.",
 )
-@click.option(
-    "-u", "--strip-url", is_flag=True, help="Leave out the scheme and host of the website."
-)
+@flag_option("-u", "--strip-url", help="Leave out the scheme and host of the website.")
 @click.option(
     "--columns",
     metavar="NAMES",
     help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
 )
 @filter_options
-@count_option(
-    "--limit",
-    help="Stop after this many pages; no more sitemaps are fetched then.",
-)
+@count_option("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
 @run_options
 def command(run: RunOptions, start: Input, **values: Any) -> None:
     """List the sitemaps of a website and their pages.

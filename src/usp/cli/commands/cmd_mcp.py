@@ -10,7 +10,13 @@ import rich_click as click
 
 from usp.cli.errors import json_option, messages, system_words
 from usp.cli.option_values import Interval, bad_value
-from usp.cli.options import concurrency_option, log_options, read_requests, request_options
+from usp.cli.options import (
+    concurrency_option,
+    flag_option,
+    log_options,
+    read_requests,
+    request_options,
+)
 from usp.cli.output import Command
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
@@ -32,10 +38,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     help="Serve over HTTP instead of the standard input and output; "
     f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
 )
-@click.option(
-    "--expose",
-    is_flag=True,
-    help="With --http: allow an address that other machines can reach; needs --token.",
+@flag_option(
+    "--expose", help="With --http: allow an address that other machines can reach; needs --token."
 )
 @click.option(
     "--token",

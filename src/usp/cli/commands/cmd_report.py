@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp._base.safe_text import printable
-from usp.cli.options import input_type, output_option, run_options, url_argument
+from usp.cli.options import flag_option, input_type, output_option, run_options, url_argument
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="File to write; an existing one is replaced. - is standard output.",
 )
-@click.option(
+@flag_option(
     "--all-problems",
-    is_flag=True,
     help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
 )
 @click.option(

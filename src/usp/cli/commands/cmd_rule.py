@@ -12,7 +12,7 @@ import rich_click as click
 
 from usp.cli.errors import common_options
 from usp.cli.option_values import bad_value
-from usp.cli.options import format_option
+from usp.cli.options import flag_option, format_option
 from usp.cli.output import Command, has_colors, painted, write_lines
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MARGIN = "    "
 
 @click.command("rule", cls=Command)
 @click.argument("names", metavar="RULE...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="List all rules, or explain them as JSON.")
+@flag_option("--all", "everything", help="List all rules, or explain them as JSON.")
 @format_option(
     choices=["text", "json"],
     default="text",

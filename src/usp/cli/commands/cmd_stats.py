@@ -32,11 +32,7 @@ _LAST_YEARS = 15
 
 @click.command("stats", cls=Command)
 @click.argument("dataset")
-@count_option(
-    "--most",
-    default=10,
-    help="Number of sites and reasons to list.",
-)
+@count_option("--most", default=10, help="Number of sites and reasons to list.")
 @format_option(
     choices=["text", "json"],
     default="text",

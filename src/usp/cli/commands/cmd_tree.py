@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.options import count_option, format_option, run_options, url_argument
+from usp.cli.options import count_option, flag_option, format_option, run_options, url_argument
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
@@ -18,30 +18,19 @@ if TYPE_CHECKING:
 
 @click.command("tree", cls=Command)
 @url_argument
-@click.option(
-    "-a",
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Show every sitemap; long lists are shortened otherwise.",
+@flag_option(
+    "-a", "--all", "everything", help="Show every sitemap; long lists are shortened otherwise."
 )
-@count_option(
-    "-d",
-    "--depth",
-    help="Show this many levels; sitemaps below them are only counted.",
-)
-@click.option(
-    "-p",
-    "--problems",
-    is_flag=True,
-    help="Check every field of every page, and show the problems; takes longer.",
+@count_option("-d", "--depth", help="Show this many levels; sitemaps below them are only counted.")
+@flag_option(
+    "-p", "--problems", help="Check every field of every page, and show the problems; takes longer."
 )
 @format_option(
     choices=["text", "json"],
     default="text",
     help="text: for people (the default). json: for programs, nested like the tree.",
 )
-@click.option("--no-count", is_flag=True, help="Do not count the pages of each sitemap; faster.")
+@flag_option("--no-count", help="Do not count the pages of each sitemap; faster.")
 @run_options
 def command(
     run: RunOptions,

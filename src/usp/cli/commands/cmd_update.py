@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli.options import accept_option, output_option, run_options
+from usp.cli.options import accept_option, flag_option, output_option, run_options
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 @click.command("update", cls=Command)
 @click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@click.option(
+@flag_option(
     "--trust-lastmod",
-    is_flag=True,
     help="Do not request sitemaps whose index declares the same lastmod as before, nor known paths "
     "that did not exist.",
 )
@@ -66,12 +65,7 @@ def command(
     with run.running() as progress:
         options = given_options(replace(run.options, on_event=progress))
         done = update(
-            path,
-            run.client(),
-            trust_lastmod=trust_lastmod,
-            output=output,
-            accept=accept,
-            **options,
+            path, run.client(), trust_lastmod=trust_lastmod, output=output, accept=accept, **options
         )
     facts = {name: getattr(done, name) for name in done.NUMBERS}
     messages.notice(str(done), **facts)

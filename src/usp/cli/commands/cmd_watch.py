@@ -16,7 +16,14 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration
 from usp.cli.errors import FAILED, PARTIAL, messages, system_words, update_warning
 from usp.cli.option_values import Interval, OutputFile
-from usp.cli.options import accept_option, count_option, run_options, set_in_config, url_argument
+from usp.cli.options import (
+    accept_option,
+    count_option,
+    flag_option,
+    run_options,
+    set_in_config,
+    url_argument,
+)
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
@@ -48,7 +55,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     show_default=True,
     help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
 )
-@click.option("--jsonl", is_flag=True, help="Write an object per line instead of text.")
+@flag_option("--jsonl", help="Write an object per line instead of text.")
 @click.option(
     "--exec",
     "shell_command",
@@ -56,12 +63,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
     "input. Failed batches are retried.",
 )
-@click.option(
-    "--existing", is_flag=True, help="Begin with the pages that exist when the snapshot is created."
-)
-@click.option(
+@flag_option("--existing", help="Begin with the pages that exist when the snapshot is created.")
+@flag_option(
     "--trust-lastmod",
-    is_flag=True,
     help="Do not request sitemaps whose index declares the same lastmod as before.",
 )
 @accept_option
