@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
 from usp._base.safe_text import excerpt
+from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,7 +196,7 @@ _ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
 _COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
 
 
-class DatasetError(Exception):
+class DatasetError(SitemapException):
     """A dataset cannot be used as it is; the message says what to do."""
 
 

@@ -16,8 +16,7 @@ from click.core import ParameterSource
 import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, FAILED, json_option, messages, system_words
-from usp.exceptions import SitemapException
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, json_option, messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,9 +70,6 @@ class _CommandGroup(click.RichGroup):
         except BrokenPipeError:  # which click would take for a failure
             output.discard()
             ctx.exit(0)
-        except SitemapException as error:
-            messages.error(str(error), FAILED)
-            ctx.exit(FAILED)
         except KeyboardInterrupt:
             _report_interrupt()
             ctx.exit(INTERRUPTED)
@@ -134,10 +130,6 @@ def _status(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:
         output.discard()
         return 0
-    except OSError as error:
-        output.discard()
-        messages.error(system_words(error), FAILED)
-        return FAILED
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."
@@ -145,9 +137,9 @@ def _status(argv: Sequence[str] | None) -> int:
         message = f"{message.rstrip('.')} ({origin})" if origin else message
         messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
-    except click.ClickException as error:
-        messages.error(error.format_message(), error.exit_code)
-        return error.exit_code
+    except EXPECTED as error:
+        output.report(error, FAILED)
+        return FAILED
     return status if isinstance(status, int) else 0
 
 

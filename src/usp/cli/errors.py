@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import rich_click as click
 
 from usp._base.display import counted
+from usp._base.names import MissingExtraError
 from usp._base.reason import Topic, limit_advice
 from usp._base.safe_text import get_logger, printable
+from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -184,9 +186,18 @@ def update_warning(text: str) -> str:
     return text.replace("accept=True, or --accept,", "--accept")
 
 
-def system_words(error: OSError) -> str:
-    """Return the message of the system and the name of the file, without the error number."""
-    if error.strerror is None:
+EXPECTED = (click.ClickException, OSError, SitemapException, MissingExtraError)
+"""Errors that end a command with a message; any other is a mistake of ours."""
+
+
+def words_of(error: BaseException) -> str:
+    """Return the message of an expected error.
+
+    Of one of the system, that is its message and the name of the file, without the error number.
+    """
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 

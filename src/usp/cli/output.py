@@ -17,8 +17,7 @@ from click import HelpFormatter, core
 from click.exceptions import Exit
 
 from usp._base.safe_text import printable
-from usp.cli.errors import messages, system_words
-from usp.exceptions import SitemapException
+from usp.cli.errors import EXPECTED, messages, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -231,17 +230,16 @@ def exit_on_error(status: int) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except click.ClickException as error:
-        message = error.format_message()
-    except OSError as error:
+    except EXPECTED as error:
+        report(error, status)
+        raise Exit(status) from error
+
+
+def report(error: Exception, status: int) -> None:
+    """Report an expected error; what is still buffered is not written after one of the system."""
+    if isinstance(error, OSError):
         discard()
-        message = system_words(error)
-    except SitemapException as error:
-        message = str(error)
-    else:
-        return
-    messages.error(message, status)
-    raise Exit(status)
+    messages.error(words_of(error), status)
 
 
 # The log: to the standard error or a file, never to the standard output ----------------------------

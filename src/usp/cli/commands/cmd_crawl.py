@@ -196,11 +196,10 @@ def _crawled(
             listed = read_sites(sites, messages.notice, seconds=patience)
             return crawl_fleet(listed, output, run, heard)
     except (NotADatasetError, SiteListError) as error:
-        raise click.UsageError(printable(str(error))) from error
+        raise click.UsageError(str(error)) from error
     except (DatasetError, MissingExtraError) as error:
         safe = [progress.position(output) for progress in latest]
-        message = "\n".join(printable(line) for line in [str(error), *safe])
-        raise click.ClickException(message) from error
+        raise click.ClickException("\n".join([str(error), *safe])) from error
     except (KeyboardInterrupt, Terminated):
         for progress in latest:
             messages.notice(progress.position(output))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from usp.cli.errors import common_options, system_words
+from usp.cli.errors import common_options, words_of
 from usp.cli.options import flag_option
 from usp.cli.output import Command
 
@@ -65,7 +65,7 @@ def _serve(port: int, *, later: bool) -> None:
             threading.Event().wait()
     except OSError as error:
         raise click.UsageError(
-            f"port {port} cannot be used ({system_words(error)}); choose another one with --port"
+            f"port {port} cannot be used ({words_of(error)}); choose another one with --port"
         ) from error
     except KeyboardInterrupt:
         pass  # the expected end

@@ -184,16 +184,13 @@ def _check_parquet(form: str, target: Path | None) -> None:
     """Raise an error if Parquet is asked for and cannot be written, before anything is fetched."""
     if form != "parquet":
         return
-    from usp.export.schema import MissingExtraError, pyarrow
+    from usp.export.schema import pyarrow
 
     if target is None and sys.stdout.isatty():
         raise click.UsageError(
             "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
         )
-    try:
-        pyarrow(".parquet")
-    except MissingExtraError as error:
-        raise click.ClickException(str(error)) from error
+    pyarrow(".parquet")
 
 
 # What is listed -----------------------------------------------------------------------------------

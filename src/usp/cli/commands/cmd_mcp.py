@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.errors import json_option, messages, system_words
+from usp.cli.errors import json_option, messages, words_of
 from usp.cli.option_values import Interval, bad_value
 from usp.cli.options import (
     concurrency_option,
@@ -103,16 +103,13 @@ def command(
       usp mcp --http 0.0.0.0:8000 --expose --allow-host box.lan
                                              for others, with a token
     """  # noqa: D301 - click knows the backspace
-    from usp._base.names import MissingExtraError, load_extra
+    from usp._base.names import load_extra
     from usp.cli.output import logging_to
 
     options = _options(values)
     verbose: int = values["verbose"]
-    try:
-        load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
-        load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
-    except MissingExtraError as error:
-        raise click.ClickException(str(error)) from error
+    load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
+    load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
     if http is None and (expose or hosts):
         raise click.UsageError("--expose and --allow-host need --http")
     token = _checked_token(token)
@@ -216,5 +213,5 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
         listening.bind(address)
     except OSError as error:
         listening.close()
-        raise click.ClickException(f"cannot listen at {given}: {system_words(error)}") from error
+        raise click.ClickException(f"cannot listen at {given}: {words_of(error)}") from error
     return listening

@@ -50,17 +50,14 @@ def command(dataset: str, most: int, form: str) -> None:
       usp stats dataset
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
-    from usp._base.files import DatasetError, NotADatasetError
+    from usp._base.files import NotADatasetError
     from usp._base.interrupts import InterruptibleThread
-    from usp.export.schema import MissingExtraError
     from usp.fleet.stats import dataset_stats
 
     try:
         stats = InterruptibleThread()(dataset_stats, dataset, most)
     except NotADatasetError as error:
-        raise click.UsageError(printable(str(error))) from error
-    except (DatasetError, MissingExtraError) as error:
-        raise click.ClickException(printable(str(error))) from error
+        raise click.UsageError(str(error)) from error
     if form == "json":
         click.echo(json.dumps(stats, indent=1, default=str))
         sys.stdout.flush()

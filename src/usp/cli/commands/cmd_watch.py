@@ -14,7 +14,7 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration
-from usp.cli.errors import FAILED, PARTIAL, messages, system_words, update_warning
+from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
 from usp.cli.option_values import Interval, OutputFile
 from usp.cli.options import (
     accept_option,
@@ -216,7 +216,7 @@ class _Watcher:
         if self._warning and self._warning != before:
             messages.error(self._warning, FAILED)
         if error is not None and update is None:
-            reason = system_words(error) if isinstance(error, OSError) else str(error)
+            reason = words_of(error)
             messages.notice(f"failed: {reason}; next try in {duration(every)}", failed=reason)
             return
         failed = frozenset(failure.url for failure in current.failures)
