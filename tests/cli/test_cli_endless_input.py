@@ -121,7 +121,7 @@ def test_a_pipe_that_nobody_writes_to_ends_in_time(pipe, run, here, subtests):
                 assert not (here / "report.html").exists()
     ended = run("crawl", "pipe", "-o", "dataset", "--max", "seconds=0.05")
     assert ended.status == 2
-    assert "'pipe': nothing was written to it within 0.05 seconds" in ended.err
+    assert "'pipe': nothing was written to it within 0.05 s" in ended.err
 
 
 def test_a_pipe_is_waited_for_without_a_limit_of_time(pipe):

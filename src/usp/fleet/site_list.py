@@ -113,7 +113,7 @@ def _opened(source: str, seconds: float | None) -> Iterator[Any]:
             elif Path(source).is_fifo():  # as good as a file, once somebody writes to it
                 file = stack.enter_context(open_pipe(Path(source)))
                 if not is_ready(file, seconds):
-                    raise TimeoutError(f"nothing was written to it within {seconds:g} seconds")
+                    raise TimeoutError(f"nothing was written to it within {seconds:g} s")
             else:
                 file = stack.enter_context(Path(source).open("rb"))
         except (OSError, ValueError, NoSuchFileError) as error:

@@ -283,4 +283,4 @@ def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
         *map(failure_line, summary["failures"][:_MOST_REASONS]),
         f"Next: usp stats {output}",
     ]
-    return "\n".join(printable(line) for line in lines)
+    return "\n".join(lines)
