@@ -233,32 +233,25 @@ def tree_json(
     read and counted; with ``problems``, every field is checked. This uses a stack and not ``json``,
     which recurses: trees may be deep.
     """
-    waiting: list[AbstractSitemap | str] = [tree]
-    levels = [depth]
-    before = ""  # the last line, without the comma that it may need
+    waiting = [(tree, 0, "")]  # with its level, and the end of its line
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):  # the end of a list
-            yield before
-            levels.pop()
-            before = f"{' ' * (len(levels) - 1)}{node}"
-            continue
-        if before:
-            yield before if before.endswith("[") else f"{before},"
-        left = levels[-1]
-        fields = json.dumps(_fields(node, count=count, problems=problems))
-        before = f"{' ' * (len(levels) - 1)}{fields}"
+        node, level, end = waiting.pop()
+        text = " " * level + json.dumps(_fields(node, count=count, problems=problems))
+        children = node.sub_sitemaps
         if not isinstance(node, AbstractIndexSitemap):
-            continue
-        if left is not None and left <= 0:
+            yield f"{text}{end}"
+        elif level == depth:
             below = sum(1 for _ in node.all_sitemaps())
-            before = f'{before[:-1]}, "sitemaps_below": {below}}}'
-            continue
-        before = f'{before[:-1]}, "sitemaps": ['
-        waiting.append("]}")
-        waiting += reversed(node.sub_sitemaps)
-        levels.append(None if left is None else left - 1)
-    yield before
+            yield f'{text[:-1]}, "sitemaps_below": {below}}}{end}'
+        elif not children:
+            yield f'{text[:-1]}, "sitemaps": []}}{end}'
+        else:
+            yield f'{text[:-1]}, "sitemaps": ['
+            ends = [f"]}}{end}", *[","] * (len(children) - 1)]
+            waiting += [
+                (child, level + 1, after)
+                for child, after in zip(reversed(children), ends, strict=True)
+            ]
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:
