@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import usp
+from quick_usp import usp_command
 from website import index, robots, urlset
 
 ROBOTS = "# words\nUser-agent: *\nDisallow: /x\nSitemap: https://h.example/a.xml\n"
@@ -196,6 +198,7 @@ def test_a_robots_txt_is_told_by_what_it_says(run, put, stdin):
 def test_pipes_are_as_good_as_files(folder, subtests):
     for source in ["<(cat a.xml)", "/dev/stdin < a.xml", "- < a.xml"]:
         with subtests.test(source=source):
-            line = f"{sys.executable} -m usp.cli ls -f pages {source}"
+            command = [sys.executable, "-m", "usp.cli"] if source[0] == "<" else usp_command()
+            line = f"{shlex.join(command)} ls -f pages {source}"
             done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, check=False)
             assert (done.returncode, done.stdout, done.stderr) == (0, b"http://h/1\n", b"")

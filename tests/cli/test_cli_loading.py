@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+
+import pytest
 
 from usp import graph
 from usp.cli.commands import COMMANDS, SHORT_HELP
@@ -14,23 +17,28 @@ from usp.export import COLUMNS, FORMATS
 from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
 from website import urlset
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs commands in copies")
+
 LOADED = """
-import json, sys
-from usp.cli import main
-try:
-    main({argv!r})
-except SystemExit as ended:
-    status = ended.code or 0
-finally:
-    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
-sys.exit(status)
+import json, os, sys
+from usp.cli import app, main  # which every command loads
+for argv in json.loads(sys.argv[1]):
+    if os.fork() == 0:
+        try:
+            main(argv)
+        except SystemExit as ended:
+            print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+            os._exit(ended.code or 0)
+    if os.wait()[1]:
+        sys.exit(1)
 """
 
 
-def loaded(*argv: str) -> set[str]:
-    command = [sys.executable, "-c", LOADED.format(argv=list(argv))]
+def loaded(*commands: list[str]) -> list[set[str]]:
+    """Return the modules that each of some commands has loaded."""
+    command = [sys.executable, "-c", LOADED, json.dumps(commands)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
-    return set(json.loads(done.stderr.splitlines()[-1]))
+    return [set(json.loads(line)) for line in done.stderr.splitlines()]
 
 
 MACHINERY = {
@@ -42,16 +50,17 @@ MACHINERY = {
 
 
 def test_help_loads_no_machinery(subtests):
-    for argv in [["--help"], ["--version"], []]:
-        with subtests.test(argv=argv):
-            assert not loaded(*argv) & MACHINERY
+    for modules in loaded(["--help"], ["--version"], []):
+        with subtests.test(modules=len(modules)):
+            assert not modules & MACHINERY
 
 
 def test_the_help_of_a_command_loads_nothing_that_it_runs(subtests):
-    for name in COMMANDS:
+    helped = loaded(*([name, "--help"] for name in COMMANDS))
+    for name, modules in zip(COMMANDS, helped, strict=True):
         with subtests.test(name=name):
             own = {f"usp.cli.commands.cmd_{name}", "usp.objects"}  # which has the codes of failures
-            assert not loaded(name, "--help") & (MACHINERY - own)
+            assert not modules & (MACHINERY - own)
 
 
 def test_options_list_what_the_library_writes():
@@ -65,7 +74,7 @@ def test_options_list_what_the_library_writes():
 
 def test_a_command_loads_no_other(put):
     put({"a.xml": urlset("http://h/1")})
-    modules = loaded("ls", "a.xml", "-f", "csv")
+    (modules,) = loaded(["ls", "a.xml", "-f", "csv"])
     assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp._demo"}
     others = {f"usp.cli.commands.cmd_{name}" for name in COMMANDS if name != "ls"}
     assert not modules & others
@@ -76,7 +85,8 @@ def test_completion_of_a_name_loads_no_command(run, monkeypatch):
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     assert all(f"plain,{name}" in run().lines for name in COMMANDS)
-    assert "usp.cli.commands.cmd_ls" not in loaded()
+    (modules,) = loaded([])
+    assert "usp.cli.commands.cmd_ls" not in modules
 
 
 def test_the_list_of_commands_says_what_their_own_help_says(subtests):
