@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from os import PathLike
@@ -92,12 +93,8 @@ class Input:
     @property
     def has_path(self) -> bool:
         """Whether the URL has a path or a query, and so is not just a website."""
-        return _has_path(self.url)
-
-
-def _has_path(url: str) -> bool:
-    parts = url_parts(url)
-    return bool(parts.path.strip("/") or parts.query)
+        parts = url_parts(self.url)
+        return bool(parts.path.strip("/") or parts.query)
 
 
 def read_input(text: str) -> Input:
@@ -108,9 +105,8 @@ def read_input(text: str) -> Input:
     stripped = text.strip()
     if stripped == "-":
         return Input("-", is_sitemap=True, is_stdin=True)
-    local = _existing(text)
-    if local is not None:
-        return file_input(local)
+    if stripped and "://" not in text and os.path.exists(text):  # noqa: PTH110 - it takes any text
+        return file_input(Path(text))
     return read_web_input(stripped if "://" in stripped else _with_scheme(stripped))
 
 
@@ -121,20 +117,9 @@ def read_web_input(given: str) -> Input:
     if not parts.path and not parts.query:
         parts = parts._replace(path="/")
     url = parts.geturl()
-    is_sitemap = looks_like_sitemap(url)
-    may_be_sitemap = not is_sitemap and _has_path(url) and not parts.path.endswith(PAGES)
-    return Input(url, is_sitemap, login=login, may_be_sitemap=may_be_sitemap)
-
-
-def _existing(text: str) -> Path | None:
-    """Return the file or folder of that name, if there is one."""
-    if "://" in text or not text.strip():
-        return None
-    try:
-        path = Path(text)
-        return path if path.exists() else None
-    except (OSError, ValueError):
-        return None
+    start = Input(url, looks_like_sitemap(url), login=login)
+    may_be_sitemap = not start.is_sitemap and start.has_path and not parts.path.endswith(PAGES)
+    return replace(start, may_be_sitemap=may_be_sitemap)
 
 
 def file_input(path: Path) -> Input:

@@ -138,7 +138,7 @@ def _status(argv: Sequence[str] | None) -> int:
         messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
     except EXPECTED as error:
-        output.report(error, FAILED)
+        output.report_error(error, FAILED)
         return FAILED
     return status if isinstance(status, int) else 0
 

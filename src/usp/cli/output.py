@@ -231,11 +231,11 @@ def exit_on_error(status: int) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except EXPECTED as error:
-        report(error, status)
+        report_error(error, status)
         raise Exit(status) from error
 
 
-def report(error: Exception, status: int) -> None:
+def report_error(error: Exception, status: int) -> None:
     """Report an expected error; what is still buffered is not written after one of the system."""
     if isinstance(error, OSError):
         discard()
