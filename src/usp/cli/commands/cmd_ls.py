@@ -135,7 +135,7 @@ class _Listing:
     selection: Selection | None = None
     strip_url: bool = False
     sitemaps: bool = False
-    undated: list[int] = field(default_factory=list)  # numbers of pages without a date to be added
+    undated: list[int] = field(default_factory=list)  # how many pages had no date, in parts
 
 
 def _read_listing(
@@ -233,7 +233,7 @@ def _list_stream(run: RunOptions, listing: _Listing, progress: Progress) -> None
     """List pages as they arrive; after the last one selected, nothing is fetched or missing."""
     from usp.cli.progress_line import Progress
 
-    written = Progress()
+    written = Progress()  # of the pages that are selected; the other one has all that are read
     for stream in run.blocks(listing.start, on_event=progress):
         with closing(iter(stream)) as coming, _stopping(stream, listing.target):
             first = next(coming, None)
