@@ -111,13 +111,8 @@ def _list(rules: Sequence[Rule]) -> Iterator[str]:
         begin = f"  {rule.code}  {_severity(rule)}{padding}  {rule.name:{widest}}"
         used = len(f"  {rule.code}  warning  ") + widest + 2
         room = _columns() - used
-        yield f"{begin}  {_cut(rule.summary, room)}" if room >= _NARROWEST else begin
-
-
-def _cut(text: str, room: int) -> str:
-    if not sys.stdout.isatty() or len(text) <= room:
-        return text
-    return f"{text[: room - 1]}…"
+        text = rule.summary if len(rule.summary) <= room else f"{rule.summary[: room - 1]}…"
+        yield f"{begin}  {text}" if room >= _NARROWEST else begin
 
 
 def _columns() -> int:
