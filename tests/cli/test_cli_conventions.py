@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime, timedelta
 
@@ -64,17 +63,6 @@ def test_a_pyproject_of_somebody_else_is_left_alone(run, site, put):
         assert run("ls", site, "-f", "pages").lines
 
 
-def test_errors_can_be_json(run, site):
-    told = json.loads(run("ls", site, "--json", "--strict", "-f", "pages").err.splitlines()[-1])
-    assert (told["error"], told["status"]) == ("incomplete", 3)
-    assert [failure["status"] for failure in told["failures"]] == [404]
-    told = json.loads(run("--json", "ls", "no website").err)
-    assert told["status"] == 2
-    assert told["hint"] == "Try 'usp ls --help'."
-    told = json.loads(run("ls", "--json", "http://127.0.0.1:1/sitemap.xml").err.splitlines()[-1])
-    assert told["status"] == 1
-
-
 def test_headers_are_sent(run, site):
     run("ls", site, "-H", "Accept-Language: de", "-H", "X-One:1")
     sent = [request.headers for request in site.web.requests]
@@ -126,12 +114,3 @@ def test_dates_may_be_so_long_ago(run, put):
     for ago, found in (("2h", 1), ("1d", 2), ("1w", 3), ("30D", 4), ("0h", 0)):
         assert len(run("ls", "a.xml", "-f", "pages", "--since", ago).lines) == found
     assert run("ls", "a.xml", "--since", "7y").status == 2
-
-
-def test_help_is_enough_for_a_table_of_last_weeks_news(run, put, here):
-    text = run("ls", "--help").out
-    for word in ("--since", "csv", "--output", "Examples"):
-        assert word in text
-    put({"a.xml": urlset("http://h/1")})
-    assert run("ls", "a.xml", "-o", "out.csv").status == 0
-    assert (here / "out.csv").read_text().splitlines()[1].startswith("http://h/1")

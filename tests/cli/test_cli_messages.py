@@ -135,11 +135,16 @@ def test_every_line_of_the_standard_error_is_json(run, site, closed):
             if ended.status:
                 assert told[-1]["status"] == ended.status
                 assert told[-1]["error"]
+    told = json.loads(run("--json", "ls", "no website").err)
+    assert (told["status"], told["hint"]) == (2, "Try 'usp ls --help'.")
 
 
 def test_a_file_and_the_environment_can_ask_for_json(run, site, put, monkeypatch):
     monkeypatch.setenv("USP_JSON", "1")
-    assert json.loads(run("ls", site).err)["failures"][0]["reason"] == "404 Not Found"
+    told = json.loads(run("ls", site, "--strict").err)
+    (failure,) = told["failures"]
+    assert (told["error"], told["status"]) == ("incomplete", 3)
+    assert (failure["reason"], failure["status"]) == ("404 Not Found", 404)
     monkeypatch.setenv("USP_JSON", "false")
     assert run("ls", site).err.startswith("usp: ")
     put({"usp.toml": "json = true\n"})
