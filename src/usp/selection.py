@@ -81,13 +81,14 @@ class Selection:
         whole = isinstance(most, int) and not isinstance(most, bool)
         if most is not None and not (whole and most >= 0):  # type: ignore[operator]
             raise ValueError(f"limit must be a non-negative integer or None, not {most!r}")
+        since, until = self.since, self.until  # as they were written
         for name in ("since", "until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, moment(name, getattr(self, name)))
         _patterns(self)
         first, end = _period(self)
         if first is not None and end is not None and first >= end:
-            raise ValueError(f"since {self.since} is after until {self.until}")
+            raise ValueError(f"since {since} is after until {until}")
 
     @property
     def takes_all(self) -> bool:

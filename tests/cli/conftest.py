@@ -1,12 +1,17 @@
-"""A small website for the commands to read, and a way to run them."""
+"""A small website for the commands to read, and ways to run them."""
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
+from quick_usp import usp_command
 from usp.cli import main
 from website import Site, index, urlset
 
@@ -25,7 +30,6 @@ class Ended:
 @pytest.fixture
 def run(capsys, monkeypatch):
     """Run a command line in this process."""
-    monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("COLUMNS", "80")
 
     def _run(*argv: str) -> Ended:
@@ -36,6 +40,48 @@ def run(capsys, monkeypatch):
         return Ended(ended.value.code, captured.out, captured.err)
 
     return _run
+
+
+@pytest.fixture
+def process():
+    """Run a command line in a process of its own."""
+
+    def _process(*argv: str, **options) -> subprocess.CompletedProcess:
+        told = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **options}
+        return subprocess.run([*usp_command(), *argv], check=False, **told)
+
+    return _process
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def put(here):
+    """Write files into the current folder, which is the test's own."""
+
+    def _put(files: Mapping[str, str | bytes]) -> None:
+        for name, content in files.items():
+            (here / name).parent.mkdir(exist_ok=True)
+            data = content.encode() if isinstance(content, str) else content
+            (here / name).write_bytes(data)
+
+    return _put
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """Give data to the standard input."""
+
+    def _stdin(data: str | bytes) -> None:
+        data = data.encode() if isinstance(data, str) else data
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+
+    return _stdin
 
 
 class Address(str):

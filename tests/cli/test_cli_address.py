@@ -1,68 +1,48 @@
+"""What an address means: a website, or a sitemap, by its looks or by what it answers."""
+
 import pytest
 
 from usp._base.urls import looks_like_sitemap
 from usp.cli.options import input_type
-from website import index, urlset
+from website import atom, index, rss, urlset
+
+WEBSITES = {
+    "example.org": "https://example.org/",
+    "Example.org/shop/": "https://Example.org/shop/",
+    " example.org:8080/a?b=c ": "https://example.org:8080/a?b=c",
+    "localhost": "https://localhost/",
+    "localhost:8000": "https://localhost:8000/",
+    "http://intranet": "http://intranet/",
+    "HTTP://example.org": "http://example.org/",
+    "http://[::1]:80/": "http://[::1]:80/",
+    "bücher.example": "https://bücher.example/",
+}
+SITEMAPS = [
+    *("/sitemap.xml", "/a/b/posts.xml.gz", "/urls.txt", "/robots.txt", "/blog/feed.rss"),
+    *("/feed.ATOM", "/sitemap", "/sitemap_index.php?page=2", "/products.xml?from=1&to=9"),
+    *("/?sitemap=index", "/index.php?sitemap"),
+]
+OTHERS = [
+    *("", "/", "/index.html", "/shop/", "/sitemap/", "/sitemap.html", "/sitemaps/index.htm"),
+    *("/about-us", "/?q=sitemap", "/xml"),
+]
 
 
 def test_a_website_is_completed(subtests):
-    for written, url in [
-        ("example.org", "https://example.org/"),
-        ("Example.org/shop/", "https://Example.org/shop/"),
-        (" example.org:8080/a?b=c ", "https://example.org:8080/a?b=c"),
-        ("localhost", "https://localhost/"),
-        ("localhost:8000", "https://localhost:8000/"),
-        ("http://intranet", "http://intranet/"),
-        ("HTTP://example.org", "http://example.org/"),
-        ("http://[::1]:80/", "http://[::1]:80/"),
-        ("bücher.example", "https://bücher.example/"),
-    ]:
-        with subtests.test(written=written, url=url):
+    for written, url in WEBSITES.items():
+        with subtests.test(written=written):
             assert input_type(written).url == url
             assert not input_type(written).is_sitemap
 
 
-def test_sitemaps_feeds_and_robots_are_sitemaps(subtests):
-    for path in [
-        "/sitemap.xml",
-        "/a/b/posts.xml.gz",
-        "/urls.txt",
-        "/robots.txt",
-        "/blog/feed.rss",
-        "/feed.ATOM",
-        "/sitemap",
-        "/sitemap_index.php?page=2",
-        "/products.xml?from=1&to=9",
-        "/?sitemap=index",
-        "/index.php?sitemap",
-    ]:
+def test_sitemaps_feeds_and_robots_are_sitemaps_and_other_pages_are_websites(subtests):
+    for path in SITEMAPS:
         with subtests.test(path=path):
             assert looks_like_sitemap(f"https://example.org{path}")
             assert input_type(f"example.org{path}").is_sitemap
-
-
-def test_homepages_folders_and_pages_are_websites(subtests):
-    for path in [
-        "",
-        "/",
-        "/index.html",
-        "/shop/",
-        "/sitemap/",
-        "/sitemap.html",
-        "/sitemaps/index.htm",
-        "/about-us",
-        "/?q=sitemap",
-        "/xml",
-    ]:
+    for path in OTHERS:
         with subtests.test(path=path):
             assert not looks_like_sitemap(f"https://sitemap.example.org{path}")
-
-
-RSS = '<rss version="2.0"><channel><item><title>t</title><link>{site}/story</link></item></channel></rss>'
-ATOM = (
-    '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>t</title>'
-    '<link href="{site}/story"/></entry></feed>'
-)
 
 
 @pytest.fixture
@@ -71,8 +51,8 @@ def site(serve):
         {
             "/robots.txt": "Sitemap: {site}/main.xml",
             "/main.xml": urlset("/page"),
-            "/feed/": RSS,
-            "/?feed=atom": ATOM,
+            "/feed/": rss("/story"),
+            "/?feed=atom": atom("/story"),
             "/all": index("/main.xml"),
             "/shop/": "<!doctype html><html><body>a shop</body></html>",
             "/notes": "some words\n{site}/not-listed\n",
@@ -90,11 +70,8 @@ def test_a_feed_is_listed_alone(run, site, subtests):
 
 
 def test_an_index_is_followed(run, site):
-    assert run("ls", f"{site}/all").lines == [
-        f"{site}/all",
-        f"\t{site}/main.xml",
-        f"\t\t{site}/page",
-    ]
+    listed = [f"{site}/all", f"\t{site}/main.xml", f"\t\t{site}/page"]
+    assert run("ls", f"{site}/all").lines == listed
 
 
 def test_anything_else_stands_for_its_website(run, site, subtests):
@@ -108,7 +85,7 @@ def test_anything_else_stands_for_its_website(run, site, subtests):
 
 
 def test_what_is_recognised_is_asked_for_once(run, serve):
-    site = serve({"/feed/": RSS})
+    site = serve({"/feed/": rss("/story")})
     run("ls", f"{site}/feed/", "-f", "pages")
     run("ls", f"{site}/feed/")
     assert len(site.web.requests) == 2

@@ -13,17 +13,16 @@ TWO = ("--select", "SM401,SM407")  # whatever other rules find in the same docum
 RELATIVE = [f"/{word}" for word in ("tea", "milk", "sugar", "cake", "cups")]
 
 
+def relative(*paths: str) -> list[str]:
+    return [f"<url><loc>{path}</loc></url>" for path in paths]
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(put, here):
     """A folder with a sitemap that is fine, and one that is not."""
-    (tmp_path / "public").mkdir()
-    bad = urlset(
-        *(f"<url><loc>{path}</loc></url>" for path in RELATIVE), "https://example.org/tea#green"
-    )
-    (tmp_path / "public" / "bad.xml").write_text(bad)
-    (tmp_path / "public" / "good.xml").write_text(urlset("https://example.org/"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    bad = urlset(*relative(*RELATIVE), "https://example.org/tea#green")
+    put({"public/bad.xml": bad, "public/good.xml": urlset("https://example.org/")})
+    return here
 
 
 def found(run, *argv: str) -> list[dict]:
@@ -67,19 +66,17 @@ def test_every_finding_has_a_line_that_editors_can_open(run, folder):
     ] * len(RELATIVE)
 
 
-def test_a_finding_in_many_sitemaps_is_shown_for_some_and_counted_for_all(run, tmp_path):
-    for number in range(50):
-        (tmp_path / f"{number}.xml").write_text(urlset("https://example.org/#a"))
-    ended = run("check", str(tmp_path), "--select", "SM407")
+def test_a_finding_in_many_sitemaps_is_shown_for_some_and_counted_for_all(run, put):
+    put({f"{number}.xml": urlset("https://example.org/#a") for number in range(50)})
+    ended = run("check", ".", "--select", "SM407")
     assert sum(line.endswith("warning SM407 url-fragment") for line in ended.lines) == 20
     assert "  warning SM407 url-fragment: 30 findings in 30 sitemaps" in ended.lines
     assert "50 findings (50 warnings); 50 sitemaps checked." in ended.lines
 
 
-def test_control_characters_of_a_document_do_not_reach_the_terminal(run, folder):
-    (folder / "evil.txt").write_bytes(b"https://example.org/#\x1b[31m\n")
-    ended = run("check", "evil.txt")
-    assert "\x1b" not in ended.out
+def test_control_characters_of_a_document_do_not_reach_the_terminal(run, put):
+    put({"evil.txt": b"https://example.org/#\x1b[31m\n"})
+    assert "\x1b" not in run("check", "evil.txt").out
 
 
 def test_nothing_wrong_is_said_in_a_line(run, folder):
@@ -125,19 +122,16 @@ def test_the_status_tells_whether_something_severe_enough_was_found(run, folder,
             assert run("check", "public", *options).status == status
 
 
-def test_a_document_that_is_not_a_sitemap_is_a_finding(run, folder):
-    (folder / "page.xml").write_text("<html><body>Hello</body></html>")
+def test_a_document_that_is_not_a_sitemap_is_a_finding(run, put):
+    put({"page.xml": "<html><body>Hello</body></html>"})
     assert "SM350" in codes(run, "page.xml")
     assert run("check", "page.xml").status == 1
 
 
-def test_a_folder_without_sitemaps_is_not_a_success(run, tmp_path):
-    ended = run("check", str(tmp_path))
+def test_what_could_not_be_checked_is_not_a_success(run, here):
+    ended = run("check", ".")
     assert ended.status == 2
     assert "no sitemaps were found" in ended.err
-
-
-def test_a_host_that_does_not_respond_could_not_be_checked(run):
     ended = run("check", "http://127.0.0.1:9/sitemap.xml")
     assert (ended.status, ended.out) == (2, "")
     assert "connection refused" in ended.err
@@ -169,9 +163,7 @@ def test_some_of_the_pages_are_fetched_if_asked(run, serve):
 
 
 def test_several_are_checked_together(run, folder):
-    ended = run("check", "public/bad.xml", "public/good.xml")
-    assert "2 sitemaps checked." in ended.out
-    assert run("check", "-", "-").status == 2
+    assert "2 sitemaps checked." in run("check", "public/bad.xml", "public/good.xml").out
 
 
 OTHERS = {
@@ -183,27 +175,23 @@ OTHERS = {
 }
 
 
-def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, tmp_path):
-    for name, text in OTHERS.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "robots.txt").write_text(
-        "User-agent: *\nAllow: /\nSitemap: https://a.example/s.xml\n"
-    )
-    (tmp_path / "s.xml").write_text(urlset("https://a.example/"))
-    ended = run("check", str(tmp_path))
+def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, put):
+    robots = "User-agent: *\nAllow: /\nSitemap: https://a.example/s.xml\n"
+    put(OTHERS | {"robots.txt": robots, "s.xml": urlset("https://a.example/")})
+    ended = run("check", ".")
     assert (ended.status, ended.out) == (0, "No findings; 1 sitemap checked.\n")
 
 
-def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, tmp_path, subtests):
+def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, put, here, subtests):
     for name, is_declared in [("sitemap.xml", False), ("all.xml", True), ("all.txt", True)]:
         with subtests.test(name=name, is_declared=is_declared):
-            (tmp_path / name).write_text("<browserconfig/>" if name.endswith("xml") else "no URL\n")
-            (tmp_path / "good.xml").write_text(urlset("https://a.example/"))
+            put({name: "<browserconfig/>" if name.endswith("xml") else "no URL\n"})
+            put({"good.xml": urlset("https://a.example/")})
             if is_declared:
-                (tmp_path / "robots.txt").write_text(f"Sitemap: https://a.example/{name}\n")
-            assert run("check", str(tmp_path)).status == 1
-            (tmp_path / "good.xml").unlink()
-            assert run("check", str(tmp_path)).status == 1
+                put({"robots.txt": f"Sitemap: https://a.example/{name}\n"})
+            assert run("check", ".").status == 1
+            (here / "good.xml").unlink()
+            assert run("check", ".").status == 1
 
 
 # Which rules ----------------------------------------------------------------------------------------
@@ -230,14 +218,12 @@ def test_the_more_precise_choice_counts(run, folder, subtests):
             assert codes(run, "public", *options) & {"SM401", "SM407"} == expected
 
 
-def test_the_configuration_file_chooses_rules_and_severities(run, folder):
-    (folder / "pyproject.toml").write_text(
-        '[tool.usp.check]\nselect = ["SM401", "SM407"]\nignore = "SM401"\n'
-        '[tool.usp.check.severity]\nSM407 = "error"\n'
-    )
+def test_the_configuration_file_chooses_rules_and_severities(run, put, folder):
+    chosen = '[tool.usp.check]\nselect = ["SM401", "SM407"]\nignore = "SM401"\n'
+    put({"pyproject.toml": f'{chosen}[tool.usp.check.severity]\nSM407 = "error"\n'})
     assert [(one["code"], one["severity"]) for one in found(run, "public")] == [("SM407", "error")]
     assert codes(run, "public", "--ignore", "SM406") >= {"SM401", "SM407"}
-    (folder / "usp.toml").write_text('[check]\nselect = ["nonsense"]\n')
+    put({"usp.toml": '[check]\nselect = ["nonsense"]\n'})
     ended = run("check", "public")
     assert ended.status == 2
     assert f"set in {folder / 'usp.toml'}" in ended.err
@@ -268,9 +254,7 @@ def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
 
 def test_new_findings_are_told_and_so_is_how_many_are_gone(run, folder):
     run("check", "public", "--write-baseline", "known.json")
-    (folder / "public" / "bad.xml").write_text(
-        urlset(*(f"<url><loc>/{name}</loc></url>" for name in ("tea", "bread", "bread")))
-    )
+    (folder / "public" / "bad.xml").write_text(urlset(*relative("/tea", "/bread", "/bread")))
     ended = run("check", "public", "--baseline", "known.json", "--select", "SM401", "-f", "jsonl")
     assert [json.loads(line)["page"] for line in ended.lines] == ["/bread", "/bread"]
     assert ended.status == 1
@@ -293,7 +277,7 @@ def test_what_is_gone_with_its_file_is_told(run, folder, subtests):
                 assert "6 findings of the baseline no longer found" in ended.err
 
 
-def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder, tmp_path_factory):
+def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder):
     run("check", "public", "--write-baseline", "known.json")
     text = (folder / "known.json").read_text()
     assert "public/bad.xml" in text
@@ -320,13 +304,8 @@ def test_a_rule_is_explained_by_code_or_name(run):
     by_code = run("rule", "SM401")
     assert by_code.status == 0
     assert by_code.out == run("rule", "relative-url").out
-    for part in (
-        "SM401 relative-url\nerror, about the URLs of pages",
-        "/tea</loc>",
-        "Write the whole URL",
-        "sitemaps.org",
-    ):
-        assert part in by_code.out
+    assert "SM401 relative-url\nerror, about the URLs of pages" in by_code.out
+    assert all(one in by_code.out for one in ("/tea</loc>", "Write the whole URL", "sitemaps.org"))
 
 
 def test_all_rules_are_listed_or_given_to_programs(run):

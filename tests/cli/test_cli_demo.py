@@ -1,11 +1,10 @@
-import contextlib
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import usp
+from quick_usp import usp_command
 from usp._demo import demo_site
 from usp.cli.treeview import summary, tree_view
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
@@ -32,18 +31,11 @@ def test_the_demo_ends_by_itself_and_shows_everything(run):
         r"21 pages in 12 sitemaps; 2 failures, 7 problems",
     ):
         assert re.search(part, ended.out), part
-    assert ended.lines[-1].endswith(
-        "usp tree -p example.org"
-    )  # which shows problems, as the demo does
+    assert "\x1b" not in ended.out
+    assert not [line for line in ended.lines if line != line.rstrip()]
+    assert ended.lines[-1].endswith("usp tree -p example.org")  # with problems, as the demo
     report = Path(ended.lines[-2].partition(": ")[2])
     assert "<html" in report.read_text(encoding="utf-8")
-
-
-def test_the_demo_in_a_pipe_is_plain_and_not_wrapped(run):
-    out = run("demo").out
-    assert "\x1b" not in out
-    assert not [line for line in out.splitlines() if line != line.rstrip()]
-    assert "404 Not Found" in out
 
 
 def test_the_demo_on_a_terminal_has_colours_and_unbroken_lines(run, monkeypatch):
@@ -71,21 +63,15 @@ def test_the_demo_site_works_at_any_port_and_is_gone_afterwards():
         assert tree.page_count() == 21
 
 
-@contextlib.contextmanager
-def served(*options):
-    """Run ``usp demo --serve``; yield the URL that it shows."""
-    command = [sys.executable, "-m", "usp", "demo", "--serve", "--port", "0", *options]
+def test_a_served_demo_can_be_read_by_other_programs():
+    command = [*usp_command(), "demo", "--serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            url = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            assert usp.sitemap_tree_for_homepage(url).page_count() == 21
             assert process.poll() is None
         finally:
             process.terminate()
-
-
-def test_a_served_demo_can_be_read_by_other_programs():
-    with served() as url:
-        assert usp.sitemap_tree_for_homepage(url).page_count() == 21
 
 
 def test_a_port_that_is_taken_is_named(run):

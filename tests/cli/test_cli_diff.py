@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from website import Answer, Site, index, urlset
+from website import Answer, index, urlset
 
 H = "http://example.org"
 
@@ -23,11 +23,9 @@ AFTER = urlset(page(4), page(2, "2024-02-01", "<priority>0.9</priority>"), page(
 
 
 @pytest.fixture
-def files(tmp_path):
-    paths = tmp_path / "before.xml", tmp_path / "after.xml"
-    for path, text in zip(paths, (BEFORE, AFTER), strict=True):
-        path.write_text(text)
-    return [str(path) for path in paths]
+def files(put):
+    put({"before.xml": BEFORE, "after.xml": AFTER})
+    return ["before.xml", "after.xml"]
 
 
 def test_changes_are_lines_of_text(run, files):
@@ -46,14 +44,13 @@ def test_the_same_twice_is_status_0(run, files):
     assert (ended.status, ended.out, ended.err) == (0, "", "usp: nothing changed\n")
 
 
-def test_a_file_is_named_as_it_was_given(run, files, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "before.xml").write_text(BEFORE.removesuffix("</urlset>"))
+def test_a_file_is_named_as_it_was_given(run, files, put):
+    put({"before.xml": BEFORE.removesuffix("</urlset>")})
     ended = run("diff", "before.xml", "after.xml")
     assert "usp: before.xml: 1 sitemap missing or incomplete\n" in ended.err
 
 
-def test_programs_read_json_lines(run, files):
+def test_programs_read_json_lines(run, files, here):
     ended = run("diff", *files, "-f", "jsonl", "--quiet")
     added, changed, removed = map(json.loads, ended.lines)
     assert (added["what"], added["change"], added["url"]) == ("page", "added", f"{H}/4")
@@ -61,7 +58,7 @@ def test_programs_read_json_lines(run, files):
         "before": "2024-01-01T00:00:00Z", "after": "2024-02-01T00:00:00Z",
     }  # fmt: skip
     assert changed["page"]["priority"] == 0.9
-    assert removed["left"] == [f"file://{files[0]}"]
+    assert removed["left"] == [(here / files[0]).as_uri()]
     assert ended.err == ""
 
 
@@ -92,54 +89,37 @@ def test_colors_are_for_terminals(run, files, monkeypatch):
     assert run("diff", *files).out == plain
 
 
-def test_what_cannot_be_read_is_trouble(run, files, tmp_path, monkeypatch, subtests):
-    for given in [["nothing.xml"], ["http://127.0.0.1:1/"], ["page.html"]]:
+def test_what_cannot_be_read_is_trouble(run, files, put, subtests):
+    put({"page.html": "<html><body>hello</body></html>"})
+    for given in ["nothing.xml", "http://127.0.0.1:1/", "page.html"]:
         with subtests.test(given=given):
-            monkeypatch.chdir(tmp_path)
-            (tmp_path / "page.html").write_text("<html><body>hello</body></html>")
-            for pair in ([files[0], *given], [*given, files[0]]):
+            for pair in ([files[0], given], [given, files[0]]):
                 ended = run("diff", *pair)
                 assert (ended.status, ended.out) == (2, "")
                 assert ended.err
 
 
-@pytest.fixture
-def website():
-    site = Site(
-        {
-            "/index.xml": index("/a.xml", "/b.xml"),
-            "/a.xml": urlset("/1"),
-            "/b.xml": urlset("/2", "/3"),
-        }
-    )
-    with site:
-        yield site
-
-
-def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, website, tmp_path):
-    folder = tmp_path / "saved"
-    folder.mkdir()
-    for path in ("/index.xml", "/a.xml", "/b.xml"):
-        (folder / path[1:]).write_bytes(website.fill(website.answers[path]))
-    start = website.url("/index.xml")
-    assert run("diff", str(folder / "index.xml"), start).status != 2
+def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, serve, put):
+    children = {"/a.xml": urlset("/1"), "/b.xml": urlset("/2", "/3")}
+    website = serve({"/index.xml": index(*children), **children}).web
+    put({f"saved{path}": website.fill(text) for path, text in website.answers.items()})
+    folder, start = "saved", website.url("/index.xml")
+    assert run("diff", "saved/index.xml", start).status != 2
     website.answers["/b.xml"] = Answer(status=404)
-    ended = run("diff", str(folder), start)
+    ended = run("diff", folder, start)
     assert ended.status == 3
     assert [line[0] for line in ended.lines if "/b.xml" in line] == ["!"]
     assert not [line for line in ended.lines if line[0] in "+-"]
     assert "2 unknown" in ended.err
-    listed = run("diff", str(folder), start, "--unknown").lines
+    listed = run("diff", folder, start, "--unknown").lines
     assert {f"? {website.url('/2')}", f"? {website.url('/3')}"} <= set(listed)
     website.answers["/a.xml"] = urlset("/1", "/9")
-    assert run("diff", str(folder), start).status == 1
-    assert run("diff", str(folder), start, "--strict").status == 3
+    assert run("diff", folder, start).status == 1
+    assert run("diff", folder, start, "--strict").status == 3
 
 
-def test_an_index_in_a_file_names_sitemaps_that_nobody_reads(run, tmp_path):
-    for name, children in (("one.xml", ["/a.xml"]), ("two.xml", ["/a.xml", "/b.xml"])):
-        text = index(*(H + child for child in children))
-        (tmp_path / name).write_text(text)
-    ended = run("diff", str(tmp_path / "one.xml"), str(tmp_path / "two.xml"))
+def test_an_index_in_a_file_names_sitemaps_that_nobody_reads(run, put):
+    put({"one.xml": index(f"{H}/a.xml"), "two.xml": index(f"{H}/a.xml", f"{H}/b.xml")})
+    ended = run("diff", "one.xml", "two.xml")
     assert (ended.status, ended.lines) == (1, [f"+ sitemap {H}/b.xml"])
-    assert run("diff", *[str(tmp_path / "one.xml")] * 2).status == 0
+    assert run("diff", "one.xml", "one.xml").status == 0

@@ -1,12 +1,10 @@
-"""How commands end: statuses, pipes, interrupts; and what they say of themselves."""
+"""How commands end: statuses, pipes, full disks, closed streams; and what they say of themselves."""
 
 import io
 import os
 import runpy
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,22 +15,9 @@ from hypothesis import strategies as st
 import usp
 from usp._base.safe_text import printable
 from usp.cli.output import write_lines
-from website import urlset
+from website import robots, urlset
 
-USP = [sys.executable, "-m", "usp.cli"]
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.delenv("COV_CORE_SOURCE", raising=False)
-
-
-@pytest.fixture
-def large(serve):
-    """A website of so many pages that no pipe holds them."""
-    pages = [f"{{site}}/page/{number}" for number in range(20_000)]
-    return serve({"/robots.txt": "Sitemap: {site}/s.xml", "/s.xml": urlset(*pages)})
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 
 
 def test_version_and_help(run):
@@ -51,22 +36,18 @@ def test_version_and_help(run):
         assert option in run("ls", "-h").out
 
 
-def test_a_log_file_that_cannot_be_written_is_a_wrong_call(run, tmp_path):
-    for place in (tmp_path, tmp_path / "no" / "where"):
-        ended = run("ls", "example.org", "-l", str(place))
-        assert (ended.status, ended.out) == (2, "")
-        assert "--log-file" in ended.err
-
-
 def test_the_module_can_be_run(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["usp", "--version"])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("usp.cli", run_name="__main__")
-    assert ended.value.code == 0
-    assert "usp v" in capsys.readouterr().out
+    for module in ("usp", "usp.cli"):
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(module, run_name="__main__")
+        assert ended.value.code == 0
+        assert "usp v" in capsys.readouterr().out
 
 
-def test_a_closed_pipe_in_this_process(large, run, monkeypatch):
+def test_a_closed_pipe_in_this_process(serve, run, monkeypatch):
+    pages = [f"/page/{number}" for number in range(20_000)]  # more than a pipe holds
+    large = serve({"/robots.txt": robots("/s.xml"), "/s.xml": urlset(*pages)})
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w", encoding="utf-8") as stdout:
@@ -84,35 +65,33 @@ def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
     assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
-def test_ctrl_c_while_a_server_does_not_answer(serve, environment):
-    asked, ended = threading.Event(), threading.Event()
-
-    def slow():
-        asked.set()
-        ended.wait(120)
-
-    site = serve({"/robots.txt": slow})
-    with subprocess.Popen(
-        [*USP, "ls", site], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert asked.wait(120)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
-    ended.set()
-    assert (process.returncode, out, err) == (130, b"", b"usp: interrupted\n")
-
-
-def test_what_the_terminal_cannot_show_is_percent_encoded(serve, monkeypatch, subtests):
-    for encoding, shown in [("ascii", "caf%C3%A9"), ("latin-1", "café")]:
-        with subtests.test(encoding=encoding, shown=shown):
-            site = serve({"/sitemap.xml": urlset("/café", "/plain", "/茶")})
-            monkeypatch.setenv("PYTHONIOENCODING", encoding)
-            monkeypatch.setenv("NO_PROXY", "*")
-            ended = subprocess.run(
-                [*USP, "ls", site, "-f", "pages", "-u"], capture_output=True, check=True
+@pytest.fixture
+def shell(put, here):
+    """Run a line of the shell in which ``usp`` is the command, in a folder with sitemaps."""
+    put({"map.xml": urlset("https://h.example/1"), "new.xml": urlset("https://h.example/2")})
+    put(
+        {
+            "words.xml": urlset(
+                "https://h.example/café", "https://h.example/plain", "https://h.example/茶"
             )
-            assert ended.stdout.decode(encoding).split() == [f"/{shown}", "/plain", "/%E8%8C%B6"]
+        }
+    )
+
+    def _shell(line: str, **more: str) -> tuple[int, bytes, bytes]:
+        line = line.replace("usp", f"'{sys.executable}' -m usp.cli")
+        told = {"cwd": here, "env": {**os.environ, **more}, "capture_output": True}
+        done = subprocess.run(["/bin/sh", "-c", line], check=False, **told)
+        return done.returncode, done.stdout, done.stderr
+
+    return _shell
+
+
+def test_what_the_terminal_cannot_show_is_percent_encoded(shell, subtests):
+    for encoding, word in [("ascii", "caf%C3%A9"), ("latin-1", "café")]:
+        with subtests.test(encoding=encoding):
+            status, out, _ = shell("usp ls words.xml -f pages", PYTHONIOENCODING=encoding)
+            shown = [line.rpartition("/")[2] for line in out.decode(encoding).split()]
+            assert (status, shown) == (0, [word, "plain", "%E8%8C%B6"])
 
 
 def test_any_line_can_be_written_in_any_encoding(subtests):
@@ -143,28 +122,7 @@ def test_the_library_does_not_need_the_command_line():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-SITEMAP = b"<urlset><url><loc>https://example.org/1</loc></url></urlset>"
-
-
-@pytest.fixture
-def shell(tmp_path):
-    """Run a line of the shell in which ``usp`` is the command, in a folder with a sitemap."""
-    (tmp_path / "map.xml").write_bytes(SITEMAP)
-    (tmp_path / "new.xml").write_bytes(SITEMAP.replace(b"/1", b"/2"))
-
-    def _shell(line: str) -> subprocess.CompletedProcess:
-        line = line.replace("usp", f"'{sys.executable}' -m usp.cli")
-        return subprocess.run(
-            ["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-
-    return _shell
-
-
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
-
-
-def test_a_closed_standard_output_is_reported(shell, subtests):
+def test_closed_streams_are_reported_if_they_matter(shell, subtests):
     for line, status in [
         ("ls map.xml -f pages", 1),
         ("tree map.xml", 1),
@@ -172,18 +130,21 @@ def test_a_closed_standard_output_is_reported(shell, subtests):
         ("--help", 1),
     ]:
         with subtests.test(line=line, status=status):
-            ended = shell(f"usp {line} >&-")
-            assert (ended.returncode, ended.stderr) == (status, "usp: Bad file descriptor\n")
+            assert shell(f"usp {line} >&-") == (status, b"", b"usp: Bad file descriptor\n")
+    ended = shell("usp ls map.xml -f pages <&- 2>&-")
+    assert ended == (0, b"https://h.example/1\n", b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_reported(shell, subtests):
-    for line in ["--help", "--version", "ls --help", "ls map.xml"]:
-        with subtests.test(line=line):
-            ended = shell(f"usp {line} > /dev/full")
-            assert (ended.returncode, ended.stderr) == (1, "usp: No space left on device\n")
-
-
-def test_closed_messages_and_input_change_nothing(shell):
-    ended = shell("usp ls map.xml -f pages <&- 2>&-")
-    assert (ended.returncode, ended.stdout) == (0, "https://example.org/1\n")
+def test_a_full_disk_is_reported(process, shell, here, subtests):
+    for line in [
+        *("--help", "--version", "ls --help", "ls map.xml"),
+        *("ls map.xml -f csv", "ls map.xml -f parquet"),
+    ]:
+        with subtests.test(line=line), open("/dev/full", "wb") as full:  # noqa: PTH123
+            ended = process(*line.split(), stdout=full, cwd=here)
+            assert ended.returncode == 1
+            assert ended.stderr.endswith(b"No space left on device\n")
+            assert len(ended.stderr.splitlines()) == 1
+            if "parquet" not in line:
+                assert ended.stderr == b"usp: No space left on device\n"

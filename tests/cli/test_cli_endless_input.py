@@ -4,14 +4,12 @@ import gzip
 import itertools
 import os
 import random
-import subprocess
 import threading
+from contextlib import contextmanager
 
 import pytest
 
-from quick_usp import usp_command
 from usp._inputs.sources import piped
-from usp.cli import main
 from usp.limits import LimitReached, Limits
 from website import urlset
 
@@ -27,21 +25,24 @@ ENDLESS = {
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes of another kind")
 
 
-class Pipe:
-    """A pipe that is written to until nobody reads it any more."""
+@contextmanager
+def pipe_of(chunks):
+    """Open a pipe that is written to until nobody reads it any more."""
+    read_end, write_end = os.pipe()
 
-    def __init__(self, chunks):
-        self.read_end, self._write_end = os.pipe()
-        self._chunks = chunks
-        self.thread = threading.Thread(target=self._write, daemon=True)
-        self.thread.start()
-
-    def _write(self):
+    def write():
         try:
-            with open(self._write_end, "wb") as file:  # noqa: PTH123
-                file.writelines(self._chunks)
+            with open(write_end, "wb") as file:  # noqa: PTH123
+                file.writelines(chunks)
         except BrokenPipeError:
             pass
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    with open(read_end, "rb") as file:  # noqa: PTH123
+        yield file
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 def endless(kind):
@@ -53,29 +54,22 @@ def endless(kind):
         )
 
 
-def from_pipe(chunks, *arguments):
-    pipe = Pipe(chunks)
-    try:
-        return subprocess.run(
-            [*usp_command(), *arguments],
-            stdin=pipe.read_end,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    finally:
-        os.close(pipe.read_end)
-        pipe.thread.join(60)
-        assert not pipe.thread.is_alive()
+@pytest.fixture
+def from_pipe(process):
+    """Run a command that reads data from a pipe."""
+
+    def _run(chunks, *argv):
+        with pipe_of(chunks) as file:
+            return process(*argv, stdin=file, text=True)
+
+    return _run
 
 
-def test_an_endless_standard_input_ends_at_the_limit_of_a_document(subtests):
+def test_an_endless_standard_input_ends_at_the_limit_of_a_document(from_pipe, subtests):
     for kind in ENDLESS:
         with subtests.test(kind=kind):
-            ended = from_pipe(
-                endless(kind), "ls", "-", "-f", "pages", "--max", "document_bytes=100KiB"
-            )
+            limit = ["--max", "document_bytes=100KiB"]
+            ended = from_pipe(endless(kind), "ls", "-", "-f", "pages", *limit)
             assert "Traceback" not in ended.stderr
             assert "document_bytes=102,400" in ended.stderr
             if kind in ("urlset", "text"):
@@ -83,7 +77,7 @@ def test_an_endless_standard_input_ends_at_the_limit_of_a_document(subtests):
                 assert 1000 < len(ended.stdout.splitlines()) < 100 * 1024 / len("http://h/1")
 
 
-def test_a_pipe_with_a_name_is_bounded_too():
+def test_a_pipe_with_a_name_is_bounded_too(from_pipe):
     arguments = ("tree", "/dev/stdin", "--max", "document_bytes=100KiB", "--strict")
     ended = from_pipe(endless("urlset"), *arguments)
     assert ended.returncode == 3
@@ -91,70 +85,60 @@ def test_a_pipe_with_a_name_is_bounded_too():
 
 
 @pytest.mark.parametrize("limit", ["seconds", "document_seconds"])
-def test_a_silent_standard_input_ends_in_time(limit):
-    more = threading.Event()
+def test_a_silent_standard_input_ends_in_time(process, limit):
+    over = threading.Event()
 
     def slow():
         yield urlset("http://h/1").partition("</urlset>")[0].encode()
-        more.wait(100)
+        over.wait(100)
 
-    pipe = Pipe(slow())
-    process = subprocess.Popen(
-        [*usp_command(), "ls", "-", "-f", "pages", "--max", f"{limit}=1"],
-        stdin=pipe.read_end,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        _out, err = process.communicate(timeout=120)
-        assert f"the limit {limit}=1 is reached" in err
-        assert process.returncode in (0, 1)
-    finally:
-        process.kill()
-        more.set()
-        os.close(pipe.read_end)
+    with pipe_of(slow()) as file:
+        argv = ("ls", "-", "-f", "pages", "--max", f"{limit}=1")
+        ended = process(*argv, stdin=file, text=True)
+        over.set()
+    assert f"the limit {limit}=1 is reached" in ended.stderr
+    assert ended.returncode in (0, 1)
 
 
-def test_a_pipe_that_nobody_writes_to_ends_in_time(tmp_path, monkeypatch, capsys, subtests):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture
+def pipe(put, here):
+    """A pipe that nobody writes to, beside a sitemap."""
+    os.mkfifo(here / "pipe")
+    put({"a.xml": urlset("http://h/1")})
+    return here / "pipe"
+
+
+def test_a_pipe_that_nobody_writes_to_ends_in_time(pipe, run, here, subtests):
     for command in [
         *(["ls"], ["ls", "-f", "pages"], ["tree"], ["graph"], ["check"], ["report", "-o", "-"]),
         *(["diff", "a.xml"], ["report", "a.xml", "--compare"], ["check", "a.xml", "--baseline"]),
     ]:
         for limit in ["seconds", "document_seconds"]:
             with subtests.test(command=command, limit=limit):
-                with pytest.raises(SystemExit) as ended:
-                    main([*command, "pipe", "--max", f"{limit}=0.05"])
-                assert ended.value.code in (1, 2)
-                said = capsys.readouterr()
-                assert f"the limit {limit}" in said.err + said.out
-                assert not (tmp_path / "report.html").exists()
+                ended = run(*command, "pipe", "--max", f"{limit}=0.05")
+                assert ended.status in (1, 2)
+                assert f"the limit {limit}" in ended.err + ended.out
+                assert not (here / "report.html").exists()
+    ended = run("crawl", "pipe", "-o", "dataset", "--max", "seconds=0.05")
+    assert ended.status == 2
+    assert "'pipe': nothing was written to it within 0.05 s" in ended.err
 
 
-def test_a_pipe_is_waited_for_without_a_limit_of_time(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    chunks = piped(tmp_path / "pipe", Limits(seconds=None, document_seconds=None))
-    late = threading.Timer(0.1, (tmp_path / "pipe").write_bytes, [NOISE])
+def test_a_pipe_is_waited_for_without_a_limit_of_time(pipe):
+    chunks = piped(pipe, Limits(seconds=None, document_seconds=None))
+    late = threading.Timer(0.1, pipe.write_bytes, [NOISE])
     late.start()
     assert b"".join(chunks) == NOISE
     late.join()
 
 
-def test_a_pipe_cannot_be_what_is_read_more_than_once(tmp_path, monkeypatch, subtests):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    monkeypatch.chdir(tmp_path)
+def test_a_pipe_cannot_be_what_is_read_more_than_once(pipe, run, subtests):
     for command in [["update", "pipe"], ["ls", "a.xml", "--ca-bundle", "pipe"]]:
         with subtests.test(command=command):
-            with pytest.raises(SystemExit) as ended:
-                main(command)
-            assert ended.value.code == 2
+            assert run(*command).status == 2
 
 
-def test_what_fits_is_read_whole():
+def test_what_fits_is_read_whole(from_pipe):
     pages = [f"http://h/{number}" for number in range(20_000)]
     document = gzip.compress(urlset(*pages).encode())
     pieces = [document[at : at + 1000] for at in range(0, len(document), 1000)]
@@ -164,14 +148,10 @@ def test_what_fits_is_read_whole():
 
 
 def test_exactly_as_much_as_allowed_is_taken():
-    pipe = Pipe([NOISE])
-    with open(pipe.read_end, "rb") as file:  # noqa: PTH123
-        chunks = piped(file, Limits(document_bytes=len(NOISE)))
-        assert b"".join(chunks) == NOISE
-    pipe = Pipe([NOISE])
-    with open(pipe.read_end, "rb") as file:  # noqa: PTH123
-        chunks = piped(file, Limits(document_bytes=len(NOISE) - 1))
+    with pipe_of([NOISE]) as file:
+        assert b"".join(piped(file, Limits(document_bytes=len(NOISE)))) == NOISE
+    with pipe_of([NOISE]) as file:
         taken = []
         with pytest.raises(LimitReached):
-            taken.extend(chunks)
+            taken.extend(piped(file, Limits(document_bytes=len(NOISE) - 1)))
         assert b"".join(taken) in (NOISE[:-1], b"")

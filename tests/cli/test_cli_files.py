@@ -9,24 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 from usp._base.files import replacing
-from usp.cli import config, main
+from usp.cli import config
 from usp.cli.commands import COMMANDS
 from website import index, urlset
 
 
 @pytest.fixture
-def below(tmp_path, monkeypatch):
+def below(put, here, monkeypatch):
     """A folder below one that may have a file of options; the command runs in it."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return ended.value.code, capsys.readouterr()
+    put({"work/a.xml": urlset("http://h/p")})
+    monkeypatch.chdir(here / "work")
+    return here / "work"
 
 
 def found(folder):
@@ -50,18 +43,12 @@ def test_options_count_if_the_file_is_the_users_own(below, monkeypatch, subtests
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
 def test_options_do_not_count_if_others_can_write_the_file(below, monkeypatch, subtests):
-    for mode, counts in [
-        (0o600, True),
-        (0o644, True),
-        (0o646, False),
-        (0o664, False),
-        (0o666, False),
-    ]:
-        with subtests.test(mode=mode, counts=counts):
-            monkeypatch.setattr(config, "_is_private", lambda *_: False)
-            (below / "usp.toml").write_text('user-agent = "x"\n')
+    monkeypatch.setattr(config, "_is_private", lambda *_: False)
+    (below / "usp.toml").write_text('user-agent = "x"\n')
+    for mode in [0o600, 0o644, 0o646, 0o664, 0o666]:
+        with subtests.test(mode=mode):
             (below / "usp.toml").chmod(mode)
-            assert (found(below) is not None) == counts
+            assert (found(below) is not None) == (mode in (0o600, 0o644))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such groups")
@@ -109,12 +96,9 @@ ELSEWHERE = {
     "ls": [
         *('header = ["Authorization: hidden-1"]', 'proxy = "http://me:hidden-1@proxy:1"'),
         *("insecure = true", 'ca-bundle = "old.csv"', 'allow-network = ["any"]'),
-        'output = "old.csv"',
-        'log-file = "old.csv"',
-        'log-file = "../log"',
-        'log-file = ".ssh/x"',
-        *('log-file = "/log"', 'log-file = "link"', 'log-file = "."', 'log_file = "pipe"'),
-        'log-file = "a\\u0000"',
+        *('output = "old.csv"', 'log-file = "old.csv"', 'log-file = "../log"'),
+        *('log-file = ".ssh/x"', 'log-file = "/log"', 'log-file = "link"', 'log-file = "."'),
+        *('log_file = "pipe"', 'log-file = "a\\u0000"'),
     ],
 }
 
@@ -131,9 +115,8 @@ def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below, subtest
                 path.write_text(f"[{command}]\n{setting}\n" if is_table else f"{setting}\n")
                 values, (notice,) = config.defaults(config.find(below)[0], command, COMMANDS, below)
                 assert values == {}
-                assert notice.startswith(
-                    f"{path}: {setting.partition(' ')[0].replace('_', '-')} is ignored: "
-                )
+                name = setting.partition(" ")[0].replace("_", "-")
+                assert notice.startswith(f"{path}: {name} is ignored: ")
                 assert notice.endswith(f"; --config {path} allows it")
                 assert "hidden-1" not in notice
                 if "\\u0000" not in setting:
@@ -141,83 +124,61 @@ def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below, subtest
                     assert config.defaults(named, command, COMMANDS, below)[0] != {}
 
 
-def test_what_is_ignored_is_told_and_the_file_can_be_named(below, capsys):
-    (below / "a.xml").write_text(urlset("http://h/p"))
+def test_what_is_ignored_is_told_and_the_file_can_be_named(below, run):
     (below / "usp.toml").write_text('[ls]\noutput = "pages.csv"\n')
-    status, ignored = run(capsys, "ls", "a.xml", "-f", "pages")
-    assert (status, ignored.out) == (0, "http://h/p\n")
+    ignored = run("ls", "a.xml", "-f", "pages")
+    assert (ignored.status, ignored.out) == (0, "http://h/p\n")
     assert "output is ignored" in ignored.err
-    status, named = run(capsys, "ls", "a.xml", "--config", "usp.toml")
-    assert (status, named.out, named.err) == (0, "", "")
+    named = run("ls", "a.xml", "--config", "usp.toml")
+    assert (named.status, named.out, named.err) == (0, "", "")
     assert "http://h/p" in (below / "pages.csv").read_text()
 
 
-def test_a_log_file_is_in_the_folder_of_the_file_that_names_it(below, capsys, subtests):
+def test_a_log_file_is_in_the_folder_of_the_file_that_names_it(below, run, subtests):
+    (below.parent / "usp.toml").write_text('log-file = "usp.log"\nverbose = 1\n')
     for command in ["ls", "check"]:
         with subtests.test(command=command):
-            (below / "a.xml").write_text(urlset("http://h/p"))
-            (below.parent / "usp.toml").write_text('log-file = "usp.log"\nverbose = 1\n')
             for _ in range(2):  # the second time, it exists
-                _, said = run(capsys, command, "a.xml")
-                assert f"sets log-file = '..{os.sep}usp.log'" in said.err
+                assert f"sets log-file = '..{os.sep}usp.log'" in run(command, "a.xml").err
             assert not (below / "usp.log").exists()
             assert "a.xml" in (below.parent / "usp.log").read_text()
 
 
-def test_a_wrong_value_is_an_error_in_words(below, capsys, subtests):
+def test_a_wrong_value_is_an_error_in_words(below, run, subtests):
     for text in [
-        "timeout = [1]",
-        "concurrency = inf",
-        "concurrency = nan",
-        "strict = 1",
-        'strict = "maybe"',
-        *("user-agent = true", "user-agent = {a = 1}", "verbose = 'x'", "max = {pages = [1]}"),
-        'columns = ["url"]',
-        "max = [[1]]",
-        "include = [true]",
-        "ls = 3",
-        'user-agent = "a\\u0000"',
-        *(
-            "a = " + "[" * 5000,
-            "a = " + "{a=" * 5000,
-            f"timeout = 0x{'f' * 5000}",
-            f"a = 1{'0' * 5000}",
-        ),
-        *("since = 00:00:00", "limit = -1", "since = [2020-01-01]"),
+        *("timeout = [1]", "concurrency = inf", "concurrency = nan", "limit = -1"),
+        *("strict = 1", 'strict = "maybe"', "verbose = 'x'", "ls = 3"),
+        *("user-agent = true", "user-agent = {a = 1}", 'user-agent = "a\\u0000"'),
+        *("max = {pages = [1]}", "max = [[1]]", 'columns = ["url"]', "include = [true]"),
+        *("since = 00:00:00", "since = [2020-01-01]"),
+        *("a = " + "[" * 5000, "a = " + "{a=" * 5000),
+        *(f"timeout = 0x{'f' * 5000}", f"a = 1{'0' * 5000}"),
     ]:
         with subtests.test(text=text):
-            (below / "a.xml").write_text(urlset("http://h/p"))
             (below / "usp.toml").write_text(text)
-            status, said = run(capsys, "ls", "a.xml")
-            assert (status, said.out) == (2, "")
-            assert said.err.startswith("usp ls: ")
-            assert len(said.err) < 1000
+            ended = run("ls", "a.xml")
+            assert (ended.status, ended.out) == (2, "")
+            assert ended.err.startswith("usp ls: ")
+            assert len(ended.err) < 1000
 
 
-def test_a_pyproject_without_our_table_is_left_alone(below, capsys, subtests):
+def test_a_pyproject_without_our_table_is_left_alone(below, run, subtests):
     for text in ["tool = 3", "[tool]\nusp = 3", "tool = [[1]]"]:
         with subtests.test(text=text):
-            (below / "a.xml").write_text(urlset("http://h/p"))
             (below / "pyproject.toml").write_text(text)
-            assert run(capsys, "ls", "a.xml")[0] == 0
-            assert run(capsys, "ls", "a.xml", "--config", "pyproject.toml")[0] == 2
+            assert run("ls", "a.xml").status == 0
+            assert run("ls", "a.xml", "--config", "pyproject.toml").status == 2
 
 
-def test_links_in_a_folder_lead_nowhere_outside(below, tmp_path, capsys):
-    secret = tmp_path / "secret.xml"
-    secret.write_text(urlset("http://h/secret"))
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "more.xml").write_text(urlset("http://h/more"))
-    folder = below / "maps"
-    folder.mkdir()
-    (folder / "index.xml").write_text(index("http://h/a.xml", "http://h/link.xml"))
-    (folder / "a.xml").write_text(urlset("http://h/p"))
-    (folder / "link.xml").symlink_to(secret)
-    (folder / "folder").symlink_to(elsewhere)
-    (folder / "inside.xml").symlink_to(folder / "a.xml")
-    _, said = run(capsys, "ls", folder, "-f", "pages")
-    assert set(said.out.split()) == {"http://h/p"}
+def test_links_in_a_folder_lead_nowhere_outside(put, here, run):
+    put({"secret.xml": urlset("http://h/secret"), "elsewhere/more.xml": urlset("http://h/more")})
+    children = index("http://h/a.xml", "http://h/link.xml")
+    put({"maps/index.xml": children, "maps/a.xml": urlset("http://h/p")})
+    for link, target in {
+        "link.xml": "secret.xml", "folder": "elsewhere", "inside.xml": "maps/a.xml",
+    }.items():  # fmt: skip
+        (here / "maps" / link).symlink_to(here / target)
+    assert set(run("ls", "maps", "-f", "pages").lines) == {"http://h/p"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command with status 130 and one line, at whatever moment it comes."""
+"""Ctrl-C ends a command with status 130 and one line, at whatever moment it comes; SIGTERM as usual."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from website import urlset
+from website import index, robots, urlset
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send"),
@@ -54,16 +55,15 @@ main()
 """
 
 
-def python(program: str, *argv: str, **options) -> subprocess.CompletedProcess:
-    environment = {name: text for name, text in os.environ.items() if name != "COV_CORE_SOURCE"}
-    return subprocess.run(
-        [sys.executable, "-c", program, *argv],
-        capture_output=True,
-        check=False,
-        timeout=120,
-        env={**environment, "NO_PROXY": "*"},
-        **options,
-    )
+def python(program: str, *argv: str, **options) -> tuple[int, bytes, bytes]:
+    command = [sys.executable, "-c", program, *argv]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=120, **options)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def started(*argv: str, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "usp.cli", *argv]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
 @pytest.fixture
@@ -85,8 +85,7 @@ def test_while_modules_are_loaded(document, subtests):
     ]:
         with subtests.test(module=module, argv=argv):
             words = [word.replace("{document}", str(document)) for word in argv]
-            ended = python(AT_IMPORT.format(module=module, argv=words))
-            assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
+            assert python(AT_IMPORT.format(module=module, argv=words)) == (130, b"", TOLD)
 
 
 def test_while_parquet_is_written(document, subtests):
@@ -98,13 +97,10 @@ def test_while_parquet_is_written(document, subtests):
             program = AT_CALL.format(
                 module="pyarrow.parquet", owner="ParquetWriter", name=name, argv=argv
             )
-            ended = python(program)
-            assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
+            assert python(program) == (130, b"", TOLD)
             assert target.read_bytes() == b"before"
-            assert sorted(path.name for path in document.parent.iterdir()) == [
-                "pages.parquet",
-                "s.xml",
-            ]
+            left = sorted(path.name for path in document.parent.iterdir())
+            assert left == ["pages.parquet", "s.xml"]
 
 
 WHILE_READING = """
@@ -141,15 +137,14 @@ main()
 def test_while_a_tree_is_read(document, subtests):
     for how in ["in_a_destructor", "twice", "turned_into_another_error"]:
         with subtests.test(how=how):
-            ended = python(WHILE_READING, how, str(document))
-            assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
+            assert python(WHILE_READING, how, str(document)) == (130, b"", TOLD)
 
 
 def test_it_is_json_for_programs(document):
     for module in ("usp.cli.app", "pyarrow"):
         argv = ["ls", str(document), "-o", f"{document}.parquet", "--json"]
-        ended = python(AT_IMPORT.format(module=module, argv=argv))
-        assert json.loads(ended.stderr)["status"] == ended.returncode == 130
+        status, _, err = python(AT_IMPORT.format(module=module, argv=argv))
+        assert json.loads(err)["status"] == status == 130
 
 
 def test_a_process_that_ignores_it_goes_on(document):
@@ -160,9 +155,9 @@ def test_a_process_that_ignores_it_goes_on(document):
 
     argv = ["ls", str(document), "-f", "pages"]
     program = AT_IMPORT.format(module="usp.cli.app", argv=argv)
-    ended = python(program, preexec_fn=ignore)
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    assert len(ended.stdout.splitlines()) == 1000
+    status, out, err = python(program, preexec_fn=ignore)
+    assert (status, err) == (0, b"")
+    assert len(out.splitlines()) == 1000
 
 
 def test_a_program_that_runs_a_command_keeps_its_own_handler(document, run):
@@ -178,13 +173,9 @@ def test_while_workers_are_started(tmp_path):
     sites = tmp_path / "sites.txt"
     sites.write_text("".join(f"http://127.0.0.{number}:9/\n" for number in range(2, 250)))
     crawl = ["crawl", str(sites), "-o", str(tmp_path / "dataset")]
-    command = [sys.executable, "-m", "usp.cli", *crawl]
     for after in (0.0, 0.1):
-        with subprocess.Popen(
-            [*command, "--allow-network", "any", "--workers", "3"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
+        with started(
+            *crawl, "--allow-network", "any", "--workers", "3", start_new_session=True
         ) as process:
             while process.poll() is None and not workers_of(process.pid):
                 time.sleep(0.002)
@@ -208,3 +199,75 @@ def workers_of(pid: int) -> list[str]:
     except OSError:
         return []
     return [command for command in commands if b"spawn_main" in command]
+
+
+# While a website does not answer ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(serve):
+    """A website whose second sitemap comes when the test is over."""
+    asked, over = threading.Event(), threading.Event()
+
+    def answer():
+        asked.set()
+        over.wait(120)
+
+    files = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": urlset("/a"), "/b.xml": answer}
+    site = serve(files)
+    site.web.asked = asked
+    yield site
+    over.set()
+
+
+def ended_by(number: int, site, *argv: str, pause: float = 0.0) -> tuple[int, bytes, bytes]:
+    """Send a signal to a command that waits for a website; return how it ends."""
+    site.web.asked.clear()
+    with started(*argv) as process:
+        assert site.web.asked.wait(120)
+        time.sleep(pause)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def test_ctrl_c_with_and_without_keeping_what_was_found(slow, times):
+    assert ended_by(signal.SIGINT, slow, "ls", slow, "-k") == (130, b"", TOLD)
+    listing = ["ls", slow, "-f", "pages", "-k"]
+    found = f"{slow}/a\n".encode()
+    pause = 0.2 * times  # /a.xml, which is asked for together with the other, comes
+    status, out, err = ended_by(signal.SIGINT, slow, *listing, pause=pause)
+    assert (status, err) == (130, TOLD)
+    assert out in (b"", found)  # pages are written as they are found
+    status, out, err = ended_by(signal.SIGINT, slow, *listing, "--keep-partial", pause=pause)
+    assert (status, out) == (0, found)
+    assert f"{slow}/b.xml: ".encode() in err
+    assert b"interrupted" in err
+    assert b"Traceback" not in err
+
+
+def test_sigterm_leaves_nothing_behind(slow, tmp_path, subtests):
+    """Neither files nor a line of progress."""
+    for command, name in [("snapshot", "out.warc.gz"), ("ls", "out.csv")]:
+        with subtests.test(command=command):
+            argv = [command, slow, "-k", "-o", str(tmp_path / name)]
+            assert ended_by(signal.SIGTERM, slow, *argv) == (-signal.SIGTERM, b"", b"")
+            assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_ends_a_watch_cleanly(serve, tmp_path, subtests):
+    site = serve({"/map.xml": index("/a.xml"), "/a.xml": urlset("/1")})
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with subtests.test(number=number):
+            path = tmp_path / number.name / "site.warc.gz"
+            path.parent.mkdir()
+            argv = ["watch", f"{site}/map.xml", "--snapshot", str(path), "--every", "1h"]
+            with started(*argv) as process:
+                assert b"watching" in process.stderr.readline()
+                deadline = time.monotonic() + 60
+                while not path.exists() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                process.send_signal(number)
+                assert process.stderr.read() == b"usp: stopped: 0 changes in 1 round\n"
+                assert process.wait() == 0
+            assert list(path.parent.iterdir()) == [path]

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from usp import graph
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands import cmd_graph as graph_command
@@ -15,28 +17,28 @@ from usp.export import COLUMNS, FORMATS
 from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
 from website import urlset
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs commands in copies")
+
 LOADED = """
-import json, sys
-from usp.cli import main
-try:
-    main({argv!r})
-except SystemExit as ended:
-    status = ended.code or 0
-finally:
-    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
-sys.exit(status)
+import json, os, sys
+from usp.cli import app, main  # which every command loads
+for argv in json.loads(sys.argv[1]):
+    if os.fork() == 0:
+        try:
+            main(argv)
+        except SystemExit as ended:
+            print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+            os._exit(ended.code or 0)
+    if os.wait()[1]:
+        sys.exit(1)
 """
 
 
-def loaded(*argv: str, cwd=None) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(argv=list(argv))],
-        capture_output=True,
-        cwd=cwd,
-        check=True,
-        text=True,
-    )
-    return set(json.loads(done.stderr.splitlines()[-1]))
+def loaded(*commands: list[str]) -> list[set[str]]:
+    """Return the modules that each of some commands has loaded."""
+    command = [sys.executable, "-c", LOADED, json.dumps(commands)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    return [set(json.loads(line)) for line in done.stderr.splitlines()]
 
 
 MACHINERY = {
@@ -48,19 +50,17 @@ MACHINERY = {
 
 
 def test_help_loads_no_machinery(subtests):
-    for argv in [["--help"], ["-h"], ["--version"], []]:
-        with subtests.test(argv=argv):
-            assert not loaded(*argv) & MACHINERY
+    for modules in loaded(["--help"], ["--version"], []):
+        with subtests.test(modules=len(modules)):
+            assert not modules & MACHINERY
 
 
 def test_the_help_of_a_command_loads_nothing_that_it_runs(subtests):
-    for name in COMMANDS:
+    helped = loaded(*([name, "--help"] for name in COMMANDS))
+    for name, modules in zip(COMMANDS, helped, strict=True):
         with subtests.test(name=name):
-            own = {
-                f"usp.cli.commands.cmd_{name}",
-                "usp.objects",
-            }  # the codes of failures are in usp.objects
-            assert not loaded(name, "--help") & (MACHINERY - own)
+            own = {f"usp.cli.commands.cmd_{name}", "usp.objects"}  # which has the codes of failures
+            assert not modules & (MACHINERY - own)
 
 
 def test_options_list_what_the_library_writes():
@@ -72,33 +72,21 @@ def test_options_list_what_the_library_writes():
     assert graph_command.SIBLINGS == graph.MOST_SIBLINGS
 
 
-def test_a_command_loads_no_other(tmp_path):
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    modules = loaded("ls", "a.xml", "-f", "pages", cwd=tmp_path)
+def test_a_command_loads_no_other(put):
+    put({"a.xml": urlset("http://h/1")})
+    (modules,) = loaded(["ls", "a.xml", "-f", "csv"])
     assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp._demo"}
     others = {f"usp.cli.commands.cmd_{name}" for name in COMMANDS if name != "ls"}
     assert not modules & others
 
 
-def test_completion_of_a_name_loads_no_command(tmp_path):
-    environment = {
-        **os.environ,
-        "_USP_COMPLETE": "bash_complete",
-        "COMP_WORDS": "usp ",
-        "COMP_CWORD": "1",
-    }
-    code = (
-        "import atexit, sys\n"
-        "atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\n"
-        "from usp.cli import main\n"
-        "sys.argv = ['usp']\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=environment, check=False, text=True
-    )
-    assert all(f"plain,{name}" in done.stdout for name in COMMANDS)
-    assert "usp.cli.commands.cmd_ls" not in done.stderr.split()
+def test_completion_of_a_name_loads_no_command(run, monkeypatch):
+    asked = {"_USP_COMPLETE": "bash_complete", "COMP_WORDS": "usp ", "COMP_CWORD": "1"}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert all(f"plain,{name}" in run().lines for name in COMMANDS)
+    (modules,) = loaded([])
+    assert "usp.cli.commands.cmd_ls" not in modules
 
 
 def test_the_list_of_commands_says_what_their_own_help_says(subtests):

@@ -1,10 +1,9 @@
-import logging
 import socket
 
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
-from website import index, urlset
+from website import index, robots, urlset
 
 
 def test_tabtree_has_a_line_for_every_node_the_root_first(run, site):
@@ -28,36 +27,18 @@ def test_tabtree_has_a_line_for_every_node_the_root_first(run, site):
 
 
 def test_pages_has_one_url_a_line(run, site):
-    ended = run("ls", site, "--format", "pages")
-    assert ended.lines == [
-        f"{site}/one",
-        "http://other.example/two",
-        f"{site}/a b?x=1&y=2",
-        f"{site}/known",
-        site,
-        f"{site}/",
-    ]
+    other = "http://other.example/two"
+    pages = [f"{site}/one", other, f"{site}/a b?x=1&y=2", f"{site}/known", site, f"{site}/"]
+    assert run("ls", site, "--format", "pages").lines == pages
 
 
 def test_strip_url_leaves_the_root_and_other_hosts_whole(run, site):
+    whole = run("ls", site).lines
     assert run("ls", site, "-u").lines == [
-        f"{site}/",
-        "\t/robots.txt",
-        "\t\t/main.xml",
-        "\t\t\t/a.xml",
-        "\t\t\t\t/one",
-        "\t\t\t\thttp://other.example/two",
-        "\t\t\t\t/a b?x=1&y=2",
-        "\t\t\t/missing.xml",
-        "\t/sitemap.xml",
-        "\t\t/known",
-        f"\t\t{site}",
-        "\t\t/",
-    ]
-    assert run("ls", site, "--strip-url", "-f", "pages").lines[:2] == [
-        "/one",
-        "http://other.example/two",
-    ]
+        whole[0], *(line.replace(f"{site}/", "/") for line in whole[1:])
+    ]  # fmt: skip
+    pages = run("ls", site, "--strip-url", "-f", "pages").lines
+    assert pages == ["/one", "http://other.example/two", "/a b?x=1&y=2", "/known", site, "/"]
 
 
 def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
@@ -72,12 +53,10 @@ def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
 
 
 def test_a_path_of_a_website_stands_for_the_website(run, site):
-    ended = run("ls", f"{site}/shop/index.html", "-u", "-f", "pages")
+    page = f"{site}/shop/index.html"
+    ended = run("ls", page, "-u", "-f", "pages")
     assert "/one" in ended.lines
-    assert (
-        f"{site}/shop/index.html is not a sitemap; its website {site}/ was read instead"
-        in ended.err
-    )
+    assert f"{page} is not a sitemap; its website {site}/ was read instead" in ended.err
 
 
 def test_a_sitemaps_own_url_is_the_root(run, site, subtests):
@@ -109,60 +88,23 @@ def test_a_site_that_does_not_answer_is_said_to_have_nothing(run):
     assert ended.err == f"usp: connection refused by {at}\n"
 
 
-# The log ---------------------------------------------------------------------------------------
-
-
-def test_nothing_is_logged_unless_it_is_asked_for(run, site):
-    assert run("ls", site).err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
-
-
-def test_verbosity_adds_information_and_details(run, site):
-    info, debug = run("ls", site, "-v"), run("ls", site, "-vv")
-    assert "INFO:" in info.err
-    assert "DEBUG:" not in info.err
-    assert "DEBUG:" in debug.err
-    assert info.out == debug.out == run("ls", site).out
-    assert run("ls", site, "-vvvv").status == 0
-
-
-def test_a_log_file_is_appended_to_and_the_console_stays_quiet(run, site, tmp_path):
-    log = tmp_path / "crawl.log"
-    for repeat in (1, 2):
-        ended = run("ls", site, "-v", "-l", str(log))
-        assert ended.err == ""
-        assert ended.lines[0] == f"{site}/"
-        assert log.read_text().count("missing.xml failed") == repeat
-    assert "INFO:" in log.read_text()
-
-
-def test_the_logging_of_the_process_is_left_as_it_was(run, site):
-    root = logging.getLogger()
-    before = (root.level, list(root.handlers))
-    run("ls", site, "-vv")
-    assert (root.level, list(root.handlers)) == before
-
-
 # What websites write ---------------------------------------------------------------------------
 
 
 def test_nothing_a_terminal_would_obey_is_printed(run, serve):
     site = serve(
         {
-            "/robots.txt": "Sitemap: {site}/list.txt\nSitemap: {site}/\x1b[2Jgone.xml\n",
+            "/robots.txt": robots("/list.txt", "/\x1b[2Jgone\x07\u202e.xml"),
             "/list.txt": "{site}/\x1b[31mred\n{site}/bell\x07\n{site}/caf\u00e9\n",
             "/sitemap.xml": urlset("/c1\u009b31m", "/\u202egnp.exe"),
         }
     )
     ended = run("ls", site, "-u")
     lines = [line.strip("\t") for line in ended.lines]
-    assert "/%1B[31mred" in lines
-    assert "/bell%07" in lines
-    assert "/café" in lines
-    assert "/c1%C2%9B31m" in lines
-    assert "/%E2%80%AEgnp.exe" in lines
-    assert all(line.isprintable() for line in lines)
-    assert "\x1b" not in ended.err
-    assert "%1B[2Jgone.xml" in ended.err
+    shown = {"/%1B[31mred", "/bell%07", "/café", "/c1%C2%9B31m", "/%E2%80%AEgnp.exe"}
+    assert shown <= set(lines)
+    assert all(line.isprintable() for line in (*lines, *ended.err.splitlines()))
+    assert "%1B[2Jgone" in ended.err
 
 
 def test_pages_are_listed_while_they_are_read():

@@ -28,9 +28,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 FETCHING = ["ls", "tree", "graph", "report"]
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 @pytest.fixture
@@ -108,25 +106,6 @@ def test_the_reason_of_a_failure_without_its_address():
     assert Failure(url, "something else").brief == "something else"
 
 
-# Problems -----------------------------------------------------------------------------------------
-
-
-def test_problems_of_one_kind_share_a_line(run, tmp_path):
-    entries = "".join(
-        f"<url>\n<loc>http://h/{number}</loc><lastmod>day {number}</lastmod></url>"
-        for number in range(600)
-    )
-    (tmp_path / "s.xml").write_text(
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}'
-        "<url><loc/></url></urlset>"
-    )
-    ended = run("tree", "s.xml", "-p")
-    problems = [line for line in ended.lines if "problem:" in line]
-    assert len(problems) == 2
-    assert "problem: 600 times: lastmod cannot be read, first in line 1: 'day 0'" in problems[0]
-    assert "601 problems" in ended.lines[-1]
-
-
 # JSON ---------------------------------------------------------------------------------------------
 
 
@@ -156,35 +135,30 @@ def test_every_line_of_the_standard_error_is_json(run, site, closed):
             if ended.status:
                 assert told[-1]["status"] == ended.status
                 assert told[-1]["error"]
+    told = json.loads(run("--json", "ls", "no website").err)
+    assert (told["status"], told["hint"]) == (2, "Try 'usp ls --help'.")
 
 
-def test_a_file_and_the_environment_can_ask_for_json(run, site, tmp_path, monkeypatch):
-    def told():
-        return json.loads(run("ls", site).err)
-
+def test_a_file_and_the_environment_can_ask_for_json(run, site, put, monkeypatch):
     monkeypatch.setenv("USP_JSON", "1")
-    assert told()["failures"][0]["reason"] == "404 Not Found"
-    monkeypatch.setenv("USP_JSON", "0")
+    told = json.loads(run("ls", site, "--strict").err)
+    (failure,) = told["failures"]
+    assert (told["error"], told["status"]) == ("incomplete", 3)
+    assert (failure["reason"], failure["status"]) == ("404 Not Found", 404)
+    monkeypatch.setenv("USP_JSON", "false")
     assert run("ls", site).err.startswith("usp: ")
-    monkeypatch.delenv("USP_JSON")
-    (tmp_path / "usp.toml").write_text("json = true\n")
-    assert told()["failures"][0]["url"] == f"{site}/missing.xml"
-    (tmp_path / "usp.toml").unlink()
+    put({"usp.toml": "json = true\n"})
+    assert json.loads(run("ls", site).err)["failures"][0]["url"] == f"{site}/missing.xml"
+    put({"usp.toml": ""})
     assert run("ls", site).err.startswith("usp: ")
 
 
 def test_the_line_of_an_interrupt_is_json_if_all_others_are(monkeypatch, subtests):
-    for value, is_json in [
-        ("1", True),
-        ("true", True),
-        ("0", False),
-        ("false", False),
-        ("No", False),
-        (" ", False),
-    ]:
-        with subtests.test(value=value, is_json=is_json):
+    monkeypatch.setattr(sys, "argv", ["usp", "ls"])
+    for value in ["1", "true", "0", "false", "No", " "]:
+        with subtests.test(value=value):
             monkeypatch.setenv("USP_JSON", value)
-            monkeypatch.setattr(sys, "argv", ["usp", "ls"])
+            is_json = value in ("1", "true")
             assert cli._line().startswith(b"{") == cli.wants_json() == is_json
 
 
@@ -226,13 +200,15 @@ def test_hints_name_only_options_that_the_command_has(subtests):
 
 
 def test_hints_name_the_options_there_are():
-    pages, seconds = Advice(Topic.RAISE_LIMIT, "pages"), Advice(Topic.RAISE_LIMIT, "seconds")
-    assert said("ls", pages) == "it failed (raise it with --max pages=…)"
-    assert said("crawl", seconds) == "it failed (raise it with --site-seconds)"
-    network = Advice(Topic.ALLOW_NETWORK, "::1")
-    assert said("ls", network) == "it failed (--allow-network ::1 permits it)"
-    assert "--user-agent" in said("ls", Advice(Topic.BE_GENTLE))
-    assert "--per-host" in said("crawl", Advice(Topic.BE_GENTLE))
+    for command, advice, hint in [
+        ("ls", Advice(Topic.RAISE_LIMIT, "pages"), "(raise it with --max pages=…)"),
+        ("crawl", Advice(Topic.RAISE_LIMIT, "seconds"), "(raise it with --site-seconds)"),
+        ("ls", Advice(Topic.ALLOW_NETWORK, "::1"), "(--allow-network ::1 permits it)"),
+        ("ls", Advice(Topic.BE_GENTLE), "--user-agent"),
+        ("crawl", Advice(Topic.BE_GENTLE), "--per-host"),
+    ]:
+        text = said(command, advice)
+        assert text == f"it failed {hint}" if hint.startswith("(") else hint in text
 
 
 def test_what_to_do_about_a_code_is_said_in_options_that_the_command_has(subtests):
@@ -283,30 +259,19 @@ def test_only_addresses_with_a_path_lose_their_scheme_and_host():
     assert without_origin("'http://h:81/a'", start) == "'/a'"
     assert without_origin("from http://x/?u=http://h:81/a", "http://h:8/").endswith("http://h:81/a")
 
-
-def test_a_document_from_the_standard_input_leaves_hyphens_in_reasons_alone():
+    # A document from the standard input leaves hyphens in reasons alone.
     assert without_origin("Un-fetched child sitemap", "-") == "Un-fetched child sitemap"
 
 
-def test_an_index_that_lists_itself_is_told_in_plain_words(run, tmp_path):
-    (tmp_path / "i.xml").write_text(index("http://h/i.xml", "http://h/a.xml"))
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    text = run("tree", str(tmp_path)).out
-    assert "not followed: it is one of the sitemaps above it" in text
-    assert "Recursion" not in text
-
-
-def test_each_reason_is_told_before_a_second_address_with_the_same_one(run, tmp_path):
-    gone = [f"http://h/gone{n}.xml" for n in range(3)]
-    (tmp_path / "i.xml").write_text(
-        index(
-            *gone, "http://h/html.xml", "http://h/empty.xml", "http://h/junk.xml", "http://h/a.xml"
-        )
-    )
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    (tmp_path / "html.xml").write_text("<!doctype html><html><body>Hello</body></html>")
-    (tmp_path / "empty.xml").write_text("")
-    (tmp_path / "junk.xml").write_text("<other>1</other>")
-    lines = run("ls", str(tmp_path / "i.xml"), "-f", "pages").err.splitlines()
+def test_each_reason_is_told_before_a_second_address_with_the_same_one(run, put):
+    files = {
+        "html.xml": "<!doctype html><html><body>Hello</body></html>",
+        "empty.xml": "",
+        "junk.xml": "<other>1</other>",
+        "a.xml": urlset("http://h/1"),
+    }
+    gone = [f"gone{n}.xml" for n in range(3)]
+    put({"i.xml": index(*(f"http://h/{name}" for name in (*gone, *files))), **files})
+    lines = run("ls", "i.xml", "-f", "pages").err.splitlines()
     assert sum("gone" in line for line in lines) == 1
     assert not any("more" in line for line in lines)

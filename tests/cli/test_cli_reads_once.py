@@ -13,7 +13,7 @@ from usp._formats.document import DocumentParser
 from usp.cli.treeview import summary, tree_view
 from usp.limits import Limits
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
-from website import index, urlset
+from website import index, robots, urlset
 
 BAD = urlset("/1", "<url><loc>{site}/2</loc><lastmod>some day</lastmod></url>", "<url/>")
 LIMIT = Limits().reached("seconds")
@@ -39,8 +39,8 @@ def site(serve):
     children = ["/a.xml", "/b.xml", "/l.txt", *many]
     return serve(
         {
-            "/robots.txt": "Sitemap: {site}/i.xml\nSitemap: {site}/again.xml\n",
-            "/i.xml": index(*(f"{{site}}{path}" for path in children)),
+            "/robots.txt": robots("/i.xml", "/again.xml"),
+            "/i.xml": index(*children),
             "/again.xml": index("/a.xml"),
             "/a.xml": BAD,
             "/b.xml": urlset("/3"),
@@ -53,16 +53,12 @@ def site(serve):
 def test_a_document_is_parsed_at_most_twice_while_it_comes_in_and_when_it_is_read(
     run, site, parses, subtests
 ):
-    for argv in [
-        ["tree", "-p"],
-        ["tree", "-p", "--all"],
-        ["tree"],
-        ["tree", "-p", "-f", "json"],
+    for name, *options in [
+        *(["tree", "-p"], ["tree", "-p", "--all"], ["tree"], ["tree", "-p", "-f", "json"]),
         ["ls", "-f", "sitemaps"],
     ]:
-        with subtests.test(argv=argv):
+        with subtests.test(name=name, options=options):
             parses.clear()
-            name, *options = argv
             assert run(name, site, "--no-known", *options).status == 0
             assert parses["a.xml"] == 2
             assert {url: count for url, count in parses.items() if count > 2} == {}
@@ -117,31 +113,26 @@ def test_problems_are_kept_in_bounded_memory(monkeypatch):
 
 
 @pytest.fixture
-def damaged(tmp_path):
+def damaged(put):
     """A sitemap with 600 problems of one kind, then 600 of another."""
-    lines = ["<urlset>"]
-    lines += [
-        f"<url><loc>http://h/{at}</loc><lastmod>day {at}</lastmod></url>" for at in range(600)
-    ]
-    lines += [f"<url><loc>mailto:{at}</loc></url>" for at in range(600)]
-    lines.append("</urlset>")
-    path = tmp_path / "s.xml"
-    path.write_text("\n".join(lines))
-    return path
+    dates = [f"http://h/{at}</loc><lastmod>day {at}</lastmod></url>" for at in range(600)]
+    locs = [f"mailto:{at}</loc></url>" for at in range(600)]
+    put({"s.xml": "<urlset>" + "".join(f"\n<url><loc>{one}" for one in dates + locs) + "</urlset>"})
+    return "s.xml"
 
 
 def test_every_kind_is_one_line_with_its_count_its_first_place_and_an_example(run, damaged):
-    lines = [
-        line for line in run("tree", "-p", str(damaged)).out.splitlines() if "problem:" in line
-    ]
+    shown = run("tree", "-p", damaged).lines
+    lines = [line for line in shown if "problem:" in line]
     assert len(lines) == 2
+    assert "1,200 problems" in shown[-1]
     assert "600 times: lastmod cannot be read, first in line 2: 'day 0'" in lines[0]
     assert "600 times: a loc is not an HTTP URL, first in line 602: 'mailto:0'" in lines[1]
     assert "(600 entries lost)" in lines[1]
 
 
 def test_json_gives_the_same_with_the_codes(run, damaged):
-    problems = json.loads(run("tree", "-p", "-f", "json", str(damaged)).out)["problems"]
+    problems = json.loads(run("tree", "-p", "-f", "json", damaged).out)["problems"]
     assert problems == [
         {"code": "bad-lastmod", "message": "lastmod cannot be read", "times": 600, "lost": 0,
          "line": 2, "excerpt": "day 0"},
@@ -151,13 +142,8 @@ def test_json_gives_the_same_with_the_codes(run, damaged):
 
 
 def test_an_index_that_lists_itself_says_so_everywhere(run, serve):
-    site = serve(
-        {
-            "/robots.txt": "Sitemap: {site}/i.xml",
-            "/i.xml": index("/i.xml", "/a.xml"),
-            "/a.xml": urlset("/p"),
-        }
-    )
+    files = {"/i.xml": index("/i.xml", "/a.xml"), "/a.xml": urlset("/p")}
+    site = serve({"/robots.txt": robots("/i.xml"), **files})
     told = "it is one of the sitemaps above it"
     rows = json.loads(run("ls", site, "--no-known", "--sitemaps", "-f", "json").out)
     (loop,) = [row for row in rows if row["type"] == "invalid"]
@@ -165,7 +151,9 @@ def test_an_index_that_lists_itself_says_so_everywhere(run, serve):
     tree = json.loads(run("tree", site, "--no-known", "-f", "json").out)
     loop = tree["sitemaps"][0]["sitemaps"][0]["sitemaps"][0]
     assert (loop["code"], loop["failure"]) == ("recursion", told)
-    assert f"not followed: {told}" in run("tree", site, "--no-known").out
+    drawn = run("tree", site, "--no-known").out
+    assert f"not followed: {told}" in drawn
+    assert "Recursion" not in drawn
     ended = run("ls", site, "--no-known", "--sitemaps", "--strict")
     assert ended.status == 0  # nothing is missing
     assert f"\t{told}\trecursion" in ended.out

@@ -1,8 +1,15 @@
-"""With a terminal, commands write what they write without one; the live line is nobody's business."""
+"""With a terminal, commands write what they write without one; the live line is nobody's business.
 
+Nothing that a website wrote steers a terminal, and formats stay what they are on one.
+"""
+
+import csv
+import io
+import json
 import re
 import sys
 import time
+import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -16,6 +23,12 @@ if sys.platform == "linux":
     from terminals import run_on_terminal, run_plain, shown
 
 LONG = "{site}/" + "/".join(["a-rather-long-path"] * 12)
+
+
+def on_screen(*argv: str, **how) -> str:
+    """Return what a terminal is sent."""
+    screen = run_on_terminal(*argv, stdout="terminal", **how).screen
+    return screen.decode().replace("\r\n", "\n")
 
 
 @pytest.fixture
@@ -79,9 +92,8 @@ def test_the_output_is_that_of_a_run_without_a_terminal(site, subtests):
 
 def test_parquet_comes_through_a_pipe_as_it_is(site):
     parquet = pytest.importorskip("pyarrow.parquet")
-    arrow = pytest.importorskip("pyarrow")
     ran = run_on_terminal("ls", site, "-f", "parquet", stdout="pipe")
-    assert parquet.read_table(arrow.BufferReader(ran.out)).num_rows == 3004
+    assert parquet.read_table(io.BytesIO(ran.out)).num_rows == 3004
 
 
 def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
@@ -101,13 +113,8 @@ def test_the_line_gives_way_to_every_line_of_the_log(serve, times, subtests):
                 return urlset("http://h/1")
 
             children = {f"/{number}.xml": slowly for number in range(4)}
-            site = serve(
-                {
-                    "/robots.txt": "Sitemap: {site}/i.xml",
-                    "/i.xml": index(*(f"{{site}}{path}" for path in children), "/missing.xml"),
-                    **children,
-                }
-            )
+            listed = index(*children, "/missing.xml")
+            site = serve({"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": listed, **children})
             argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
             plain = run_plain(*argv)
             ran = run_on_terminal(*argv, stdout=stdout)
@@ -138,8 +145,96 @@ def demo_line(line: str) -> str:
     return re.sub(r"/\S*usp-demo-\w+|, [\d.]+ k?B$", "", line).rstrip()
 
 
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(serve, times):
+    def slowly():
+        time.sleep(0.5 * times)
+        return urlset("http://h/1")
+
+    site = serve({"/sitemap.xml": slowly})
+    ran = run_on_terminal("ls", site, "-f", "pages", stdout="file")
+    assert b"addresses" in ran.screen
+    assert b"addresses" not in ran.out
+    assert b"addresses" not in run_plain("ls", site, "-f", "pages").stderr
+
+
 def test_who_wants_quiet_or_json_gets_no_line(site, subtests):
     for options in [["-q"], ["--json"]]:
         with subtests.test(options=options):
             ran = run_on_terminal("ls", site, "-f", "pages", *options, stdout="file")
             assert ran.screen == b""
+
+
+# What a website wrote -------------------------------------------------------------------------------
+
+
+TITLE = "tea \u202egnp.exe\u2069 \x9b31m \x85 \U000e0041 \x7f café 茶"
+NEWS = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+ xmlns:n="http://www.google.com/schemas/sitemap-news/0.9">
+<url><loc>https://example.org/tea</loc><n:news><n:title>{TITLE}</n:title>
+<n:publication_date>2025-01-01</n:publication_date></n:news></url>
+</urlset>"""
+
+
+@pytest.fixture
+def document(put):
+    put({"s.xml": NEWS})
+    return "s.xml"
+
+
+def test_nothing_steers_the_terminal(document, subtests):
+    for form in ["csv", "json", "jsonl", "xml", "tabtree", "pages"]:
+        with subtests.test(form=form):
+            ran = run_on_terminal("ls", document, "-f", form, stdout="terminal")
+            assert ran.status == 0
+            text = ran.screen.decode().replace("\r\r\n", "\n").replace("\r\n", "\n")
+            assert all(char.isprintable() or char in "\n\t" for char in text), ascii(text)
+
+
+def test_the_formats_can_still_be_read(document):
+    def on_terminal(form):
+        return on_screen("ls", document, "-f", form).replace("\r", "")
+
+    assert json.loads(on_terminal("jsonl"))["news"]["title"] == TITLE
+    assert json.loads(on_terminal("json"))[0]["news"]["title"] == TITLE
+    (row,) = csv.DictReader(io.StringIO(on_terminal("csv")))
+    assert "%E2%80%AE" in row["news"]
+    assert "café 茶" in row["news"]
+    assert "\u202e" in "".join(ET.fromstring(on_terminal("xml")).itertext())
+
+
+def test_a_file_or_a_pipe_has_what_the_website_wrote(document, subtests):
+    for form in ["csv", "jsonl", "xml"]:
+        with subtests.test(form=form):
+            plain = run_plain("ls", document, "-f", form).stdout
+            assert "\u202e".encode() in plain
+            for stdout in ("file", "pipe"):
+                assert run_on_terminal("ls", document, "-f", form, stdout=stdout).out == plain
+
+
+# Checks ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def checked(put):
+    put({"sitemap.xml": urlset("<url><loc>/tea</loc></url>", "https://example.org/a-tea#x")})
+
+
+def without_styles(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_lines_fit_into_a_narrow_terminal(checked):
+    argv = ("check", ".", "--select", "SM401,SM407", "-q")
+    text = without_styles(on_screen(*argv, columns=40))
+    assert "the URL is relative: '/tea'" in text
+    assert "  SM401 Write the whole URL, with its\n        scheme and host.\n" in text
+    page = without_styles(on_screen("rule", "SM407", columns=40))
+    long = [line for line in page.split("\n") if len(line) > 40]
+    assert [line for line in long if "http" not in line] == []
+
+
+def test_severities_have_colors_on_a_terminal_only(checked):
+    argv = ("check", ".", "--select", "SM401", "-q")
+    assert "\x1b[31m\x1b[1merror" in on_screen(*argv)
+    for words in (argv, ("rule", "SM401")):
+        assert b"\x1b" not in run_on_terminal(*words, stdout="pipe").out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import shlex
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ import subprocess
 import pytest
 
 from quick_usp import usp_command
-from website import index, urlset
+from website import index, robots, urlset
 
 
 def test_the_tree_has_a_line_for_each_sitemap_with_what_it_holds(run, site):
@@ -26,19 +25,15 @@ def test_the_tree_has_a_line_for_each_sitemap_with_what_it_holds(run, site):
 
 
 @pytest.fixture
-def many(tmp_path):
-    """A folder with an index of thirty sitemaps, one of which breaks off."""
-    names = [f"part-{n:02}.xml" for n in range(30)]
-    locs = [f"http://h/{name}" for name in names]
-    (tmp_path / "index.xml").write_text(index(*locs))
-    for n, name in enumerate(names):
-        (tmp_path / name).write_text(urlset(f"http://h/{n}"))
-    (tmp_path / "notes.md").write_text("no sitemap")
-    return tmp_path
+def many(put, here):
+    """A folder with an index of thirty sitemaps."""
+    parts = {f"part-{n:02}.xml": urlset(f"http://h/{n}") for n in range(30)}
+    put({"index.xml": index(*(f"http://h/{name}" for name in parts)), "notes.md": "none", **parts})
+    return here
 
 
 def test_long_runs_of_sitemaps_are_cut_short_unless_all_are_wanted(run, many):
-    short, everything = run("tree", str(many)), run("tree", str(many), "--all")
+    short, everything = run("tree", "."), run("tree", ".", "--all")
     assert (short.status, everything.status) == (0, 0)
     assert "… 23 more sitemaps with 23 pages" in short.out
     assert short.out.count("part-") == 7
@@ -47,130 +42,103 @@ def test_long_runs_of_sitemaps_are_cut_short_unless_all_are_wanted(run, many):
 
 
 def test_the_depth_is_how_many_levels_are_shown(run, many):
-    ended = run("tree", str(many), "--depth", "1")
+    ended = run("tree", ".", "--depth", "1")
     assert "index.xml" in ended.out
     assert "part-" not in ended.out
     assert "… 30 sitemaps" in ended.out
 
 
-def test_problems_inside_of_documents_are_shown_when_asked_for(run, tmp_path):
-    file = tmp_path / "a.xml"
-    file.write_text(urlset("http://h/a?b&c"))
-    assert "problem:" not in run("tree", str(file)).out
-    assert "an ampersand is not escaped" in run("tree", str(file), "--problems").out
+def test_problems_inside_of_documents_are_shown_when_asked_for(run, put):
+    put({"a.xml": urlset("http://h/a?b&c")})
+    assert "problem:" not in run("tree", "a.xml").out
+    assert "an ampersand is not escaped" in run("tree", "a.xml", "--problems").out
 
 
 def test_without_counting_no_document_is_read(run, many):
-    ended = run("tree", str(many), "--no-count")
+    ended = run("tree", ".", "--no-count")
     assert "page" not in ended.out.replace(str(many), "")
 
 
-def test_a_document_from_the_standard_input_may_be_packed(run, monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(gzip.compress(urlset("http://h/1", "http://h/2").encode()))
-
-    monkeypatch.setattr("sys.stdin", Stdin())
+def test_a_document_from_the_standard_input_may_be_packed(run, stdin):
+    stdin(gzip.compress(urlset("http://h/1", "http://h/2").encode()))
     ended = run("tree", "-")
     assert "XML: 2 pages" in ended.out
     assert ended.status == 0
 
 
 def test_files_and_folders_can_be_listed_too(run, many):
-    assert run("ls", str(many), "-f", "pages").lines == [f"http://h/{n}" for n in range(30)]
+    assert run("ls", ".", "-f", "pages").lines == [f"http://h/{n}" for n in range(30)]
     assert run("ls", str(many / "part-07.xml"), "-f", "pages").lines == ["http://h/7"]
 
 
-def test_an_index_whose_files_are_not_there_is_incomplete(run, tmp_path):
-    (tmp_path / "index.xml").write_text(index("http://h/a.xml", "http://h/b.xml"))
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    ended = run("tree", str(tmp_path), "--strict")
+def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
+    put({"index.xml": index("http://h/a.xml", "http://h/b.xml"), "a.xml": urlset("http://h/1")})
+    ended = run("tree", ".", "--strict")
     assert ended.status == 3
     assert "http://h/b.xml" in ended.out
     assert "failed: not fetched: sitemaps in files are read without network access" in ended.out
 
 
-def test_indexes_that_name_each_other_in_a_folder_end(run, tmp_path):
-    (tmp_path / "a.xml").write_text(index("http://h/b.xml"))
-    (tmp_path / "b.xml").write_text(index("http://h/a.xml"))
-    assert run("tree", str(tmp_path), "--strict").status == 0
-
-
-def test_a_graph_is_drawn_in_the_language_of_its_file(run, many, tmp_path, subtests):
-    for name, begins in [("a.dot", "digraph"), ("a.mmd", "flowchart LR")]:
-        with subtests.test(name=name, begins=begins):
-            target = tmp_path / name
-            assert run("graph", str(many), "-o", str(target)).status == 0
-            assert target.read_text().startswith(begins)
-
-
-def test_a_graph_is_written_to_the_standard_output(run, many):
-    assert run("graph", str(many), "--siblings", "2").out.count("part-") == 2
-    assert run("graph", str(many), "-f", "mermaid").out.startswith("flowchart LR")
-
-
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_a_graph_can_be_a_picture(run, many, tmp_path):
-    target = tmp_path / "a.svg"
-    assert run("graph", str(many), "-o", str(target)).status == 0
-    assert "<svg" in target.read_text()
+def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
+    languages = {"a.dot": "digraph", "a.mmd": "flowchart LR"}
+    drawn = languages | ({"a.svg": "<svg"} if shutil.which("dot") else {})
+    for name, begins in drawn.items():
+        assert run("graph", ".", "-o", name).status == 0
+        assert begins in (many / name).read_text()
+    assert run("graph", ".", "--siblings", "2").out.count("part-") == 2
+    assert run("graph", ".", "-f", "mermaid").out.startswith("flowchart LR")
 
 
 def test_without_graphviz_the_command_says_what_to_install(run, many, monkeypatch):
     monkeypatch.setattr("usp.graph.shutil.which", lambda _: None)
-    ended = run("graph", str(many), "-f", "svg")
+    ended = run("graph", ".", "-f", "svg")
     assert (ended.status, ended.out) == (1, "")
     assert ended.err.startswith("usp: Graphviz is not installed")
 
 
-def test_of_files_with_one_name_the_one_in_the_same_folder_is_meant(run, tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "sitemap.xml").write_text(urlset(f"http://h/{name}"))
-    (tmp_path / "index.xml").write_text(index("http://h/b/sitemap.xml", "http://h/a/sitemap.xml"))
-    ended = run("ls", str(tmp_path), "-f", "pages")
+def test_of_files_with_one_name_the_one_in_the_same_folder_is_meant(run, put):
+    put({f"{name}/sitemap.xml": urlset(f"http://h/{name}") for name in ("a", "b")})
+    put({"index.xml": index("http://h/b/sitemap.xml", "http://h/a/sitemap.xml")})
+    ended = run("ls", ".", "-f", "pages")
     assert (ended.status, ended.lines) == (0, ["http://h/b", "http://h/a"])
 
 
-def test_what_is_damaged_or_refused_in_a_folder_is_not_complete(run, tmp_path):
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    (tmp_path / "index.xml.gz").write_bytes(gzip.compress(index("http://h/a.xml").encode())[:-8])
-    assert "the compressed data breaks off" in run("tree", str(tmp_path)).out
-    (tmp_path / "index.xml.gz").unlink()
-    (tmp_path / "b.xml").write_text("<!DOCTYPE x [<!ENTITY a 'b'>]><urlset></urlset>")
-    ended = run("tree", str(tmp_path), "--strict")
+def test_what_is_damaged_or_refused_in_a_folder_is_not_complete(run, put, here):
+    packed = gzip.compress(index("http://h/a.xml").encode())
+    put({"a.xml": urlset("http://h/1"), "index.xml.gz": packed[:-8]})
+    assert "the compressed data breaks off" in run("tree", ".").out
+    (here / "index.xml.gz").unlink()
+    put({"b.xml": "<!DOCTYPE x [<!ENTITY a 'b'>]><urlset></urlset>"})
+    ended = run("tree", ".", "--strict")
     assert ended.status == 3
     assert "b.xml" in ended.out
 
 
 def test_limits_hold_for_files_too(run, many):
-    ended = run("ls", str(many / "part-01.xml"), "--max", "pages=0", "--strict")
+    ended = run("ls", "part-01.xml", "--max", "pages=0", "--strict")
     assert ended.status == 3
     assert "the limit pages=0" in ended.err
 
 
 def test_a_pipe_that_is_closed_is_no_error(many):
-    command = [*usp_command(), "tree", str(many), "--all"]
-    shell = f"{shlex.join(command)} | head -1; exit ${{PIPESTATUS[0]}}"
+    shell = f"{shlex.join(usp_command())} tree . --all | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_graph_whose_file_says_nothing_is_a_wrong_call(run, many, tmp_path):
-    assert run("graph", str(many), "-o", str(tmp_path / "a.png")).status == 2
-    assert run("graph", str(many), "-o", str(tmp_path / "no" / "a.dot")).status == 2
+def test_a_graph_whose_file_says_nothing_is_a_wrong_call(run, many):
+    assert run("graph", ".", "-o", "a.png").status == 2
+    assert run("graph", ".", "-o", "no/a.dot").status == 2
 
 
 def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve, subtests):
-    for files, options, status in [
-        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("/1")}, [], 0),
-        ({"/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/gone.xml\n"}, [], 1),
-        (
-            {"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("/1", "/2")},
-            ["--max", "pages=1"],
-            3,
-        ),
-        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("/1")[:-9]}, [], 3),
+    for declared, text, options, status in [
+        (["/a.xml"], urlset("/1"), [], 0),
+        (["/a.xml", "/gone.xml"], None, [], 1),
+        (["/a.xml"], urlset("/1", "/2"), ["--max", "pages=1"], 3),
+        (["/a.xml"], urlset("/1")[:-9], [], 3),
     ]:
-        with subtests.test(files=files, options=options, status=status):
-            ended = run("ls", serve(files), "-f", "pages", "--limit", "100", "--strict", *options)
+        with subtests.test(text=text, options=options, status=status):
+            site = serve({"/robots.txt": robots(*declared), "/a.xml": text})
+            ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict", *options)
             assert ended.status == status

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
-from website import Answer, Site, index, urlset
+from website import Answer, index, urlset
 
 
 @pytest.fixture
-def website():
-    answers = {"/map.xml": index("/a.xml"), "/a.xml": urlset("/1")}
-    with Site(answers) as site:
-        yield site
+def website(serve):
+    return serve({"/map.xml": index("/a.xml"), "/a.xml": urlset("/1")}).web
 
 
 @pytest.fixture
@@ -60,9 +53,8 @@ def test_a_command_gets_each_batch_and_again_if_it_fails(watch, website, tmp_pat
     assert "stopped: 0 changes in 1 round" in failed.err
     assert failed.status == 0
     watch("--exec", f"cat >> {out}", "--rounds", "3")
-    assert [json.loads(line)["url"] for line in out.read_text().splitlines()] == [
-        website.url("/2"), website.url("/3"),
-    ]  # fmt: skip
+    got = [json.loads(line)["url"] for line in out.read_text().splitlines()]
+    assert got == [website.url("/2"), website.url("/3")]
 
 
 def test_failures_are_told_once(watch, website):
@@ -89,29 +81,6 @@ def test_a_file_cannot_be_watched(run, tmp_path):
     ended = run("watch", str(tmp_path / "a.xml"), "--snapshot", str(tmp_path / "s.warc.gz"))
     assert ended.status == 2
     assert "only a website" in ended.err
-
-
-def test_a_signal_ends_the_watch_cleanly(website, tmp_path, subtests):
-    for number in [signal.SIGINT, signal.SIGTERM]:
-        with subtests.test(number=number):
-            path = tmp_path / number.name / "site.warc.gz"
-            path.parent.mkdir()
-            command = ["watch", website.url("/map.xml"), "--snapshot", str(path), "--every", "1h"]
-            process = subprocess.Popen(
-                [sys.executable, "-m", "usp", *command],
-                stderr=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "NO_PROXY": "*"},
-            )
-            with process:
-                assert "watching" in process.stderr.readline()
-                deadline = time.monotonic() + 60
-                while not path.exists() and time.monotonic() < deadline:
-                    time.sleep(0.01)
-                process.send_signal(number)
-                assert process.stderr.read() == "usp: stopped: 0 changes in 1 round\n"
-                assert process.wait() == 0
-            assert list(path.parent.iterdir()) == [path]
 
 
 def test_strict_ends_with_3_if_the_last_round_is_incomplete(watch, website):

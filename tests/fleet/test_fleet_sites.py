@@ -188,3 +188,5 @@ def test_a_list_may_come_through_a_pipe(tmp_path):
     writer.start()
     assert list(read_sites(str(pipe))) == ["a.example", "b.example"]
     writer.join()
+    with pytest.raises(SiteListError, match=r"nothing was written to it within 0\.01 s"):
+        list(read_sites(str(pipe), seconds=0.01))

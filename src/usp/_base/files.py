@@ -1,20 +1,25 @@
 """Files that are written completely or not at all, in a folder or in a bucket of an object store.
 
+And pipes, which are opened without waiting for somebody who writes to them.
+
 Buckets are used through ``deltalake``, which reads credentials from the usual environment variables.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import secrets
+import select
 import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
 from usp._base.safe_text import excerpt
+from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,6 +119,26 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
         file.remove()
 
 
+def open_pipe(path: Path) -> IO[bytes]:
+    """Open a pipe without waiting for somebody who writes to it."""
+    if os.name == "nt":
+        return path.open("rb")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
+
+
+def is_ready(file: IO[bytes], seconds: float | None) -> bool:
+    """Return whether something can be read in time; True if that cannot be known."""
+    if os.name == "nt":  # only sockets can be waited for
+        return True
+    try:
+        # What is in the buffer of a file is read at once: a chunk is larger than any buffer.
+        return bool(select.select([file], [], [], seconds)[0])
+    except (io.UnsupportedOperation, TypeError, ValueError):  # not a file of the system
+        return True
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder, so that the new name survives a power failure, where that is possible."""
     with contextlib.suppress(OSError):
@@ -171,7 +196,7 @@ _ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
 _COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
 
 
-class DatasetError(Exception):
+class DatasetError(SitemapException):
     """A dataset cannot be used as it is; the message says what to do."""
 
 

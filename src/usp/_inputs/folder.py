@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -46,21 +47,18 @@ def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
 class _Folder:
     def __init__(self, path: Path, limits: Limits | None) -> None:
         self._path = path
-        self._limits = limits
-        self._store = Store()  # one for all: a store of many large files is one temporary file
         self._order = sorted(file for file in path.rglob("*") if self._is_inside(file))
         self._files: defaultdict[str, list[Path]] = defaultdict(list)
         for file in self._order:
             self._files[file.name].append(file)
+        store = Store()  # one for all: a store of many large files is one temporary file
+        self._read = cache(partial(sitemap_from_file, limits=limits, store=store))
         self._nodes: dict[Path, AbstractSitemap] = {}
         self._begun: set[Path] = set()
 
     def _is_inside(self, file: Path) -> bool:
         """Return whether a file is really inside the folder: a link may point anywhere."""
         return file.is_file() and file.resolve().is_relative_to(self._path.resolve())
-
-    def _read(self, file: Path) -> AbstractSitemap:
-        return sitemap_from_file(file, limits=self._limits, store=self._store)
 
     def tree(self) -> AbstractSitemap:
         read = {file: self._read(file) for file in self._order if not _is_other(file)}
@@ -77,38 +75,47 @@ class _Folder:
         }
         first = [file for file in found if file not in declared]
         # Of files that only list each other, the first one is at the top as well.
-        tops = [
-            self._filled(file, found[file]) for file in (*first, *found) if file not in self._begun
-        ]
+        tops = [self._top(file) for file in (*first, *found) if file not in self._begun]
         return IndexWebsiteSitemap(f"{self._path.resolve().as_uri()}/", tops)
 
-    def _filled(self, top: Path, node: AbstractSitemap) -> AbstractSitemap:
-        """Return an index whose children are the files that it lists.
+    def _top(self, top: Path) -> AbstractSitemap:
+        """Return the node of a file, with those of the files that it lists below it.
 
         Files are started from the top down and finished from the bottom up, with a stack instead of
         recursion, since indexes may be nested deeply.
         """
-        self._begun.add(top)
-        begun = [_Begun(top, node)]
-        while begun:
-            current = begun[-1]
-            child = next(current.children, None)
-            if child is None:
-                begun.pop()
-                self._nodes[current.file] = current.done()
-                if begun:
-                    begun[-1].below.append(self._nodes[current.file])
-                continue
-            file = self._file_of(child)
-            if file is not None and file not in self._begun:
+        waiting = [(top, False)]
+        while waiting:
+            file, is_finished = waiting.pop()
+            if is_finished:
+                self._nodes[file] = self._filled(self._read(file))
+            elif file not in self._begun:
                 self._begun.add(file)
-                begun.append(_Begun(file, self._read(file)))
-            else:
-                current.below.append(self._known(child, file))
+                below = [self._file_of(child) for child in self._read(file).sub_sitemaps]
+                waiting.append((file, True))
+                waiting += [(child, False) for child in reversed(below) if child is not None]
         return self._nodes[top]
 
-    def _known(self, child: AbstractSitemap, file: Path | None) -> AbstractSitemap:
-        """Return the node of a child that has no file, or whose file was started before."""
+    def _filled(self, node: AbstractSitemap) -> AbstractSitemap:
+        """Return an index whose children are the nodes of their files."""
+        if not isinstance(node, AbstractIndexSitemap):
+            return node
+        filled = type(node)(
+            node.url,
+            [self._node_of(child) for child in node.sub_sitemaps],
+            last_modified=node.last_modified,
+            problems=node.problems,
+            failure=node.failure,
+            size=node.size,
+            status=node.status,
+            exchange=node.exchange,
+        )
+        filled.read_from(node.stored)
+        return filled
+
+    def _node_of(self, child: AbstractSitemap) -> AbstractSitemap:
+        """Return the node of a child's file, or the child itself if it has none."""
+        file = self._file_of(child)
         if file is None:
             return child
         if file in self._nodes:
@@ -129,35 +136,6 @@ class _Folder:
             return None
         parts = unquote(url_parts(child.url).path).split("/")
         return max(self._files[parts[-1]], key=lambda file: _alike(file.parts, parts), default=None)
-
-
-class _Begun:
-    """A file whose children are being read."""
-
-    def __init__(self, file: Path, node: AbstractSitemap) -> None:
-        self.file = file
-        self._node = node
-        index = isinstance(node, AbstractIndexSitemap)
-        self.children = iter(node.sub_sitemaps if index else ())
-        self.below: list[AbstractSitemap] = []
-
-    def done(self) -> AbstractSitemap:
-        """Return the node, with the children that were found."""
-        node = self._node
-        if not isinstance(node, AbstractIndexSitemap):
-            return node
-        filled = type(node)(
-            node.url,
-            self.below,
-            last_modified=node.last_modified,
-            problems=node.problems,
-            failure=node.failure,
-            size=node.size,
-            status=node.status,
-            exchange=node.exchange,
-        )
-        filled.read_from(node.stored)
-        return filled
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

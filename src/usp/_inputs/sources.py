@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import re
-import select
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from usp._base.files import is_ready, open_pipe
 from usp._base.urls import (
     ARCHIVES,
     DOCUMENTS,
@@ -40,7 +39,6 @@ from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from usp._base.urls import Login
     from usp._crawl.crawl import Crawl
@@ -95,12 +93,8 @@ class Input:
     @property
     def has_path(self) -> bool:
         """Whether the URL has a path or a query, and so is not just a website."""
-        return _has_path(self.url)
-
-
-def _has_path(url: str) -> bool:
-    parts = url_parts(url)
-    return bool(parts.path.strip("/") or parts.query)
+        parts = url_parts(self.url)
+        return bool(parts.path.strip("/") or parts.query)
 
 
 def read_input(text: str) -> Input:
@@ -111,9 +105,8 @@ def read_input(text: str) -> Input:
     stripped = text.strip()
     if stripped == "-":
         return Input("-", is_sitemap=True, is_stdin=True)
-    local = _existing(text)
-    if local is not None:
-        return file_input(local)
+    if stripped and "://" not in text and os.path.exists(text):  # noqa: PTH110 - it takes any text
+        return file_input(Path(text))
     return read_web_input(stripped if "://" in stripped else _with_scheme(stripped))
 
 
@@ -124,20 +117,9 @@ def read_web_input(given: str) -> Input:
     if not parts.path and not parts.query:
         parts = parts._replace(path="/")
     url = parts.geturl()
-    is_sitemap = looks_like_sitemap(url)
-    may_be_sitemap = not is_sitemap and _has_path(url) and not parts.path.endswith(PAGES)
-    return Input(url, is_sitemap, login=login, may_be_sitemap=may_be_sitemap)
-
-
-def _existing(text: str) -> Path | None:
-    """Return the file or folder of that name, if there is one."""
-    if "://" in text or not text.strip():
-        return None
-    try:
-        path = Path(text)
-        return path if path.exists() else None
-    except (OSError, ValueError):
-        return None
+    start = Input(url, looks_like_sitemap(url), login=login)
+    may_be_sitemap = not start.is_sitemap and start.has_path and not parts.path.endswith(PAGES)
+    return replace(start, may_be_sitemap=may_be_sitemap)
 
 
 def file_input(path: Path) -> Input:
@@ -309,10 +291,10 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
     allowed, name = min(times, default=(None, ""))
     deadline = None if allowed is None else time.monotonic() + allowed
     received = 0
-    with _opened(source) as file:
+    with open_pipe(source) if isinstance(source, Path) else nullcontext(source) as file:
         while True:
             left = None if deadline is None else deadline - time.monotonic()
-            if (left is not None and left <= 0) or not _is_ready(file, left):
+            if (left is not None and left <= 0) or not is_ready(file, left):
                 raise LimitReached(name)
             chunk = _read(file)
             if not chunk:
@@ -323,28 +305,6 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
                 raise LimitReached("document_bytes")
             received += len(chunk)
             yield chunk
-
-
-def _opened(source: IO[bytes] | Path) -> AbstractContextManager[IO[bytes]]:
-    """Return an open file; a pipe is opened without waiting for somebody who writes to it."""
-    if not isinstance(source, Path):
-        return nullcontext(source)
-    if os.name == "nt":
-        return source.open("rb")
-    descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(descriptor, True)
-    return os.fdopen(descriptor, "rb")
-
-
-def _is_ready(file: IO[bytes], seconds: float | None) -> bool:
-    """Return whether something can be read in time; True if that cannot be known."""
-    if os.name == "nt":  # only sockets can be waited for
-        return True
-    try:
-        # What is in the buffer of a file is read at once: a chunk is larger than any buffer.
-        return bool(select.select([file], [], [], seconds)[0])
-    except (io.UnsupportedOperation, TypeError, ValueError):  # not a file of the system
-        return True
 
 
 def _read(file: IO[bytes]) -> bytes:

@@ -8,7 +8,6 @@ missing, and 130 after Ctrl-C.
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
@@ -17,13 +16,10 @@ from click.core import ParameterSource
 import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, FAILED, json_option, messages, system_words
-from usp.exceptions import SitemapException
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, json_option, messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from click.shell_completion import CompletionItem
+    from collections.abc import Sequence
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
@@ -39,10 +35,8 @@ click.rich_click.OPTIONS_TABLE_HELP_SECTIONS = ["help", "range", "required", "de
 class _CommandGroup(click.RichGroup):
     """A group of commands that end with an exit status and a message, never with a traceback.
 
-    A command is loaded when it is called, not when the help of the group lists it.
+    A command is loaded when it is called, not when help and completion list it.
     """
-
-    _is_listing = False
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the table."""
@@ -50,31 +44,24 @@ class _CommandGroup(click.RichGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; to be listed, it is not loaded."""
+        """Return the name and the sentence of a command, to be listed."""
         del ctx
-        if self._is_listing and cmd_name in SHORT_HELP:
-            return click.RichCommand(name=cmd_name, help=SHORT_HELP[cmd_name])
-        return COMMANDS.get(cmd_name)
+        if cmd_name not in SHORT_HELP:
+            return None
+        return click.RichCommand(name=cmd_name, help=SHORT_HELP[cmd_name])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, COMMANDS.get(name or ""), rest
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help of the group."""
-        if not output.is_for_people():
-            return output.plain_help(self, ctx, SHORT_HELP.items())
-        with self._listing():
+        if output.is_for_people():
             return super().get_help(ctx)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that begin with this text."""
-        with self._listing():
-            return super().shell_complete(ctx, incomplete)
-
-    @contextmanager
-    def _listing(self) -> Iterator[None]:
-        self._is_listing = True
-        try:
-            yield
-        finally:
-            self._is_listing = False
+        return output.plain_help(self, ctx, SHORT_HELP.items())
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -83,9 +70,6 @@ class _CommandGroup(click.RichGroup):
         except BrokenPipeError:  # which click would take for a failure
             output.discard()
             ctx.exit(0)
-        except SitemapException as error:
-            messages.error(str(error), FAILED)
-            ctx.exit(FAILED)
         except KeyboardInterrupt:
             _report_interrupt()
             ctx.exit(INTERRUPTED)
@@ -146,10 +130,6 @@ def _status(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:
         output.discard()
         return 0
-    except OSError as error:
-        output.discard()
-        messages.error(system_words(error), FAILED)
-        return FAILED
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."
@@ -157,9 +137,9 @@ def _status(argv: Sequence[str] | None) -> int:
         message = f"{message.rstrip('.')} ({origin})" if origin else message
         messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
-    except click.ClickException as error:
-        messages.error(error.format_message(), error.exit_code)
-        return error.exit_code
+    except EXPECTED as error:
+        output.report_error(error, FAILED)
+        return FAILED
     return status if isinstance(status, int) else 0
 
 

@@ -10,6 +10,7 @@ import rich_click as click
 
 from usp._base.names import lazy_getattr
 from usp.cli import app
+from usp.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ def parse_args(arg_list: Sequence[str] | None) -> tuple[Namespace, ArgumentParse
     if not name:
         return Namespace(), parser
     group = _context()
-    command = app.cli.get_command(group, name)
+    command = COMMANDS.get(name)
     if command is None:
         app.main([name, *rest])  # an option such as --version, or a wrong call
     try:

@@ -147,27 +147,30 @@ def defaults(
     options = _parameters(commands[name])
     values: dict[str, Any] = {}
     notices: list[str] = []
-    for key, value, is_own in _settings(file.options, name, commands):
-        option = options.get(_plain(key))
+    for written, value, is_own in _settings(file.options, name, commands):
+        key, shown = _plain(written), written.replace("_", "-")
+        option = options.get(key)
         if option is None:
-            shown = key.replace("_", "-")
             if is_own:
                 raise click.UsageError(f"{file.path}: usp {name} has no option --{shown}")
-            if not any(_plain(key) in _parameters(one) for one in commands.values()):
+            if not any(key in _parameters(one) for one in commands.values()):
                 raise click.UsageError(f"{file.path}: no command has an option --{shown}")
             continue
-        reason = "" if file.named else _refusal(_plain(key), value, file.path.parent)
+        reason = "" if file.named else _refusal(key, value, file.path.parent)
         if reason:
-            shown = key.replace("_", "-")
             notices.append(
                 f"{file.path}: {shown} is ignored: {reason}; --config {file.path} allows it"
             )
             continue
-        values[option.name or ""] = read = _value(file.path, key, option, value)
+        try:
+            read = _value(option, value)
+        except TypeError as error:
+            raise click.UsageError(f"{file.path}: {shown} must be {error}") from None
         if _is_path(option) and isinstance(read, str):
-            values[option.name or ""] = path = _path(file.path.parent, read, folder)
-            if not file.named and file.path.parent != folder and _plain(key) == _LOG:
-                notices.append(f"{file.path} sets {key.replace('_', '-')} = {path!r}")
+            read = _path(file.path.parent, read, folder)
+            if not file.named and file.path.parent != folder and key == _LOG:
+                notices.append(f"{file.path} sets {shown} = {read!r}")
+        values[option.name or ""] = read
     return values, notices
 
 
@@ -221,27 +224,25 @@ def _parameters(command: click.Command) -> dict[str, click.Option]:
     }
 
 
-def _value(path: Path, key: str, option: click.Option, value: Any) -> Any:
-    """Return a value as it is written on the command line; raises ``UsageError`` for a wrong type.
+def _value(option: click.Option, value: Any) -> Any:
+    """Return a value as on the command line; raises ``TypeError`` with what was expected.
 
     For a repeatable option, a table is a list of NAME=VALUE.
     """
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise TypeError("true or false")
+        return value
+    if option.count:
+        if not isinstance(value, int):
+            raise TypeError("a number such as 1")
+        return min(value, _MOST_TIMES)
+    if not option.multiple:
+        return _text(value, "a text or a number")
     expected = "a text, or a list or table of texts"
-    try:
-        if option.is_flag or option.count:
-            kind, expected = (
-                (bool, "true or false") if option.is_flag else (int, "a number such as 1")
-            )
-            if not isinstance(value, kind):
-                raise TypeError(expected)  # noqa: TRY301 - as the others do
-            return value if option.is_flag else min(value, _MOST_TIMES)
-        if not option.multiple:
-            return _text(value, "a text or a number")
-        if isinstance(value, dict):
-            return [f"{name}={_text(one, expected)}" for name, one in value.items()]
-        return [_text(one, expected) for one in (value if isinstance(value, list) else [value])]
-    except TypeError as error:
-        raise click.UsageError(f"{path}: {key.replace('_', '-')} must be {error}") from None
+    if isinstance(value, dict):
+        return [f"{name}={_text(one, expected)}" for name, one in value.items()]
+    return [_text(one, expected) for one in (value if isinstance(value, list) else [value])]
 
 
 def _text(value: object, expected: str) -> str:

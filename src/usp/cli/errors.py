@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import rich_click as click
 
 from usp._base.display import counted
+from usp._base.names import MissingExtraError
 from usp._base.reason import Topic, limit_advice
 from usp._base.safe_text import get_logger, printable
+from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -52,21 +54,15 @@ class Messages:
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
         """Report an error that ends the command."""
-        if self.as_json:
-            self.write({"error": message, "status": status, "hint": hint or None})
-            return
-        self._line(f"{command}: {message}")
-        if hint:
-            self._line(hint)
+        text = f"{command}: {message}\n{hint}".rstrip("\n")
+        self.line(text, error=message, status=status, hint=hint or None)
 
     def notice(self, message: str, **facts: object) -> None:
         """Report something worth knowing that is not an error."""
-        if self.as_json:
-            self.write({"notice": message, **facts})
-        elif self.logs:
+        if self.logs:
             log.info("%s", message)
-        elif not self.quiet:
-            self._line(f"usp: {message}")
+        elif self.as_json or not self.quiet:
+            self.line(f"usp: {message}", notice=message, **facts)
 
     def undated(self, count: int) -> None:
         """Report how many pages without a date were kept although a period was given."""
@@ -74,15 +70,15 @@ class Messages:
             message = f"{counted(count, 'page')} without a date kept; use --dated to leave them out"
             self.notice(message, undated=count)
 
-    def skipped(self, counts: Mapping[SkipReason, int]) -> None:
+    def skipped(self, urls: Mapping[SkipReason, Collection[str]]) -> None:
         """Report how many sitemaps were not downloaded, and why."""
-        if counts:
+        if urls:
+            counts = {reason: len(urls[reason]) for reason in sorted(urls)}
             count = sum(counts.values())
             why = " or ".join(_SKIPPED[reason] for reason in counts)
             message = f"{counted(count, 'sitemap')} skipped by {why}; --no-skip downloads all"
-            self.notice(
-                message, skipped=count, **{f"skipped_by_{name}": counts[name] for name in counts}
-            )
+            facts = {f"skipped_by_{reason}": number for reason, number in counts.items()}
+            self.notice(message, skipped=count, **facts)
 
     def failures(
         self, failures: Sequence[Failure], status: int, *, shown: bool = False, found: bool = False
@@ -99,7 +95,7 @@ class Messages:
                 for one in failures
             ]
             word = "failed" if nothing else "incomplete"
-            self.write({"error": word, "status": status, "failures": listed})
+            self.line("", error=word, status=status, failures=listed)
             return
         if self.logs:
             for failure in failures:
@@ -109,11 +105,11 @@ class Messages:
         lines = list(_lines(failures, alone=nothing))
         begin = "usp: nothing could be read" if nothing else "usp: incomplete"
         if len(lines) == 1 and not shown:
-            self._line(f"usp: {lines[0]}" if nothing else f"{begin}: {lines[0]}")
+            self.line(f"usp: {lines[0]}" if nothing else f"{begin}: {lines[0]}")
             return
-        self._line(f"{begin}: {counted(len(failures), 'sitemap')} missing or incomplete")
+        self.line(f"{begin}: {counted(len(failures), 'sitemap')} missing or incomplete")
         for line in () if shown else lines:
-            self._line(f"  {line}")
+            self.line(f"  {line}")
 
     def missing(self, failures: Sequence[Failure]) -> None:
         """Report what is missing for now, while a command goes on."""
@@ -126,20 +122,11 @@ class Messages:
             self.notice(line)
 
     def line(self, text: str, **facts: object) -> None:
-        """Write a message of a command, or its facts as JSON."""
+        """Write a text, or its facts as a line of JSON."""
         if self.as_json:
-            self.write(facts or {"notice": text})
+            click.echo(json.dumps(facts, ensure_ascii=True, default=str), err=True)
         else:
-            self._line(text)
-
-    @staticmethod
-    def write(fields: dict[str, object]) -> None:
-        """Write a line of JSON."""
-        click.echo(json.dumps(fields, ensure_ascii=True, default=str), err=True)
-
-    @staticmethod
-    def _line(text: str) -> None:
-        click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
+            click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
 
 
 def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]:
@@ -184,9 +171,18 @@ def update_warning(text: str) -> str:
     return text.replace("accept=True, or --accept,", "--accept")
 
 
-def system_words(error: OSError) -> str:
-    """Return the message of the system and the name of the file, without the error number."""
-    if error.strerror is None:
+EXPECTED = (click.ClickException, OSError, SitemapException, MissingExtraError)
+"""Errors that end a command with a message; any other is a mistake of ours."""
+
+
+def words_of(error: BaseException) -> str:
+    """Return the message of an expected error.
+
+    Of one of the system, that is its message and the name of the file, without the error number.
+    """
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 

@@ -18,7 +18,7 @@ import rich_click as click
 from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from collections.abc import Mapping
 
     from usp.web_client.zones import Zones
 
@@ -70,8 +70,12 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg]  # generic in new v
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format of a file, in lower case; .gz only compresses it."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+    """Return the suffix that tells the format of a file, in lower case.
+
+    .gz only compresses it, which Parquet does itself.
+    """
+    name = path.name.lower()
+    return Path(name if name.endswith(".parquet.gz") else name.removesuffix(".gz")).suffix
 
 
 def _refusal(path: Path) -> str | None:
@@ -123,24 +127,17 @@ class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new ver
 
     def convert(self, value: Any, param: _Parameter, ctx: _Context) -> float:
         """Return the seconds."""
-        found = _NUMBER.fullmatch(str(value).strip())
-        unit = _TIMES.get(found[2].lower()) if found else None
-        seconds = float(found[1]) * unit if found and unit else 0.0
-        if not 0 < seconds < _LARGEST:
+        seconds = _quantity(str(value).strip(), _TIMES)
+        if seconds is None or not 0 < seconds < _LARGEST:
             self.fail(f"{value!r} is not a time; use for example 90s, 5m or 1h", param, ctx)
         return seconds
 
 
-def read_moment(name: str, text: str | None) -> datetime | date | str | None:
-    """Return the time seven days ago for ``7d``; any other text must be a date."""
-    from usp._base.filters import moment
-
-    try:
-        return None if text is None else moment(name, text)
-    except ValueError as error:
-        raise click.UsageError(
-            f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"
-        ) from error
+def _quantity(text: str, units: Mapping[str, float]) -> float | None:
+    """Return a number with a unit; None if it is not one."""
+    match = _NUMBER.fullmatch(text)
+    unit = units.get(match[2].lower()) if match else None
+    return float(match[1]) * unit if match and unit else None
 
 
 def read_columns(given: str | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -174,15 +171,13 @@ def read_limits(given: tuple[str, ...], usual: Limits = DEFAULT) -> Limits:
 def _read_number(name: str, text: str) -> float | None:
     if text.lower() == "none":
         return None
-    match = _NUMBER.fullmatch(text)
     units = _TIMES if name.endswith("seconds") else _SIZES if name in _IN_BYTES else _COUNTS
-    unit = units.get(match[2].lower()) if match else None
-    is_part = match is not None and unit == 1 and "." in match[1] and name not in _FLOATS
-    if match is None or unit is None or is_part:
+    number = _quantity(text, units)
+    is_part = name not in _FLOATS and "." in text and not text[-1:].isalpha()
+    if number is None or is_part:
         example = "10MiB" if name.endswith("_bytes") else "1000"
         use = f"use for example {name}={example}, or {name}=none for no limit"
         raise bad_value("--max", f"{text!r} is not a valid value for {name}; {use}")
-    number = float(match[1]) * unit
     if number > _LARGEST:
         raise bad_value("--max", f"{text[:20]} is too large for {name}; use {name}=none")
     return number if name in _FLOATS else int(number)

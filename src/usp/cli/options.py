@@ -19,9 +19,9 @@ from usp.cli.option_values import (
     Integer,
     Number,
     OutputFile,
+    bad_value,
     read_header,
     read_limits,
-    read_moment,
     read_proxy,
     read_verify,
     read_zones,
@@ -45,8 +45,10 @@ COLUMNS = (
     *("news", "images", "videos", "alternates", "mobile"),
 )
 
+flag_option = partial(click.option, is_flag=True)
+_REQUESTS = "Requests and limits"
 _website_option = partial(click.option, panel="Where sitemaps are looked for")
-request_option = partial(click.option, panel="Requests and limits")
+request_option = partial(click.option, panel=_REQUESTS)
 message_option = partial(click.option, panel=MESSAGES)
 _filter_option = partial(click.option, panel="Filters")
 
@@ -75,12 +77,30 @@ def format_option(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
 
 
 def format_for(
-    target: Path | None, given: str | None, suffixes: Mapping[str, str], parameter: str = "form"
-) -> str | None:
-    """Return the format that was given; the suffix of a file counts more than a configuration file."""
-    if target is not None and (given is None or set_in_config(parameter)):
-        return suffixes.get(suffix_of(target), given)
-    return given
+    target: Path | None,
+    given: str | None,
+    suffixes: Mapping[str, str],
+    usual: str,
+    *,
+    is_needed: bool = True,
+) -> str:
+    """Return the format that was given; the suffix of a file counts more than a configuration file.
+
+    Without either it is the ``usual`` one, which is not enough for a file if one ``is_needed``.
+    """
+    if target is not None and (given is None or set_in_config("form")):
+        given = suffixes.get(suffix_of(target), given)
+        if given is None and is_needed:
+            known = ", ".join(suffixes)
+            reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"
+            raise bad_value("--output", reason)
+    return given or usual
+
+
+def count_option(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
+    """Return an option for a number from 1 on; the help shows its default."""
+    number = Integer(min=1, max=most)
+    return click.option(*names, type=number, metavar="N", show_default="default" in more, **more)
 
 
 # What to read -------------------------------------------------------------------------------------
@@ -154,10 +174,7 @@ _CLIENT_OPTIONS = [
         help="Trust the certificate authorities in this PEM file or folder.",
     ),
     request_option(
-        "--insecure",
-        envvar="USP_INSECURE",
-        is_flag=True,
-        help="Do not verify TLS certificates.",
+        "--insecure", envvar="USP_INSECURE", is_flag=True, help="Do not verify TLS certificates."
     ),
     request_option(
         "-H",
@@ -192,13 +209,12 @@ _SET_A_LIMIT = (
     "removes it."
 )
 log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
-concurrency_option = request_option(
+concurrency_option = count_option(
     "--concurrency",
+    panel=_REQUESTS,
     envvar="USP_CONCURRENCY",
-    type=Integer(min=1, max=64),
-    metavar="N",
+    most=64,
     default=DEFAULT_CONCURRENCY,
-    show_default=True,
     help="Maximum number of simultaneous requests to one host.",
 )
 
@@ -361,18 +377,11 @@ def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:
 
     names = ("since", "until", "include", "exclude", "unique", "same_host")
     given = {name: values.pop(name) for name in names} | more
-    dated = values.pop("dated")
-    period = {name: read_moment(name, given[name]) for name in ("since", "until")}
     try:
-        Selection(since=period["since"], until=period["until"])
-    except ValueError as error:
-        raise click.UsageError(
-            f"--since {given['since']} is after --until {given['until']}; swap them"
-        ) from error
-    try:
-        selection = Selection(**{**given, **period}, keep_undated=not dated)
-    except ValueError as error:
-        raise click.UsageError(f"--{error}") from error  # they begin with the name of the option
+        selection = Selection(**given, keep_undated=not values.pop("dated"))
+    except ValueError as error:  # which names the parameters
+        message = f"--{error}".replace("after until", "after --until")
+        raise click.UsageError(message) from error
     return None if selection.takes_all else selection
 
 

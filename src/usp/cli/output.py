@@ -10,15 +10,14 @@ import stat
 import sys
 import threading
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 from click import HelpFormatter, core
 from click.exceptions import Exit
 
 from usp._base.safe_text import printable
-from usp.cli.errors import messages, system_words
-from usp.exceptions import SitemapException
+from usp.cli.errors import EXPECTED, messages, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -67,24 +66,27 @@ def _encodable(line: str, encoding: str) -> str:
     return line
 
 
-@contextmanager
-def new_output(output: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that replaces another one when it is complete; .gz compresses it."""
-    from usp._base.files import replacing
-    from usp.export.targets import compressing
-
-    with replacing(output) as stream, compressing(output, stream) as file:
-        yield file
-
-
 def write_text(lines: Iterable[str], output: Path | None) -> None:
     """Write lines to a file, compressed if its name ends with .gz, or to the standard output."""
     if output is None:
         write_lines(lines, sys.stdout)
         sys.stdout.flush()
         return
-    with new_output(output) as file:
+    from usp.export.targets import opened
+
+    with naming(output), opened(output, "text") as file:
         file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
+
+
+@contextmanager
+def naming(output: Path | None) -> Iterator[None]:
+    """Name the file that cannot be written; for the standard output, all commands say the same."""
+    try:
+        yield
+    except OSError as error:
+        if output is None:
+            raise
+        raise click.ClickException(f"{output} was not written: {error}") from error
 
 
 # Help ---------------------------------------------------------------------------------------------
@@ -228,17 +230,16 @@ def exit_on_error(status: int) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except click.ClickException as error:
-        message = error.format_message()
-    except OSError as error:
+    except EXPECTED as error:
+        report_error(error, status)
+        raise Exit(status) from error
+
+
+def report_error(error: Exception, status: int) -> None:
+    """Report an expected error; what is still buffered is not written after one of the system."""
+    if isinstance(error, OSError):
         discard()
-        message = system_words(error)
-    except SitemapException as error:
-        message = str(error)
-    else:
-        return
-    messages.error(message, status)
-    raise Exit(status)
+    messages.error(words_of(error), status)
 
 
 # The log: to the standard error or a file, never to the standard output ----------------------------

@@ -25,6 +25,7 @@ from usp.events import (
     SitemapFinished,
     SitemapFound,
     SitemapReceived,
+    SitemapSkipped,
     SitemapStarted,
 )
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
+    from usp.objects.child import SkipReason
     from usp.objects.page import PageBlock
 
     T = TypeVar("T")
@@ -47,7 +49,9 @@ class Progress:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._known = self._done = self._failed = self._bytes = self._pages = 0
+        self._known = self._done = self._failed = self._bytes = 0
+        self.pages = 0
+        self.skipped: dict[SkipReason, set[str]] = {}  # URLs of sitemaps that were not fetched
         self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
         self._doing = ""
 
@@ -65,11 +69,13 @@ class Progress:
         elif isinstance(event, SitemapFailed):
             self._failed += 1
             self._busy.pop(event.url, None)
+        elif isinstance(event, SitemapSkipped):
+            self.skipped.setdefault(event.reason, set()).add(event.url)
 
     def counted(self, pages: Iterable[T]) -> Iterator[T]:
         """Yield pages, and count them."""
         for page in pages:
-            self._pages += 1
+            self.pages += 1
             yield page
 
     def counted_blocks(
@@ -77,7 +83,7 @@ class Progress:
     ) -> Iterator[tuple[T, PageBlock]]:
         """Yield blocks, and count their pages."""
         for sitemap, block in blocks:
-            self._pages += len(block.urls)
+            self.pages += len(block.urls)
             yield sitemap, block
 
     def now(self, doing: str) -> None:
@@ -86,17 +92,17 @@ class Progress:
 
     def add_pages(self, number: int) -> None:
         """Count pages."""
-        self._pages += number
+        self.pages += number
 
     def line(self) -> str:
         """Return the progress as one line of text."""
         seconds = max(time.monotonic() - self._started, 0.001)
         if self._doing:
-            return f"{self._doing} · {counted(self._pages, 'page')} · {clock(seconds)}"
+            return f"{self._doing} · {counted(self.pages, 'page')} · {clock(seconds)}"
         looked = self._done + self._failed
         parts = [
             f"{looked:,} of {counted(self._known, 'address')}, {counted(self._done, 'sitemap')}",
-            counted(self._pages, "page") if self._pages else "",
+            counted(self.pages, "page") if self.pages else "",
             f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
             clock(seconds),
             self._hosts(),

@@ -77,6 +77,33 @@ class RunOptions:
         for search in searches(start, options):
             yield PageBlocks(search, start.start, self.client(), options, any_thread=True)
 
+    def exit_for(self, tree: AbstractSitemap, start: Input, *, shown: bool = False) -> None:
+        """End the command with the exit status of a tree.
+
+        Reports what is missing, or only how much is if the result has ``shown`` it already.
+        """
+        found = found_anything(tree, start)
+        failures = tree.failures()
+        if found or not failures:
+            notice_website(tree, start)
+        if not failures and not found:
+            more = ""
+            if isinstance(tree, IndexWebsiteSitemap) and not start.is_local:
+                homepage = "--html-links looks at the homepage, --known-path PATH at another path"
+                path = "--known-path PATH looks at another path"
+                more = f" ({path if self.options.use_html_links else homepage})"
+            messages.notice(f"no sitemaps with pages were found at {tree.url}{more}")
+        if failures:
+            status = FAILED if not found else PARTIAL if self.strict else 0
+            messages.failures(failures, status, shown=shown)
+            if status:
+                raise Exit(status)
+
+    def exit_if_nothing(self, tree: AbstractSitemap, start: Input) -> None:
+        """End the command if nothing could be read: an empty result must not look like a good one."""
+        if tree.failures() and not found_anything(tree, start):
+            self.exit_for(tree, start)
+
 
 class Terminated(BaseException):
     """Raised by SIGTERM."""
@@ -124,28 +151,3 @@ def notice_website(tree: AbstractSitemap, start: Input) -> None:
     """Report that a website was read although the URL of a page was given."""
     if start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap):
         messages.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
-
-
-def exit_for_tree(
-    tree: AbstractSitemap, start: Input, run: RunOptions, *, shown: bool = False
-) -> None:
-    """End the command with the exit status of a tree.
-
-    Reports what is missing, or only how much is if the result has ``shown`` it already.
-    """
-    found = found_anything(tree, start)
-    failures = tree.failures()
-    if found or not failures:
-        notice_website(tree, start)
-    if not failures and not found:
-        more = ""
-        if isinstance(tree, IndexWebsiteSitemap) and not start.is_local:
-            homepage = "--html-links looks at the homepage, --known-path PATH at another path"
-            path = "--known-path PATH looks at another path"
-            more = f" ({path if run.options.use_html_links else homepage})"
-        messages.notice(f"no sitemaps with pages were found at {tree.url}{more}")
-    if failures:
-        status = FAILED if not found else PARTIAL if run.strict else 0
-        messages.failures(failures, status, shown=shown)
-        if status:
-            raise Exit(status)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +22,13 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     kind_of,
 )
-from usp.report.content import Dates
+from usp.report.content import Content
 from usp.report.markup import state_of, without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from usp.objects.exchange import Exchange
-    from usp.objects.page import SitemapPage
     from usp.objects.problem import Problem
     from usp.objects.sitemap import AbstractSitemap
 
@@ -190,42 +188,25 @@ def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
 
     Pages that are to be examined for problems are not read twice.
     """
-    counts: Counter[str] = Counter()
-    dates = Dates()
+    content = Content()
     days: list[str] = []
     if examine and isinstance(sitemap, AbstractPagesSitemap):
         blocks = sitemap.examined_blocks()
     else:
         blocks = sitemap.page_blocks()
     for _, block in blocks:
-        texts = block.texts()
-        if texts is not None:
-            counts["page"] += len(block.urls)
-            span = dates.add_texts(texts.get("lastmod", ()))
-        else:
-            pages = list(block.pages())
-            for page in pages:
-                counts.update(_parts(page))
-            span = dates.add_dates(page.last_modified for page in pages)
+        span, _ = content.add(block)
         days += span or ()
-    page_count = counts.pop("page", 0)
-    more = ", ".join(counted(number, what) for what, number in counts.items() if number)
-    range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
-    return (
-        counted(page_count, "page")
-        + (f" with {more}" if more else "")
-        + (f", {range_}" if range_ else "")
-    )
-
-
-def _parts(page: SitemapPage) -> dict[str, int]:
-    return {
-        "page": 1,
-        "story": int(page.news_story is not None),
-        "image": len(page.images or ()),
-        "video": len(page.videos or ()),
-        "alternate": len(page.alternates or ()),
+    parts = {
+        "story": content.news,
+        "image": content.images,
+        "video": content.videos,
+        "alternate": content.alternates,
     }
+    more = ", ".join(counted(number, what) for what, number in parts.items() if number)
+    range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
+    held = counted(content.pages, "page") + (f" with {more}" if more else "")
+    return f"{held}, {range_}" if range_ else held
 
 
 def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
@@ -244,11 +225,7 @@ def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
 
 
 def tree_json(
-    tree: AbstractSitemap,
-    *,
-    depth: int | None = None,
-    count: bool = True,
-    problems: bool = False,
+    tree: AbstractSitemap, *, depth: int | None = None, count: bool = True, problems: bool = False
 ) -> Iterator[str]:
     """Yield a tree as JSON, a line for each sitemap.
 
@@ -256,32 +233,25 @@ def tree_json(
     read and counted; with ``problems``, every field is checked. This uses a stack and not ``json``,
     which recurses: trees may be deep.
     """
-    waiting: list[AbstractSitemap | str] = [tree]
-    levels = [depth]
-    before = ""  # the last line, without the comma that it may need
+    waiting = [(tree, 0, "")]  # with its level, and the end of its line
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):  # the end of a list
-            yield before
-            levels.pop()
-            before = f"{' ' * (len(levels) - 1)}{node}"
-            continue
-        if before:
-            yield before if before.endswith("[") else f"{before},"
-        left = levels[-1]
-        fields = json.dumps(_fields(node, count=count, problems=problems))
-        before = f"{' ' * (len(levels) - 1)}{fields}"
+        node, level, end = waiting.pop()
+        text = " " * level + json.dumps(_fields(node, count=count, problems=problems))
+        children = node.sub_sitemaps
         if not isinstance(node, AbstractIndexSitemap):
-            continue
-        if left is not None and left <= 0:
+            yield f"{text}{end}"
+        elif level == depth:
             below = sum(1 for _ in node.all_sitemaps())
-            before = f'{before[:-1]}, "sitemaps_below": {below}}}'
-            continue
-        before = f'{before[:-1]}, "sitemaps": ['
-        waiting.append("]}")
-        waiting += reversed(node.sub_sitemaps)
-        levels.append(None if left is None else left - 1)
-    yield before
+            yield f'{text[:-1]}, "sitemaps_below": {below}}}{end}'
+        elif not children:
+            yield f'{text[:-1]}, "sitemaps": []}}{end}'
+        else:
+            yield f'{text[:-1]}, "sitemaps": ['
+            ends = [f"]}}{end}", *[","] * (len(children) - 1)]
+            waiting += [
+                (child, level + 1, after)
+                for child, after in zip(reversed(children), ends, strict=True)
+            ]
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:

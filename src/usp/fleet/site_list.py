@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from usp._base.files import FileStore, NoSuchFileError, is_remote
+from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
 from usp._base.safe_text import get_logger, printable
 from usp._base.urls import BadUrl, read_url, redact_url
 from usp.export.schema import pyarrow
@@ -51,10 +51,16 @@ class SiteListError(ValueError):
 # The list -------------------------------------------------------------------------------------------
 
 
-def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> Iterator[str]:
+def read_sites(
+    source: str,
+    on_problem: Callable[[str], None] = log.warning,
+    *,
+    seconds: float | None = None,
+) -> Iterator[str]:
     """Yield the sites that a file lists, as they are written; ``-`` is the standard input.
 
-    The file may be in an object store, as ``s3://bucket/sites.txt``.
+    The file may be in an object store, as ``s3://bucket/sites.txt``, or a pipe, which must begin to
+    give data within ``seconds``.
     Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
     others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is called
     for entries that are too long, which are left out, and if there is not a single site. Raises
@@ -64,7 +70,7 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
     name = "standard input" if source == "-" else source
     unit = "row" if name.lower().endswith((*_PARQUET, *_CSV)) else "line"
     is_empty = True
-    for number, text in enumerate(_entries(source, name), 1):
+    for number, text in enumerate(_entries(source, name, seconds), 1):
         if number > MOST_LINES:
             raise SiteListError(
                 f"{name}: more than {MOST_LINES:,} {unit}s; split the list, and crawl each part into"
@@ -81,10 +87,10 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
         on_problem(f"{name} lists no sites")
 
 
-def _entries(source: str, name: str) -> Iterator[str]:
+def _entries(source: str, name: str, seconds: float | None) -> Iterator[str]:
     """Yield every line of a list, or every value in the column of a table."""
     suffix = Path(source).suffix.lower()
-    with _opened(source) as file, closing(_lines(file, name)) as lines:
+    with _opened(source, seconds) as file, closing(_lines(file, name)) as lines:
         if suffix in _PARQUET:
             yield from _parquet(file, name)
         elif suffix in _CSV:
@@ -94,8 +100,8 @@ def _entries(source: str, name: str) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[Any]:
-    """Yield the standard input, or a file of this machine or of an object store."""
+def _opened(source: str, seconds: float | None) -> Iterator[Any]:
+    """Yield the standard input, or a file or pipe of this machine, or a file of an object store."""
     with ExitStack() as stack:
         try:
             if source == "-":
@@ -104,7 +110,11 @@ def _opened(source: str) -> Iterator[Any]:
                 place, _, name = source.rpartition("/")
                 store = FileStore(place)
                 file = stack.enter_context(store.reading(name, store.first_options))
-            else:  # a pipe is as good as a file
+            elif Path(source).is_fifo():  # as good as a file, once somebody writes to it
+                file = stack.enter_context(open_pipe(Path(source)))
+                if not is_ready(file, seconds):
+                    raise TimeoutError(f"nothing was written to it within {seconds:g} s")
+            else:
                 file = stack.enter_context(Path(source).open("rb"))
         except (OSError, ValueError, NoSuchFileError) as error:
             missing = isinstance(error, NoSuchFileError) and "there is no such file or bucket"

@@ -15,7 +15,14 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, OutputFile, bad_value
-from usp.cli.options import format_for, format_option, input_type, output_option, run_options
+from usp.cli.options import (
+    flag_option,
+    format_for,
+    format_option,
+    input_type,
+    output_option,
+    run_options,
+)
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
@@ -108,16 +115,10 @@ _SEVERITIES = ("error", "warning", "info")
     default="-",
     help="File to write; an existing one is replaced. - is standard output (the default).",
 )
-@click.option(
-    "-a", "--all", "--no-fold", "everything", is_flag=True, help="Do not group repeated findings."
-)
+@flag_option("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
 @run_options
 def command(
-    run: RunOptions,
-    starts: tuple[Input, ...],
-    form: str | None,
-    output: Path | None,
-    **given: Any,
+    run: RunOptions, starts: tuple[Input, ...], form: str | None, output: Path | None, **given: Any
 ) -> None:
     """Check the sitemaps of a website: what is wrong, where, and what to do about it.
 
@@ -138,12 +139,12 @@ def command(
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
     """  # noqa: D301 - click knows the backspace
-    form = format_for(output, form, _SUFFIXES)
+    form = format_for(output, form, _SUFFIXES, "text", is_needed=False)
     check = _Check(given, starts, run)
     with exit_on_error(NOT_CHECKED):
         with run.running() as progress:
             check.read(progress)
-            check.write(form or "text", output, progress)
+            check.write(form, output, progress)
         check.end()
 
 

@@ -14,10 +14,12 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
-from usp.cli.option_values import Integer, Number, bad_value, read_columns
+from usp.cli.option_values import Number, bad_value, read_columns
 from usp.cli.options import (
     COLUMNS,
+    count_option,
     filter_options,
+    flag_option,
     log_options,
     message_option,
     read_requests,
@@ -61,35 +63,23 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     metavar="ADDRESS",
     help="Address of a Ray cluster; without it, one is started on this machine.",
 )
-@click.option(
-    "--workers",
-    type=Integer(min=1),
-    metavar="N",
-    help="Number of worker processes; one per CPU by default.",
-)
-@click.option(
+@count_option("--workers", help="Number of worker processes; one per CPU by default.")
+@count_option(
     "--in-flight",
-    type=Integer(min=1, max=10_000),
-    metavar="N",
+    most=10_000,
     default=_USUAL["in_flight"],
-    show_default=True,
     help="Number of sites that each worker crawls at the same time.",
 )
-@click.option(
+@count_option(
     "--per-host",
-    type=Integer(min=1, max=64),
-    metavar="N",
+    most=64,
     default=_USUAL["per_host"],
-    show_default=True,
     help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
-@click.option("--same-address", is_flag=True, help="Group sites by IP address instead of host.")
-@click.option(
+@flag_option("--same-address", help="Group sites by IP address instead of host.")
+@count_option(
     "--together",
-    type=Integer(min=1),
-    metavar="N",
     default=_USUAL["together"],
-    show_default=True,
     help="Number of sites on one host (or address) that are crawled at the same time.",
 )
 @request_option(
@@ -100,34 +90,28 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     show_default=True,
     help="Maximum time for the sitemaps of one site.",
 )
-@click.option("--no-pages", is_flag=True, help="Only count pages; do not write the table of pages.")
+@flag_option("--no-pages", help="Only count pages; do not write the table of pages.")
 @click.option(
     "--columns",
     metavar="NAMES",
     help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
 )
 @filter_options
-@click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
-@click.option(
-    "--retry-failed",
-    is_flag=True,
-    help="Crawl the sites again that failed or keep what they had, and no others.",
+@flag_option("--problems", help="Count the problems of every sitemap; takes longer.")
+@flag_option(
+    "--retry-failed", help="Crawl the sites again that failed or keep what they had, and no others."
 )
-@click.option(
+@flag_option(
     "--again",
-    is_flag=True,
     help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
 )
-@click.option(
+@flag_option(
     "--accept",
-    is_flag=True,
     help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
     "fails keeps what it had, and so does a site that has lost more than half of its pages.",
 )
-@click.option(
-    "--keep-versions",
-    is_flag=True,
-    help="Keep the files of older versions of the tables, for time travel.",
+@flag_option(
+    "--keep-versions", help="Keep the files of older versions of the tables, for time travel."
 )
 @request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
@@ -196,10 +180,7 @@ def _crawled(
     latest: list[FleetProgress] = []
     was_ending = False
     try:
-        with (
-            _shown(quiet=quiet or messages.as_json) as show,
-            logging_to(log_file, verbose),
-        ):
+        with _shown(quiet=quiet or messages.as_json) as show, logging_to(log_file, verbose):
 
             def heard(progress: FleetProgress) -> None:
                 nonlocal was_ending
@@ -211,13 +192,14 @@ def _crawled(
                 show(progress)
 
             skip_pandas_import()
-            return crawl_fleet(read_sites(sites, messages.notice), output, run, heard)
+            patience = run.options.effective_limits.seconds
+            listed = read_sites(sites, messages.notice, seconds=patience)
+            return crawl_fleet(listed, output, run, heard)
     except (NotADatasetError, SiteListError) as error:
-        raise click.UsageError(printable(str(error))) from error
+        raise click.UsageError(str(error)) from error
     except (DatasetError, MissingExtraError) as error:
         safe = [progress.position(output) for progress in latest]
-        message = "\n".join(printable(line) for line in [str(error), *safe])
-        raise click.ClickException(message) from error
+        raise click.ClickException("\n".join([str(error), *safe])) from error
     except (KeyboardInterrupt, Terminated):
         for progress in latest:
             messages.notice(progress.position(output))
@@ -301,4 +283,4 @@ def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
         *map(failure_line, summary["failures"][:_MOST_REASONS]),
         f"Next: usp stats {output}",
     ]
-    return "\n".join(printable(line) for line in lines)
+    return "\n".join(lines)

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import rich_click as click
 
-from usp.cli.errors import common_options, system_words
+from usp.cli.errors import common_options, words_of
+from usp.cli.options import flag_option
 from usp.cli.output import Command
 
 PORT = 8017  # always the same, so that the tutorial can name the address
 
 
 @click.command("demo", cls=Command)
-@click.option(
+@flag_option(
     "--serve",
-    is_flag=True,
     help="Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
 )
 @click.option(
@@ -28,9 +28,8 @@ PORT = 8017  # always the same, so that the tutorial can name the address
     show_default=True,
     help="Port of --serve; 0 for any that is free.",
 )
-@click.option(
+@flag_option(
     "--later",
-    is_flag=True,
     help="Serve the website as it is a day later: two pages are new, one has changed, two are gone.",
 )
 @common_options
@@ -66,7 +65,7 @@ def _serve(port: int, *, later: bool) -> None:
             threading.Event().wait()
     except OSError as error:
         raise click.UsageError(
-            f"port {port} cannot be used ({system_words(error)}); choose another one with --port"
+            f"port {port} cannot be used ({words_of(error)}); choose another one with --port"
         ) from error
     except KeyboardInterrupt:
         pass  # the expected end

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli.options import format_option, input_type, run_options
-from usp.cli.output import Command, exit_on_error
+from usp._base.display import counted
+from usp.cli.errors import PARTIAL, messages
+from usp.cli.options import flag_option, format_option, input_type, run_options
+from usp.cli.output import Command, exit_on_error, has_colors, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from usp._inputs.sources import Input
-    from usp.changes import Change, ChangeCounts, Diff
+    from usp.changes import Change, Diff
     from usp.cli.run_options import RunOptions
     from usp.events import Listener
     from usp.objects.sitemap import AbstractSitemap
@@ -42,9 +43,8 @@ _COLORS = {
     help="text: a line for each change (the default). jsonl: an object per line. json: one object. "
     "csv: a row for each field that changed.",
 )
-@click.option(
+@flag_option(
     "--unknown",
-    is_flag=True,
     help="In text, also list the pages of sitemaps that are missing; other formats always have them.",
 )
 @run_options
@@ -68,20 +68,26 @@ def command(run: RunOptions, before: Input, after: Input, form: str, unknown: bo
       usp diff a.warc.gz b.warc.gz -f jsonl      for programs
     """  # noqa: D301 - click knows the backspace
     from usp.changes import diff
+    from usp.changes.change_values import counts_json, summary_of
 
     if before.is_stdin and after.is_stdin:
         raise click.UsageError("only one of A and B can be standard input")
     with exit_on_error(TROUBLE), run.running() as progress:
         former = _tree(run, before, progress)
         changes = diff(former, _tree(run, after, progress))
-        counts = _write(changes, form, unknown=unknown)
-    _end(changes, counts, strict=run.strict)
+        write_text(_lines(changes, form, unknown=unknown), None)
+    counts = changes.counts()
+    messages.notice(summary_of(counts), **counts_json(counts))
+    if run.strict and any(map(_missing, (changes.before, changes.after))):
+        raise Exit(PARTIAL)
+    if counts.changed:
+        raise Exit(CHANGED)
+    if counts.uncertain:
+        raise Exit(PARTIAL)
 
 
 def _tree(run: RunOptions, start: Input, progress: Listener) -> AbstractSitemap:
     """Return the tree of A or B; ends the command if nothing of it could be read."""
-    from usp._base.display import counted
-    from usp.cli.errors import messages
     from usp.cli.run_options import found_anything
 
     tree = run.tree(start, on_event=progress)
@@ -104,10 +110,10 @@ def _missing(tree: AbstractSitemap) -> int:
     return sum(not is_unread(failure) for failure in tree.failures())
 
 
-def _write(changes: Diff, form: str, *, unknown: bool) -> ChangeCounts:
+def _lines(changes: Diff, form: str, *, unknown: bool) -> Iterator[str]:
+    """Yield the changes in a format; text has colors if the standard output shows them."""
     from usp.changes import ChangeKind, PageChange
-    from usp.changes.change_values import lines_of
-    from usp.cli.output import write_lines
+    from usp.changes.change_values import lines_of, text_of
 
     def listed() -> Iterator[Change]:
         for change in changes:
@@ -115,30 +121,7 @@ def _write(changes: Diff, form: str, *, unknown: bool) -> ChangeCounts:
             if unknown or form != "text" or not is_page or change.kind != ChangeKind.UNKNOWN:
                 yield change
 
-    write_lines(lines_of(listed(), form, changes.counts, _shown()), sys.stdout)
-    sys.stdout.flush()
-    return changes.counts()
+    def colored(change: Change) -> str:
+        return click.style(text_of(change), fg=_COLORS[change.kind.value])
 
-
-def _shown() -> Callable[[Change], str]:
-    """Return what writes a line of text: with colors, if the standard output shows them."""
-    from usp.changes.change_values import text_of
-    from usp.cli.output import has_colors
-
-    if not has_colors():
-        return text_of
-    return lambda change: click.style(text_of(change), fg=_COLORS[change.kind.value])
-
-
-def _end(changes: Diff, counts: ChangeCounts, *, strict: bool) -> None:
-    """Report how much changed, and end with the exit status."""
-    from usp.changes.change_values import counts_json, summary_of
-    from usp.cli.errors import PARTIAL, messages
-
-    messages.notice(summary_of(counts), **counts_json(counts))
-    if strict and any(map(_missing, (changes.before, changes.after))):
-        raise Exit(PARTIAL)
-    if counts.changed:
-        raise Exit(CHANGED)
-    if counts.uncertain:
-        raise Exit(PARTIAL)
+    return lines_of(listed(), form, changes.counts, colored if has_colors() else text_of)

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp.cli.option_values import Integer
-from usp.cli.options import format_for, format_option, output_option, run_options, url_argument
+from usp.cli.options import (
+    count_option,
+    format_for,
+    format_option,
+    output_option,
+    run_options,
+    url_argument,
+)
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
@@ -25,16 +31,12 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 @click.command("graph", cls=Command)
 @url_argument
 @format_option(
-    choices=LANGUAGES,
-    help="Graph language; by default that of the output file's suffix, or dot.",
+    choices=LANGUAGES, help="Graph language; by default that of the output file's suffix, or dot."
 )
 @output_option(help="Write to this file instead of standard output.")
-@click.option(
+@count_option(
     "--siblings",
-    type=Integer(min=1),
-    metavar="N",
     default=SIBLINGS,
-    show_default=True,
     help="Draw at most this many children of a sitemap; the others share one box.",
 )
 @run_options
@@ -51,16 +53,11 @@ def command(
       usp graph example.org -f mermaid             for Markdown
       usp graph example.org | dot -Tpng > a.png    any other format of Graphviz
     """  # noqa: D301 - click knows the backspace
-    language = format_for(output, form, _SUFFIXES) or ("dot" if output is None else "")
-    if output is not None and not language:
-        raise click.UsageError(
-            f"no format given for {output.name!r}; use -f, or one of the suffixes .svg, .dot, .mmd"
-        )
+    language = format_for(output, form, _SUFFIXES, "dot")
     from usp import graph
-    from usp.cli.run_options import exit_for_tree
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
     text = getattr(graph, language)(tree, most_siblings=siblings)
     write_text(text.splitlines(), output)
-    exit_for_tree(tree, start, run)
+    run.exit_for(tree, start)

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.errors import json_option, messages, system_words
+from usp.cli.errors import json_option, messages, words_of
 from usp.cli.option_values import Interval, bad_value
-from usp.cli.options import concurrency_option, log_options, read_requests, request_options
+from usp.cli.options import (
+    concurrency_option,
+    flag_option,
+    log_options,
+    read_requests,
+    request_options,
+)
 from usp.cli.output import Command
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
@@ -32,10 +38,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     help="Serve over HTTP instead of the standard input and output; "
     f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
 )
-@click.option(
-    "--expose",
-    is_flag=True,
-    help="With --http: allow an address that other machines can reach; needs --token.",
+@flag_option(
+    "--expose", help="With --http: allow an address that other machines can reach; needs --token."
 )
 @click.option(
     "--token",
@@ -99,16 +103,13 @@ def command(
       usp mcp --http 0.0.0.0:8000 --expose --allow-host box.lan
                                              for others, with a token
     """  # noqa: D301 - click knows the backspace
-    from usp._base.names import MissingExtraError, load_extra
+    from usp._base.names import load_extra
     from usp.cli.output import logging_to
 
     options = _options(values)
     verbose: int = values["verbose"]
-    try:
-        load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
-        load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
-    except MissingExtraError as error:
-        raise click.ClickException(str(error)) from error
+    load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
+    load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
     if http is None and (expose or hosts):
         raise click.UsageError("--expose and --allow-host need --http")
     token = _checked_token(token)
@@ -212,5 +213,5 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
         listening.bind(address)
     except OSError as error:
         listening.close()
-        raise click.ClickException(f"cannot listen at {given}: {system_words(error)}") from error
+        raise click.ClickException(f"cannot listen at {given}: {words_of(error)}") from error
     return listening

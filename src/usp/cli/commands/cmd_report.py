@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp._base.safe_text import printable
-from usp.cli.options import input_type, output_option, run_options, url_argument
-from usp.cli.output import Command, new_output
+from usp.cli.options import flag_option, input_type, output_option, run_options, url_argument
+from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="File to write; an existing one is replaced. - is standard output.",
 )
-@click.option(
+@flag_option(
     "--all-problems",
-    is_flag=True,
     help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
 )
 @click.option(
@@ -54,7 +53,7 @@ def command(
       usp report example.org/sitemap_index.xml --all-problems
       usp report example.org --compare last-week.warc.gz
     """  # noqa: D301 - click knows the backspace
-    from usp.cli.run_options import exit_for_tree, found_anything
+    from usp.cli.run_options import found_anything
     from usp.report import html
 
     if start.is_stdin and former is not None and former.is_stdin:
@@ -64,17 +63,9 @@ def command(
         tree = run.tree(start, on_event=progress)
         before = None if former is None else run.tree(former, on_event=progress)
         if former is not None and before is not None and not found_anything(before, former):
-            exit_for_tree(before, former, run)  # everything would look new
+            run.exit_for(before, former)  # everything would look new
         page = html(tree, all_problems=all_problems, before=before)
         if output is not None:
-            _write(page, output)
+            write_text([page], output)
     click.echo(page if output is None else printable(str(output)))
-    exit_for_tree(tree, start, run)
-
-
-def _write(page: str, output: Path) -> None:
-    try:
-        with new_output(output) as file:
-            file.write(page.encode())
-    except OSError as error:
-        raise click.ClickException(f"{output}: {error.strerror or error}") from error
+    run.exit_for(tree, start)

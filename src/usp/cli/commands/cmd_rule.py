@@ -12,7 +12,7 @@ import rich_click as click
 
 from usp.cli.errors import common_options
 from usp.cli.option_values import bad_value
-from usp.cli.options import format_option
+from usp.cli.options import flag_option, format_option
 from usp.cli.output import Command, has_colors, painted, write_lines
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MARGIN = "    "
 
 @click.command("rule", cls=Command)
 @click.argument("names", metavar="RULE...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="List all rules, or explain them as JSON.")
+@flag_option("--all", "everything", help="List all rules, or explain them as JSON.")
 @format_option(
     choices=["text", "json"],
     default="text",
@@ -111,13 +111,8 @@ def _list(rules: Sequence[Rule]) -> Iterator[str]:
         begin = f"  {rule.code}  {_severity(rule)}{padding}  {rule.name:{widest}}"
         used = len(f"  {rule.code}  warning  ") + widest + 2
         room = _columns() - used
-        yield f"{begin}  {_cut(rule.summary, room)}" if room >= _NARROWEST else begin
-
-
-def _cut(text: str, room: int) -> str:
-    if not sys.stdout.isatty() or len(text) <= room:
-        return text
-    return f"{text[: room - 1]}…"
+        text = rule.summary if len(rule.summary) <= room else f"{rule.summary[: room - 1]}…"
+        yield f"{begin}  {text}" if room >= _NARROWEST else begin
 
 
 def _columns() -> int:

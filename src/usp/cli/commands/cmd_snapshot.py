@@ -44,7 +44,7 @@ def command(run: RunOptions, start: Input, output: Path) -> None:
 
     from usp._snapshot.recording import lists_pages
     from usp.cli.errors import FAILED, messages
-    from usp.cli.run_options import exit_for_tree, found_anything
+    from usp.cli.run_options import found_anything
 
     if start.is_local and not start.is_snapshot:
         raise click.UsageError(
@@ -59,6 +59,6 @@ def command(run: RunOptions, start: Input, output: Path) -> None:
         messages.error(f"no pages were found: {output} was left as it was", FAILED)
     elif found_anything(tree, start):  # otherwise nothing may have been written
         click.echo(printable(str(output)))
-    exit_for_tree(tree, start, run)
+    run.exit_for(tree, start)
     if is_left:
         raise Exit(FAILED)

@@ -11,8 +11,7 @@ import rich_click as click
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import common_options, failure_line, remedy
-from usp.cli.option_values import Integer
-from usp.cli.options import format_option
+from usp.cli.options import count_option, format_option
 from usp.cli.output import Command, show
 
 if TYPE_CHECKING:
@@ -33,14 +32,7 @@ _LAST_YEARS = 15
 
 @click.command("stats", cls=Command)
 @click.argument("dataset")
-@click.option(
-    "--most",
-    type=Integer(min=1),
-    metavar="N",
-    default=10,
-    show_default=True,
-    help="Number of sites and reasons to list.",
-)
+@count_option("--most", default=10, help="Number of sites and reasons to list.")
 @format_option(
     choices=["text", "json"],
     default="text",
@@ -58,17 +50,14 @@ def command(dataset: str, most: int, form: str) -> None:
       usp stats dataset
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
-    from usp._base.files import DatasetError, NotADatasetError
+    from usp._base.files import NotADatasetError
     from usp._base.interrupts import InterruptibleThread
-    from usp.export.schema import MissingExtraError
     from usp.fleet.stats import dataset_stats
 
     try:
         stats = InterruptibleThread()(dataset_stats, dataset, most)
     except NotADatasetError as error:
-        raise click.UsageError(printable(str(error))) from error
-    except (DatasetError, MissingExtraError) as error:
-        raise click.ClickException(printable(str(error))) from error
+        raise click.UsageError(str(error)) from error
     if form == "json":
         click.echo(json.dumps(stats, indent=1, default=str))
         sys.stdout.flush()

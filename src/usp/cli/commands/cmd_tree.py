@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.option_values import Integer
-from usp.cli.options import format_option, run_options, url_argument
+from usp.cli.options import count_option, flag_option, format_option, run_options, url_argument
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from usp._inputs.sources import Input
     from usp.cli.run_options import RunOptions
 
 
 @click.command("tree", cls=Command)
 @url_argument
-@click.option(
-    "-a",
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Show every sitemap; long lists are shortened otherwise.",
+@flag_option(
+    "-a", "--all", "everything", help="Show every sitemap; long lists are shortened otherwise."
 )
-@click.option(
-    "-d",
-    "--depth",
-    type=Integer(min=1),
-    metavar="N",
-    help="Show this many levels; sitemaps below them are only counted.",
-)
-@click.option(
-    "-p",
-    "--problems",
-    is_flag=True,
-    help="Check every field of every page, and show the problems; takes longer.",
+@count_option("-d", "--depth", help="Show this many levels; sitemaps below them are only counted.")
+@flag_option(
+    "-p", "--problems", help="Check every field of every page, and show the problems; takes longer."
 )
 @format_option(
     choices=["text", "json"],
     default="text",
     help="text: for people (the default). json: for programs, nested like the tree.",
 )
-@click.option("--no-count", is_flag=True, help="Do not count the pages of each sitemap; faster.")
+@flag_option("--no-count", help="Do not count the pages of each sitemap; faster.")
 @run_options
 def command(
     run: RunOptions,
@@ -67,23 +54,20 @@ def command(
       usp tree example.org --all | less    every sitemap, in plain text
       usp tree example.org -f json         the tree as JSON
     """  # noqa: D301 - click knows the backspace
-    from usp.cli.output import show, write_lines
-    from usp.cli.run_options import exit_for_tree, found_anything
+    from usp.cli.output import show, write_text
     from usp.cli.treeview import summary, tree_json, tree_view
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
-        if tree.failures() and not tree.sub_sitemaps and not found_anything(tree, start):
-            exit_for_tree(tree, start, run)  # there is nothing to draw
+        if not tree.sub_sitemaps:
+            run.exit_if_nothing(tree, start)  # there is nothing to draw
+        how: dict[str, Any] = {"depth": depth, "count": not no_count, "problems": problems}
+        parts: list[RenderableType] = []
         if form == "json":
-            lines = tree_json(tree, depth=depth, count=not no_count, problems=problems)
-            write_lines(lines, sys.stdout)
-            sys.stdout.flush()
-            exit_for_tree(tree, start, run, shown=depth is None)
-            return
-        view = tree_view(
-            tree, everything=everything, depth=depth, count=not no_count, problems=problems
-        )
-        totals = "" if no_count else summary(tree, problems=problems)
-    show(view, *(("", totals) if totals else ()))
-    exit_for_tree(tree, start, run, shown=depth is None)
+            write_text(tree_json(tree, **how), None)
+        else:
+            parts.append(tree_view(tree, everything=everything, **how))
+            if not no_count:
+                parts += ["", summary(tree, problems=problems)]
+    show(*parts)
+    run.exit_for(tree, start, shown=depth is None)

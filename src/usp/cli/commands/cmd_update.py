@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli.options import accept_option, output_option, run_options
+from usp.cli.options import accept_option, flag_option, output_option, run_options
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 @click.command("update", cls=Command)
 @click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@click.option(
+@flag_option(
     "--trust-lastmod",
-    is_flag=True,
     help="Do not request sitemaps whose index declares the same lastmod as before, nor known paths "
     "that did not exist.",
 )
@@ -54,7 +53,6 @@ def command(
 
     from usp._inputs.sources import file_input, given_options
     from usp.cli.errors import FAILED, messages, update_warning
-    from usp.cli.run_options import exit_for_tree
     from usp.snapshot import update
 
     if run.site is not None:
@@ -67,12 +65,7 @@ def command(
     with run.running() as progress:
         options = given_options(replace(run.options, on_event=progress))
         done = update(
-            path,
-            run.client(),
-            trust_lastmod=trust_lastmod,
-            output=output,
-            accept=accept,
-            **options,
+            path, run.client(), trust_lastmod=trust_lastmod, output=output, accept=accept, **options
         )
     facts = {name: getattr(done, name) for name in done.NUMBERS}
     messages.notice(str(done), **facts)
@@ -84,4 +77,4 @@ def command(
         raise Exit(FAILED)
     if done.warning:
         messages.notice(done.warning, pages_before=done.pages_before, pages_lost=done.pages_lost)
-    exit_for_tree(done.tree, file_input(output or path), run)
+    run.exit_for(done.tree, file_input(output or path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import threading
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -15,10 +14,17 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration
-from usp.cli.errors import FAILED, PARTIAL, messages, system_words, update_warning
-from usp.cli.option_values import Integer, Interval, OutputFile
-from usp.cli.options import accept_option, run_options, set_in_config, url_argument
-from usp.cli.output import Command, write_lines
+from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
+from usp.cli.option_values import Interval, OutputFile
+from usp.cli.options import (
+    accept_option,
+    count_option,
+    flag_option,
+    run_options,
+    set_in_config,
+    url_argument,
+)
+from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +55,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     show_default=True,
     help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
 )
-@click.option("--jsonl", is_flag=True, help="Write an object per line instead of text.")
+@flag_option("--jsonl", help="Write an object per line instead of text.")
 @click.option(
     "--exec",
     "shell_command",
@@ -57,16 +63,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
     "input. Failed batches are retried.",
 )
-@click.option(
-    "--existing", is_flag=True, help="Begin with the pages that exist when the snapshot is created."
-)
-@click.option(
+@flag_option("--existing", help="Begin with the pages that exist when the snapshot is created.")
+@flag_option(
     "--trust-lastmod",
-    is_flag=True,
     help="Do not request sitemaps whose index declares the same lastmod as before.",
 )
 @accept_option
-@click.option("--rounds", type=Integer(min=1), metavar="N", help="Stop after this many rounds.")
+@count_option("--rounds", help="Stop after this many rounds.")
 @run_options
 def command(
     run: RunOptions,
@@ -213,7 +216,7 @@ class _Watcher:
         if self._warning and self._warning != before:
             messages.error(self._warning, FAILED)
         if error is not None and update is None:
-            reason = system_words(error) if isinstance(error, OSError) else str(error)
+            reason = words_of(error)
             messages.notice(f"failed: {reason}; next try in {duration(every)}", failed=reason)
             return
         failed = frozenset(failure.url for failure in current.failures)
@@ -224,30 +227,26 @@ class _Watcher:
 
     def _give(self, current: Round, changes: Iterator[PageChange]) -> None:
         """Write the changes of a round, or have them dealt with by a command."""
+        before, lines = self._changes, self._lines(current, changes)
         if self._shell_command is None:
-            write_lines(map(self._line, changes, self._times(current)), sys.stdout)
-            sys.stdout.flush()
-            return
-        before = self._changes
-        status = self._command(map(self._line, changes, self._times(current)))
-        if status:
+            write_text(lines, None)
+        elif status := self._command(lines):
             self._changes = before  # they are counted when they are dealt with
             current.retry()
             messages.notice(f"{self._shell_command!r} {_ending(status)}; the batch will be retried")
 
-    def _times(self, current: Round) -> Iterator[str]:
-        seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
-        while True:
-            self._changes += 1
-            yield seen
-
-    def _line(self, change: PageChange, seen: str) -> str:
+    def _lines(self, current: Round, changes: Iterator[PageChange]) -> Iterator[str]:
+        """Yield a line for each change, and count them."""
         from usp.changes.change_values import json_of, text_of
         from usp.export.text_formats import to_json
 
-        if not self._jsonl and self._shell_command is None:
-            return text_of(change)
-        return to_json({"seen": seen, **json_of(change)})
+        seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
+        for change in changes:
+            self._changes += 1
+            if self._jsonl or self._shell_command is not None:
+                yield to_json({"seen": seen, **json_of(change)})
+            else:
+                yield text_of(change)
 
     def _command(self, lines: Iterator[str]) -> int:
         """Run the command with lines on its standard input; return how it ended."""
