@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 
-from memory_web import Client, Doc, Web
-
 import usp
+from memory_web import Client, Doc, Web
 from usp.changes import ChangeKind, PageChange, SitemapChange
 from usp.limits import Limits
 from website import index, robots, urlset

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_web import AsyncClient, Client, Doc, Web
 from webs import webs
 
+from memory_web import AsyncClient, Client, Doc, Web
 from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import fetch

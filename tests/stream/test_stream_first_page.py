@@ -7,9 +7,9 @@ import threading
 import zlib
 
 import pytest
-from memory_web import Client, Doc, Web
 
 from cases import cases
+from memory_web import Client, Doc, Web
 from patience import soon, within
 from usp.stream import pages
 from website import Answer, atom, index, robots, rss, urlset

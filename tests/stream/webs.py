@@ -6,8 +6,8 @@ import gzip
 from typing import Any
 
 from hypothesis import strategies as st
-from memory_web import Doc
 
+from memory_web import Doc
 from website import atom, index, robots, rss, urlset
 
 NAMES = [f"/{n}.xml" for n in range(7)]
