@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.reference_pages import api, commands, formats, limits, problems, rules, schemas
+from tools.reference_pages import api, commands, formats, limits, modules, problems, rules, schemas
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 _MADE = ("api", "cli", "rules")  # folders that have nothing else, but for an index
@@ -19,7 +19,7 @@ _MADE = ("api", "cli", "rules")  # folders that have nothing else, but for an in
 
 def all_pages() -> dict[str, str]:
     """Return the texts of all pages by their paths below ``docs/reference``."""
-    makers = (api, commands, formats, limits, problems, rules, schemas)
+    makers = (api, commands, formats, limits, modules, problems, rules, schemas)
     return {path: text for maker in makers for path, text in maker.pages().items()}
 
 

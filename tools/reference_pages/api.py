@@ -203,7 +203,7 @@ def _index() -> str:
                 "[compatibility](../compatibility.md)."
             ),
             table("module |  | names", rows),
-            "```{toctree}\n:hidden:\n\n" + "\n".join(PAGES) + "\n```\n",
+            "```{toctree}\n:hidden:\n\n" + "\n".join([*PAGES, "modules"]) + "\n```\n",
         ]
     )
 
