@@ -15,7 +15,8 @@ from mcp_documents import ONE_PAGE
 from starlette.testclient import TestClient
 
 from usp.cli import main
-from usp.mcp import create_server, serving
+from usp.mcp import server as serving
+from usp.mcp.server import create_server
 
 USP = [sys.executable, "-m", "usp", "mcp"]
 

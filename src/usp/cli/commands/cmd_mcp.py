@@ -150,8 +150,7 @@ def _options(values: dict[str, Any]) -> ServerOptions:
 
 def _serve_streams(options: ServerOptions) -> None:
     from usp.cli import INTERRUPTED
-    from usp.mcp import create_server
-    from usp.mcp.serving import serve_stdio
+    from usp.mcp.server import create_server, serve_stdio
 
     try:
         serve_stdio(create_server(options))
@@ -165,8 +164,7 @@ def _serve_http(
 ) -> None:
     import ipaddress
 
-    from usp.mcp import create_server
-    from usp.mcp.serving import PATH, serve_http
+    from usp.mcp.server import PATH, create_server, serve_http
 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
