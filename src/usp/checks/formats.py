@@ -246,18 +246,10 @@ def junit(report: CheckReport) -> Iterator[str]:
         examples=1_000_000 if report.everything else _MOST_EXAMPLES,
         most_sitemaps=1_000_000 if report.everything else _MOST_SUITES,
     )
-    found = grouped.sitemaps()
-    suites = [
-        (report.places.name(sitemap), list(map(_case, found.get(sitemap, ()))))
-        for sitemap in dict.fromkeys([*report.sitemaps, *found])
-    ]
-    others = [_Case(one.first, _how_many(one), []) for one in grouped.overflow.values()]
-    if others:
-        suites.append(("other sitemaps", others))
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<testsuites>"
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    for number, (name, cases) in enumerate(suites):
+    for number, (name, cases) in enumerate(_suites(report, grouped)):
         yield ET.tostring(_suite(report, number, time, name, cases), "unicode")
     yield "</testsuites>"
 
@@ -268,6 +260,16 @@ class _Case(NamedTuple):
     first: Finding
     summary: str
     lines: list[str]
+
+
+def _suites(report: CheckReport, grouped: GroupedFindings) -> Iterator[tuple[str, list[_Case]]]:
+    """Yield the name of each sitemap with its tests; the last one is for all that are not shown."""
+    found = grouped.sitemaps()
+    for sitemap in dict.fromkeys([*report.sitemaps, *found]):
+        yield report.places.name(sitemap), [_case(group) for group in found.get(sitemap, ())]
+    if grouped.overflow:
+        others = grouped.overflow.values()
+        yield "other sitemaps", [_Case(one.first, _how_many(one), []) for one in others]
 
 
 def _case(group: FindingGroup) -> _Case:

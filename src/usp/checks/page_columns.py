@@ -168,7 +168,7 @@ class LastmodColumn:
 
     def _those(self, is_meant: Callable[[datetime], bool]) -> Iterator[int]:
         for at, text in enumerate(self.texts):
-            date = _date_of(text)
+            date = moment_of(text)
             if date is not None and is_meant(date):
                 yield at
 
@@ -178,13 +178,14 @@ class LastmodColumn:
             return None
         latest = max(self.texts)
         if not self._odd_shapes and latest < now.date().isoformat():
-            return _date_of(latest)
-        dates = map(_date_of, self.texts)
+            return moment_of(latest)
+        dates = map(moment_of, self.texts)
         return max((date for date in dates if date is not None and date <= now), default=None)
 
 
-def _date_of(text: str) -> datetime | None:
-    date = known_date(text) if text else None
+def moment_of(text: str | None) -> datetime | None:
+    """Return a date in UTC, if it is one."""
+    date = known_date(text or "")
     return None if date is None else in_utc(date)
 
 

@@ -6,15 +6,14 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from usp._base.dates import in_utc, precision_of_text, read_date
+from usp._base.dates import precision_of_text
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_columns import FIRST_DAY, TOLERANCE, is_well_written
+from usp.checks.page_columns import FIRST_DAY, TOLERANCE, is_well_written, moment_of
 from usp.checks.registry import block_rule, site_rule, sitemap_rule
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFrequency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from usp.checks.context import CheckedSitemap, Site
     from usp.checks.page_columns import PageColumns
@@ -88,10 +87,8 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write in the index when the sitemap last changed: not before any page in it did.
     """
     claim = sitemap.claim
-    if claim is None or claim.lastmod is None or sitemap.newest is None:
-        return
-    begins = _moment(claim.lastmod)
-    if begins is None:
+    begins = None if claim is None else moment_of(claim.lastmod)
+    if claim is None or claim.lastmod is None or begins is None or sitemap.newest is None:
         return
     length = _LENGTHS.get(precision_of_text(claim.lastmod) or "", timedelta())
     if sitemap.newest > begins + length + TOLERANCE:
@@ -123,7 +120,7 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """
     for child in sitemap.children if sitemap.is_index else ():
         text = (child.lastmod or "").strip()
-        if text and (not is_well_written(text) or _moment(text) is None):
+        if text and (not is_well_written(text) or moment_of(text) is None):
             yield Hit(f"the lastmod of {child.loc} is not a date: {text!r}", line=child.line)
 
 
@@ -148,7 +145,7 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write when the sitemap last changed.
     """
     for child in sitemap.children if sitemap.is_index else ():
-        date = _moment(child.lastmod) if child.lastmod else None
+        date = moment_of(child.lastmod)
         if date is not None and date > sitemap.now + TOLERANCE:
             message = f"{child.loc} changes in the future: {(child.lastmod or '').strip()!r}"
             yield Hit(message, line=child.line)
@@ -244,7 +241,7 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
     Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
     """
     for at in block.dates.badly_written():
-        if _moment(block.dates.texts[at]) is not None:  # the parser tells what it cannot read
+        if moment_of(block.dates.texts[at]) is not None:  # the parser tells what it cannot read
             yield Hit(f"the date is written as {block.dates.texts[at]!r}", at)
 
 
@@ -260,11 +257,6 @@ def _is_default(priority: str) -> bool:
         return Decimal(priority) == SITEMAP_PAGE_DEFAULT_PRIORITY
     except InvalidOperation:
         return False
-
-
-def _moment(text: str) -> datetime | None:
-    date = read_date(text)
-    return None if date is None else in_utc(date)
 
 
 _FREQUENCIES = frozenset(frequency.value for frequency in SitemapPageChangeFrequency)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from usp._base.dates import in_utc, precision_of
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import wrong_with
+from usp.checks.page_columns import TOLERANCE
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 MAX_AGE = timedelta(days=2)
 MAX_STORIES = 1000
 _WEST = timedelta(hours=12)  # how far time zones are behind UTC
-_TOLERANCE = timedelta(days=1)  # of dates in the future: clocks and time zones differ
 _DEPRECATED = ("access", "genres", "keywords", "stock_tickers")
 _SHORT = 2  # letters of a code of ISO 639-1; of longer ones there are thousands
 _LANGUAGE = re.compile(r"[a-z]{2,3}|zh-(?:cn|tw)", re.IGNORECASE)
@@ -64,7 +64,7 @@ def future_news(block: PageColumns) -> Iterator[Hit]:
     Good: <news:publication_date>{now-1h}</news:publication_date>
     Fix: Write the date on which the story was first published.
     """
-    latest = block.sitemap.now + _TOLERANCE
+    latest = block.sitemap.now + TOLERANCE
     for at, story in block.stories:
         date = story.publish_date
         if date is not None and in_utc(date) > latest:
