@@ -252,6 +252,7 @@ def test_the_proxies_of_the_environment_come_last_and_not_for_hosts_that_want_no
     monkeypatch.delenv("no_proxy")
     monkeypatch.delenv("NO_PROXY", raising=False)
     assert fetch(kind, FAR, proxy=site.base) == [b"by proxy"]
+    assert fetch(kind, site.url("/"), proxies={"no_proxy": "127.0.0.1"}) == [b"home"]
 
 
 @together("verify", [True, False, "/path/to/bundle.pem"])
