@@ -352,14 +352,6 @@ def test_connections_are_kept_for_ten_hosts_and_until_the_client_is_closed(serve
     assert not any(map(open_connections, sites))
 
 
-def test_a_client_can_serve_several_crawls(serve):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    client = RequestsWebClient()
-    first, *others = (sitemap_tree_for_homepage(site.base + "/", client) for _ in range(3))
-    assert others == [first] * 2
-    assert first.page_count() == 1
-
-
 def test_a_client_can_be_used_again_after_it_was_closed_in_another_loop(site):
     client = AiohttpWebClient()
 
