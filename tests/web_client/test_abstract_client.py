@@ -9,7 +9,6 @@ import pytest
 
 from together import together
 from usp.helpers import get_url_retry_on_client_errors
-from usp.web_client import abstract_client
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
@@ -136,8 +135,3 @@ def test_every_other_failure_is_a_warning_also_with_quiet_404(caplog, naps):
         (logging.INFO, "Giving up on URL http://h/"),
     ]
     assert naps == [2]
-
-
-def test_the_names_of_the_module_are_there():
-    for name in ("AbstractWebClientSuccessResponse", "RETRYABLE_HTTP_STATUS_CODES"):
-        assert hasattr(abstract_client, name)

@@ -12,13 +12,12 @@ import requests
 from both import OURS, fetch
 
 from together import together
-from usp.limits import Limits
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.tree import sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import BrokenBody
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, paths, urlset
+from website import Answer, paths, urlset
 
 DATA = b"0123456789" * 5000
 
@@ -122,22 +121,6 @@ def test_an_endless_body_is_left_at_the_limit(serve, client, kind):
     assert len(broken.kept) == 300_000
     client.set_max_response_data_length(300_000)
     assert len(client.get(site.url("/x")).raw_data()) == 300_000
-
-
-def test_an_endless_sitemap_is_left_at_the_limit_and_the_crawl_goes_on(serve):
-    filler = b"".join(b"<url><loc>http://h/%d</loc></url>" % n for n in range(100))
-    site = serve(
-        {
-            "/i.xml": index("/endless.xml", "/b.xml"),
-            "/endless.xml": Answer("<urlset>", endless=filler),
-            "/b.xml": urlset("/b"),
-        }
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), limits=Limits(document_bytes=200_000))
-    endless, b = tree.sub_sitemaps
-    assert endless.page_count() == 100
-    assert any("200,000" in str(problem) for problem in endless.problems)
-    assert b.page_count() == 1
 
 
 def test_a_slow_body_is_given_as_it_comes(serve, client):

@@ -252,6 +252,7 @@ def test_the_proxies_of_the_environment_come_last_and_not_for_hosts_that_want_no
     monkeypatch.delenv("no_proxy")
     monkeypatch.delenv("NO_PROXY", raising=False)
     assert fetch(kind, FAR, proxy=site.base) == [b"by proxy"]
+    assert fetch(kind, site.url("/"), proxies={"no_proxy": "127.0.0.1"}) == [b"home"]
 
 
 @together("verify", [True, False, "/path/to/bundle.pem"])
@@ -349,14 +350,6 @@ def test_connections_are_kept_for_ten_hosts_and_until_the_client_is_closed(serve
     assert kept == [0] * 4 + [1] * 10  # as many hosts as urllib3 remembers
     client.close()
     assert not any(map(open_connections, sites))
-
-
-def test_a_client_can_serve_several_crawls(serve):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    client = RequestsWebClient()
-    first, *others = (sitemap_tree_for_homepage(site.base + "/", client) for _ in range(3))
-    assert others == [first] * 2
-    assert first.page_count() == 1
 
 
 def test_a_client_can_be_used_again_after_it_was_closed_in_another_loop(site):

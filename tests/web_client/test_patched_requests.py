@@ -72,29 +72,6 @@ def test_an_installed_cache_is_used_and_no_longer_when_it_is_not(site):
     assert read(site) == REQUESTS
 
 
-def test_a_cache_that_was_installed_before_our_import(tmp_path):
-    code = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
-import requests_cache
-requests_cache.install_cache("usp", backend="memory")
-from usp.tree import sitemap_tree_for_homepage
-from website import Site, robots, urlset
-with Site({{"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}}) as site:
-    for requests in (2, 2, 4):
-        tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
-        assert tree.page_count() == 1
-        assert len(site.requests) == requests, (requests, site.requests)
-        if requests == len(site.requests) == 2 and "again" in globals():
-            requests_cache.uninstall_cache()
-        again = True
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the cache leaves its database open
 @together("options", [{"backend": "sqlite"}, {"expire_after": 3600}, {"expire_after": 0}])
 def test_a_caching_session_keeps_redirects_as_long_as_anything_else(site, tmp_path, options):

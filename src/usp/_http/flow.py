@@ -145,6 +145,7 @@ class Flow:
     _sent: tuple[dict[str, str], tuple[tuple[str, str], ...]] = field(default=({}, ()), init=False)
 
     def __post_init__(self) -> None:
+        self.headers = dict(self.headers or {})
         self.gate = AddressGate(self.zones)
 
     def for_crawl(self, start_url: str, limits: Limits) -> Flow:

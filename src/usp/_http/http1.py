@@ -193,11 +193,13 @@ def _parsed(data: bytes, *, has_body: bool) -> ParsedHead:
     is_empty = not has_body or code in _NO_BODY or code < _FIRST_FINAL
     length, chunked = (0, False) if is_empty else _framing(headers)
     other = "content-length" if chunked else "transfer-encoding"  # others may go by that one
+    said = _elements(headers, "connection")
     is_persistent = (
         (chunked or length is not None)
         and other not in headers
         and code != _SWITCHING_PROTOCOLS
-        and _is_kept_open(version, headers)
+        and "close" not in said
+        and ((version[0] == 1 and version[1] > 0) or "keep-alive" in said)
     )
     reason = (reason or "").rstrip("\t ")
     return ParsedHead(version, code, reason, fields, headers, length, chunked, is_persistent)
@@ -220,7 +222,7 @@ def _merged(fields: list[tuple[str, str]]) -> dict[str, tuple[str, str]]:
 
 def _framing(headers: dict[str, tuple[str, str]]) -> tuple[int | None, bool]:
     """Return the length of a body, None if it is not known before; and whether it is in chunks."""
-    if "transfer-encoding" in headers and "chunked" in _elements(headers, "transfer-encoding"):
+    if "chunked" in _elements(headers, "transfer-encoding"):
         return None, True
     if "content-length" not in headers:
         return None, False
@@ -235,17 +237,10 @@ def _framing(headers: dict[str, tuple[str, str]]) -> tuple[int | None, bool]:
     return int(digits or 0), False
 
 
-def _is_kept_open(version: tuple[int, int], headers: dict[str, tuple[str, str]]) -> bool:
-    """Return whether the server lets a connection be used again."""
-    by_default = version[0] == 1 and version[1] > 0
-    if "connection" not in headers:
-        return by_default
-    said = _elements(headers, "connection")
-    return "close" not in said and (by_default or "keep-alive" in said)
-
-
 def _elements(headers: dict[str, tuple[str, str]], name: str) -> frozenset[str]:
-    """Return the elements of a header in lower case."""
+    """Return the elements of a header in lower case; there are none if it is missing."""
+    if name not in headers:
+        return frozenset()
     value = headers[name][1].lower()
     if "," not in value:
         return frozenset((value,))

@@ -56,7 +56,8 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         self._hops = hops
         self._shown = shown
         self._timeout = timeout
-        self._response = as_response(requests_response)
+        is_own = isinstance(requests_response, OwnResponse)
+        self._response = requests_response if is_own else as_response(requests_response)
         self._limit = max_response_data_length
         self._deadline = deadline
         self._data: bytes | None = None
@@ -228,11 +229,11 @@ class OwnResponse:
 
 def as_response(answer: Any, url: str = "") -> requests.Response:
     """Return a response with all attributes that our client uses; ``url`` is that of the request."""
-    if isinstance(answer, ForeignResponse | OwnResponse):
-        return cast("requests.Response", answer)
     known = issubclass(type(answer), requests.Response)  # a mock only says so
     whole = known and not _was_filled_in(answer)
-    return cast("requests.Response", answer if whole else ForeignResponse(answer, url))
+    if not whole and not isinstance(answer, ForeignResponse):
+        answer = ForeignResponse(answer, url)
+    return cast("requests.Response", answer)
 
 
 def _was_filled_in(answer: Any) -> bool:
@@ -258,11 +259,6 @@ class ForeignResponse:
         history = getattr(answer, "history", ())
         self.history = list(history) if isinstance(history, list | tuple) else []
         self.raw = None  # the body comes from ``iter_content``
-
-    @property
-    def content(self) -> bytes:
-        """The body."""
-        return b"".join(self.iter_content())
 
     def iter_content(self, chunk_size: int = 128 * 1024) -> Iterator[bytes]:
         """Yield the body, as a whole if the response has it, or else in pieces."""

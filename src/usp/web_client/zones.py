@@ -26,10 +26,9 @@ _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Refused(Exception):  # noqa: N818 - says what happened, as the other names here do
     """An address that a crawl may not connect to; the reason says why, and how to allow it."""
 
-    def __init__(self, reason: Reason | str) -> None:
+    def __init__(self, reason: Reason) -> None:
         super().__init__(str(reason))
-        refused = FailureCode.ADDRESS_REFUSED
-        self.reason = Reason(refused, reason) if isinstance(reason, str) else reason
+        self.reason = reason
 
 
 class Zone(enum.Enum):
