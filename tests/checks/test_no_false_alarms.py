@@ -116,7 +116,9 @@ def test_the_healthy_part_of_the_demo_site_gives_no_finding():
 RIGHTLY = {  # what is found in documents of the corpus that parsers have nothing to say about
     "old-news news-without-publication news-language deprecated-news-field": """
         extensions/all-together.xml extensions/news-cdata-title.xml extensions/news-empty-items.xml
-        extensions/news-full.xml extensions/news-minimal.xml namespaces/prefix-rebound.xml
+        extensions/news-full.xml extensions/news-line-ends-parted.xml
+        extensions/news-line-ends-referenced.xml extensions/news-line-ends.xml
+        extensions/news-minimal.xml namespaces/prefix-rebound.xml
     """,
     "bad-image-url": "extensions/relative-addresses.xml",
     "bad-video-url": "extensions/relative-addresses.xml",
@@ -144,7 +146,11 @@ RIGHTLY = {  # what is found in documents of the corpus that parsers have nothin
         damage/attribute-without-quotes.xml damage/blanks-before.xml damage/comment-before.xml
         damage/zeros-before.xml urlset/comments.xml
     """,
-    "other-host": "text/non-ascii.txt urlset/relative-empty-segments.xml urlset/relative.xml",
+    "other-host": """
+        extensions/news-line-ends-parted.xml extensions/news-line-ends-referenced.xml
+        extensions/news-line-ends.xml text/non-ascii.txt urlset/relative-empty-segments.xml
+        urlset/relative.xml
+    """,
     "outside-folder": "urlset/relative-empty-segments.xml urlset/relative.xml",
     "pages-in-index": "index/with-url-entries.xml",
     "relative-alternate": "extensions/relative-addresses.xml",
