@@ -18,7 +18,7 @@ from test_third_party_warcs import HOST, SITE, compressed, record, response, url
 
 import usp
 from usp import aio
-from usp._snapshot.recorded_bodies import without_chunks
+from usp._snapshot.recorded_responses import without_chunks
 from usp._snapshot.snapshot_entries import read_entry
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import WarcFile

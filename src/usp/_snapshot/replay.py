@@ -16,7 +16,7 @@ from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
 from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
-from usp._snapshot.recorded_bodies import damaged, recorded_body
+from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import key_of
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp._crawl.orders import FetchOrder
+    from usp._snapshot.recorded_responses import Capture
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.snapshot_file import OpenSnapshot
-    from usp._snapshot.third_party import Capture
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions

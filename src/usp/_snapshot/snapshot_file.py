@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.filters import is_regular
 from usp._base.safe_text import printable
 from usp._base.urls import is_http_url
-from usp._snapshot.recorded_bodies import RecordStore
+from usp._snapshot.recorded_responses import RecordStore, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
     flag,
@@ -28,7 +28,6 @@ from usp._snapshot.snapshot_entries import (
     text,
     whole,
 )
-from usp._snapshot.third_party import ThirdPartyRecords
 from usp._snapshot.warc import GZIP, LOSSES, DamagedRecord, WarcFile
 from usp._snapshot.warc_writing import ACCEPTED, END, END_FIELD, ENTRY_FIELD, INDEX
 from usp.exceptions import SnapshotError
