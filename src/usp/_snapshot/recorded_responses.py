@@ -16,6 +16,7 @@ from usp._base.reason import Reason
 from usp._base.safe_text import printable
 from usp._base.urls import BadUrl, read_url, url_parts, urljoin, without_login
 from usp._http.encodings import BodyDecoder
+from usp._http.flow import phrase
 from usp._http.identity import safe_headers
 from usp._http.redirects import REDIRECTS
 from usp._snapshot.warc import GZIP, DamagedRecord, end_of_head, header_lines
@@ -46,7 +47,6 @@ _LEADS = 1000  # redirects that are remembered
 _VALUE = 200  # characters of a media type
 _PORTS = {"http": ":80", "https": ":443"}
 _OK = range(200, 300)
-_JOIN = "which are not joined"
 _NOT_MODIFIED = re.compile(rb"HTTP/[0-9.]+ +304\b")
 _PLAIN = re.compile(r"(?:(?!/\.)[!#-$&-;=?-\[\]_a-z~])*")  # no escapes, no other scripts, no dots
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -189,32 +189,16 @@ def _chunk_size(line: bytes) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A response that was found: where its record is, and how it was reached."""
+    """A response that was found: how it was reached, and the offset of its record.
 
-    record: WarcRecord
-    head: RecordedHead
+    ``refusal`` is why it has no document, if it has none, and ``broken`` why the program that wrote it
+    did not keep the whole document, if it says so.
+    """
+
     exchange: Exchange
-
-    @property
-    def is_good(self) -> bool:
-        """Whether the response has a document."""
-        return self.head.status in _OK
-
-    @property
-    def is_redirect(self) -> bool:
-        """Whether it leads on, and there were too many redirects before it."""
-        return self.head.status in REDIRECTS and self.head.header("location") is not None
-
-    @property
-    def broken(self) -> Reason | None:
-        """Why the program that wrote it did not keep the whole document, if it says so."""
-        code, headers = FailureCode.BODY_CUT_OFF, self.record.headers
-        why = headers.get("warc-truncated")
-        if why is not None:
-            return Reason(code, f"{code.message}: the record was truncated ({printable(why[:50])})")
-        if "warc-segment-number" in headers:
-            return Reason(code, f"{code.message}: the rest is in continuation records, {_JOIN}")
-        return None
+    offset: int
+    refusal: Reason | str | None
+    broken: Reason | None
 
 
 class ThirdPartyRecords:
@@ -284,7 +268,13 @@ class ThirdPartyRecords:
             record, head = found
             location = head.header("location") if head.status in REDIRECTS else None
             if location is None or len(redirects) >= most:
-                return Capture(record, head, _exchange(url, target, redirects, record, head))
+                refusal: Reason | str | None = None
+                if location is not None:
+                    refusal = limits.reached("redirects")
+                elif head.status not in _OK:
+                    refusal = f"{head.status} {phrase(head.status, head.reason)}".strip()
+                exchange = _exchange(url, target, redirects, record, head)
+                return Capture(exchange, record.offset, refusal, _broken(record))
             redirects.append(target)
             target = printable(without_login(_joined(target, location)))
             if len(self._leads) < _LEADS:
@@ -315,6 +305,16 @@ class ThirdPartyRecords:
         except DamagedRecord:
             return None
         return self._places.get(_key(target.strip("<> ")))
+
+
+def _broken(record: WarcRecord) -> Reason | None:
+    code, why = FailureCode.BODY_CUT_OFF, record.headers.get("warc-truncated")
+    if why is not None:
+        return Reason(code, f"{code.message}: the record was truncated ({printable(why[:50])})")
+    if "warc-segment-number" in record.headers:
+        rest = "the rest is in continuation records, which are not joined"
+        return Reason(code, f"{code.message}: {rest}")
+    return None
 
 
 def _bare(record: WarcRecord) -> RecordedHead:
