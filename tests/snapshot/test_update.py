@@ -37,15 +37,19 @@ def site():
         yield site
 
 
-def recorded(site, path):
-    usp.sitemap_tree_for_homepage(site.base, record=path)
+def recorded(site, path, **options):
+    usp.sitemap_tree_for_homepage(site.base, record=path, **options)
     site.forget()
     return path
 
 
 @pytest.fixture
 def path(site, path):
-    return recorded(site, path)
+    return recorded(site, path, use_known_paths=False)
+
+
+def crawled(site):
+    return usp.sitemap_tree_for_homepage(site.base, use_known_paths=False)
 
 
 def test_an_update_receives_only_what_has_changed(site, path, update):
@@ -54,11 +58,12 @@ def test_an_update_receives_only_what_has_changed(site, path, update):
     done = update(path)
     assert sorted(site.bodies) == sorted(f"/s{n}.xml" for n in CHANGED)
     assert (done.changed, done.not_modified, done.added) == (3, COUNT + 2 - 3, 0)
-    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    assert done.tree == crawled(site)
     assert usp.load(path) == done.tree
 
 
-def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, path, update):
+def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, tmp_path, update):
+    path = recorded(site, tmp_path / "known.warc.gz")  # nor known paths that were not there
     site.answers = answers(CHANGED)
     done = update(path, trust_lastmod=True)
     asked = sorted(request.path for request in site.requests)
@@ -83,7 +88,7 @@ def test_a_server_that_sends_the_same_bytes_again_has_changed_nothing(site, path
     done = update(path)
     assert (done.identical, done.changed) == (COUNT + 2, 0)
     assert usp.update(path).identical == COUNT + 2
-    assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
+    assert usp.load(path) == crawled(site)
 
 
 def test_updates_do_not_let_the_file_grow(site, path):
@@ -108,7 +113,7 @@ def test_new_and_removed_sitemaps_are_counted(site, path):
     site.answers["/index.xml"] = index(*(child(n, None) for n in range(1, COUNT)), "/new.xml")
     done = usp.update(path)
     assert (done.added, done.removed, done.changed) == (1, 1, 1)
-    assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
+    assert usp.load(path) == crawled(site)
 
 
 @pytest.mark.parametrize("bad", [Answer("down", 500), HTML], ids=["error", "page"])
@@ -202,7 +207,7 @@ def test_a_snapshot_that_was_cut_off_is_completed(site, path):
     done = usp.update(path)
     assert done.added
     assert done.not_modified
-    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    assert done.tree == crawled(site)
     assert usp.load(path).is_complete
 
 
