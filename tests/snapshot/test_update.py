@@ -273,3 +273,83 @@ def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, tm
     done = update(path, trust_lastmod=True)
     assert done.tree.is_complete
     assert done.tree.page_count() == COUNT
+
+
+# Limits, and what else an update must not lose ------------------------------------------------------
+
+
+def urls(tree):
+    return sorted(page.url for page in tree.all_pages())
+
+
+@pytest.mark.parametrize("limits", [{"sitemaps": 4}, {"pages": 3}, {"depth": 1}])
+def test_what_a_limit_of_the_update_leaves_out_is_kept(site, path, limits):
+    whole = urls(usp.load(path))
+    site.answers["/s0.xml"] = urlset("/0/new")
+    update = usp.update(path, limits=usp.Limits(**limits))
+    assert bool(update.not_checked) == ("pages" not in limits)  # which are counted afterwards
+    assert update.removed == 0
+    assert ("not checked and kept" in str(update)) == bool(update.not_checked)
+    new = site.url("/0/new") if update.changed else site.url("/0/2024-01-01")
+    assert urls(usp.load(path)) == sorted({*whole} - {site.url("/0/2024-01-01")} | {new})
+    assert usp.load(path).is_complete
+    update = usp.update(path)  # the limit was for that update only
+    assert (update.not_checked, update.failed) == (0, 0)
+    assert update.unchanged + update.changed == COUNT + 2
+    assert len(urls(usp.load(path))) == COUNT
+
+
+def test_a_document_that_a_limit_cuts_keeps_its_last_good_response(site, path):
+    site.answers["/s3.xml"] = urlset(*(f"/3/{number}" for number in range(500)))
+    update = usp.update(path, limits=usp.Limits(document_bytes=2000))
+    assert update.failed == 1
+    assert site.url("/3/2024-01-01") in urls(usp.load(path, last_good=True))
+
+
+def test_the_limits_of_the_recorded_crawl_stay(site, tmp_path):
+    limits = usp.Limits(sitemaps=4)
+    path = recorded(site, tmp_path / "limited.warc.gz", use_known_paths=False, limits=limits)
+    before = urls(usp.load(path))
+    for given in ({}, {"limits": usp.Limits(sitemaps=3)}):
+        usp.update(path, **given)
+        assert urls(usp.load(path)) == before
+        assert [one.code for one in usp.load(path).failures()] == ["limit-sitemaps"]
+
+
+def test_new_sitemaps_that_a_limit_leaves_out_are_missing(site, path):
+    site.answers["/index.xml"] = index(*(child(n, None) for n in range(COUNT)), "/new.xml")
+    site.answers["/new.xml"] = urlset("/new")
+    update = usp.update(path, limits=usp.Limits(sitemaps=4))
+    assert [one.code for one in update.tree.failures()] == ["not-in-snapshot"]
+    assert usp.update(path).failed == 0
+
+
+def test_a_page_instead_of_robots_txt_is_told(site, path, run):
+    whole = path.read_bytes()
+    site.answers["/robots.txt"] = HTML
+    update = usp.update(path)
+    assert update.failed == 1
+    assert [one.url for one in update.kept] == [site.url("/robots.txt")]
+    path.write_bytes(whole)
+    status, _, told = run("update", path, "--strict")
+    assert status != 0
+    assert "1 failed" in told
+    assert f"{site.url('/robots.txt')}: " in told
+
+
+def test_options_without_meaning_are_refused(path, run):
+    status, _, told = run("update", path, "--site", "http://h/")
+    assert (status, "--site" in told) == (2, True)
+    for option in (["--keep-partial"], ["--site", "http://h/"]):
+        status, _, told = run("watch", "http://h/", "--snapshot", path, *option)
+        assert (status, option[0] in told) == (2, True)
+
+
+def test_redirects_are_counted_as_requests(site, tmp_path):
+    site.answers["/robots.txt"] = robots("/first.xml")
+    site.answers["/first.xml"] = Answer(redirect="{base}/second.xml")
+    site.answers["/second.xml"] = Answer(redirect="{base}/s0.xml")
+    path = recorded(site, tmp_path / "moved.warc.gz", use_known_paths=False)
+    update = usp.update(path)
+    assert update.requests == len(site.requests) == 4
+    assert usp.update(path, trust_lastmod=True).unchanged == 2
