@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap
-    from usp._snapshot.third_party import ThirdPartyRecords
+    from usp._snapshot.recorded_responses import ThirdPartyRecords
     from usp.objects.child import ChildSitemap
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient

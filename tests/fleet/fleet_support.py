@@ -61,15 +61,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start ``usp crawl`` in a process of its own; ``whole`` with all that surrounds the command."""
     options = ["--engine", engine, "--workers", "2", "--allow-network", "127.0.0.0/8", *more]
-    command = [
-        sys.executable,
-        "-c",
-        WHOLE if whole else COMMAND,
-        str(sites),
-        "-o",
-        str(root),
-        *options,
-    ]
+    code = WHOLE if whole else COMMAND
+    command = [sys.executable, "-c", code, str(sites), "-o", str(root), *options]
     return subprocess.Popen(command, stderr=stderr)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from usp.cli.commands import cmd_stats as stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
+from website import Answer, urlset
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 
@@ -239,3 +241,32 @@ def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
     result = run(stats.command, tmp_path)
     assert result.exit_code == 2
     assert "'usp crawl SITES -o" in " ".join(result.output.split())
+
+
+# On a terminal, the live line leaves nothing behind, and captures nothing ------------------------------
+
+
+def neutral(line: str) -> str:
+    return re.sub(r"\d+\.\d+(?: s)?|\b\d+ ms", "N", line)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
+def test_a_dataset_is_made_and_summed_up_the_same(serve, tmp_path):
+    from terminals import run_on_terminal, run_plain, shown  # noqa: PLC0415 - of Linux only
+
+    site = serve({"/sitemap.xml": Answer(urlset("http://h/1"), delay=0.4)})
+    (tmp_path / "sites.txt").write_text(f"{site.base}\n")
+    argv = ["crawl", "sites.txt", "--allow-network", "any", "--workers", "1", "-o"]
+    plain = run_plain(*argv, "plain", cwd=tmp_path)
+    ran = run_on_terminal(*argv, "shown", stdout="file", cwd=tmp_path)
+    assert (ran.status, ran.out) == (plain.returncode, plain.stdout) == (0, b"")
+    assert b"sites/s" in ran.screen
+    told = [neutral(line).replace("plain", "shown") for line in plain.stderr.decode().splitlines()]
+    assert list(map(neutral, shown(ran.screen))) == told
+    plain = run_plain("stats", "plain", cwd=tmp_path)
+    ran = run_on_terminal("stats", "plain", stdout="file", cwd=tmp_path)
+    assert (ran.status, ran.out) == (0, plain.stdout)
+    ran = run_on_terminal("stats", "plain", stdout="terminal", cwd=tmp_path)
+    lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
+    assert [line.rstrip() for line in shown(ran.screen)] == lines

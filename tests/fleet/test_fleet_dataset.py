@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import json
+import shutil
 from collections import Counter
 
 import deltalake
@@ -14,7 +18,7 @@ from pyarrow import dataset as arrow_dataset
 
 from usp.cli import main
 from usp.export.arrow import record_batches
-from usp.fleet import DatasetError, FleetProgress, dataset_stats
+from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.messages import SiteDone
 from usp.fleet.tables import Part, PartWriter, page_columns, pages_of, rows_of
@@ -143,13 +147,8 @@ def test_a_site_that_is_crawled_again_stands_once_with_its_later_rows(dataset):
     write(dataset, sites("d"))
     write(dataset, sites("b", "d", "e"))
     check(dataset, sites("a", "b", "c", "d", "e"))
-    assert dataset.sites() == {
-        "http://a/": "failed",
-        "http://b/": "complete",
-        "http://c/": "failed",
-        "http://d/": "complete",
-        "http://e/": "complete",
-    }
+    failed, complete = sites("a", "c"), sites("b", "d", "e")
+    assert dataset.sites() == dict.fromkeys(failed, "failed") | dict.fromkeys(complete, "complete")
     dataset.vacuum()
     assert set(in_folder(dataset, "sites")) == set(sites("a", "b", "c", "d", "e"))
     assert max(in_folder(dataset, "sites").values()) == 1
@@ -232,3 +231,45 @@ def test_the_schema_of_a_table_has_no_dictionaries(dataset):
     for table in TABLES:
         schema = pa.schema(dataset.table(table).schema().to_arrow())
         assert not any(pa.types.is_dictionary(field.type) for field in schema)
+
+
+# A log that somebody else has written ----------------------------------------------------------------
+
+ELSEWHERE = [
+    "../../victim.txt",
+    "..%2F..%2Fvictim.txt",
+    "a/../../../victim.txt",
+    "{victim}",
+    "file://{victim}",
+]
+ACTIONS = {
+    "add": {"partitionValues": {}, "modificationTime": 0},
+    "remove": {"deletionTimestamp": 0},
+}
+
+
+@pytest.mark.long
+def test_a_log_that_names_something_else_harms_nothing(tmp_path):
+    victim, root, good = (tmp_path / name for name in ("victim.txt", "dataset", "good"))
+    victim.write_text("precious")
+    made = Dataset(good)
+    made.make()
+    write(made, sites("a", "b"), "failed")
+    uses = (
+        lambda: dataset_stats(root),
+        lambda: Dataset(root).begin_run(),
+        lambda: crawl_fleet([], root, FleetRun(retry_failed=True)),
+        lambda: write(Dataset(root), sites("a")),
+    )
+    for path, action, table in itertools.product(ELSEWHERE, ACTIONS, ("pages", "sites")):
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(good, root)
+        log = root / table / "_delta_log"
+        number = len(list(log.glob("*.json")))
+        facts = {"path": path.format(victim=victim), "dataChange": True, "size": 8}
+        line = json.dumps({action: facts | ACTIONS[action]})
+        (log / f"{number:020}.json").write_text(f"{line}\n")
+        for use in uses:
+            with contextlib.suppress(DatasetError):
+                use()
+        assert victim.read_text() == "precious", (path, action, table)

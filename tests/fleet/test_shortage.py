@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import pickle
 import socket
 import subprocess
 import sys
@@ -159,11 +158,6 @@ def test_a_name_that_cannot_be_looked_up_is_a_shortage_only_without_descriptors(
     assert shortage_of(unknown) is None
     monkeypatch.setattr(shortage, "_left", lambda: 0)
     assert shortage_of(unknown) == errno.EMFILE
-
-
-def test_a_shortage_travels_between_processes():
-    copy = pickle.loads(pickle.dumps(LocalShortageError(errno.EMFILE)))
-    assert (copy.errno, str(copy)) == (errno.EMFILE, str(LocalShortageError(errno.EMFILE)))
 
 
 def test_requests_are_begun_while_there_are_descriptors_for_them(monkeypatch):

@@ -58,6 +58,8 @@ OUTAGES = {
     "most sitemaps missing": {f"/{n}.xml": NOT_FOUND for n in range(COUNT - 2)},
 }
 BAD = COLLAPSES | OUTAGES
+# What is kept does not depend on the driver: the other one goes through all of it with the long tests.
+DRIVERS = ["threads", pytest.param("asyncio", marks=pytest.mark.long)]
 
 
 @pytest.fixture
@@ -80,6 +82,7 @@ def rounds(site, path, **how):
     return usp.watch(f"{site.base}/", path, every=0.001, use_known_paths=False, **how)
 
 
+@pytest.mark.parametrize("update", DRIVERS, indirect=True)
 @pytest.mark.parametrize("bad", COLLAPSES)
 def test_a_collapse_replaces_nothing_until_it_is_accepted(site, path, update, bad):
     before = path.read_bytes()
@@ -98,6 +101,7 @@ def test_a_collapse_replaces_nothing_until_it_is_accepted(site, path, update, ba
     assert update(path).warning == ""  # what was accepted is what counts now
 
 
+@pytest.mark.parametrize("update", DRIVERS, indirect=True)
 @pytest.mark.parametrize("bad", OUTAGES)
 def test_what_fails_stays_as_it_was_and_says_so(site, path, update, bad):
     known = urls(usp.load(path))

@@ -18,7 +18,7 @@ from test_third_party_warcs import HOST, SITE, compressed, record, response, url
 
 import usp
 from usp import aio
-from usp._snapshot.recorded_bodies import without_chunks
+from usp._snapshot.recorded_responses import without_chunks
 from usp._snapshot.snapshot_entries import read_entry
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import WarcFile
@@ -432,7 +432,7 @@ def test_what_looks_like_a_record_costs_little(tmp_path):
         gzip.compress(b"WARC/1.0\r\n" + b"a" * 99_999),
     ]:
         path = tmp_path / "a.warc"
-        path.write_bytes(b"".join(SITE) + junk * (1_000_000 // len(junk)))
+        path.write_bytes(b"".join(SITE) + junk * (400_000 // len(junk)))
         file, losses = WarcFile(path), []
         assert sum(1 for _ in file.records((0, file.size), usp.Limits(), losses)) >= len(SITE)
         assert 0 < len(losses) <= 1000

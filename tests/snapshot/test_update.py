@@ -37,15 +37,19 @@ def site():
         yield site
 
 
-def recorded(site, path):
-    usp.sitemap_tree_for_homepage(site.base, record=path)
+def recorded(site, path, **options):
+    usp.sitemap_tree_for_homepage(site.base, record=path, **options)
     site.forget()
     return path
 
 
 @pytest.fixture
 def path(site, path):
-    return recorded(site, path)
+    return recorded(site, path, use_known_paths=False)
+
+
+def crawled(site):
+    return usp.sitemap_tree_for_homepage(site.base, use_known_paths=False)
 
 
 def test_an_update_receives_only_what_has_changed(site, path, update):
@@ -54,11 +58,12 @@ def test_an_update_receives_only_what_has_changed(site, path, update):
     done = update(path)
     assert sorted(site.bodies) == sorted(f"/s{n}.xml" for n in CHANGED)
     assert (done.changed, done.not_modified, done.added) == (3, COUNT + 2 - 3, 0)
-    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    assert done.tree == crawled(site)
     assert usp.load(path) == done.tree
 
 
-def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, path, update):
+def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, tmp_path, update):
+    path = recorded(site, tmp_path / "known.warc.gz")  # nor known paths that were not there
     site.answers = answers(CHANGED)
     done = update(path, trust_lastmod=True)
     asked = sorted(request.path for request in site.requests)
@@ -83,7 +88,7 @@ def test_a_server_that_sends_the_same_bytes_again_has_changed_nothing(site, path
     done = update(path)
     assert (done.identical, done.changed) == (COUNT + 2, 0)
     assert usp.update(path).identical == COUNT + 2
-    assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
+    assert usp.load(path) == crawled(site)
 
 
 def test_updates_do_not_let_the_file_grow(site, path):
@@ -108,7 +113,7 @@ def test_new_and_removed_sitemaps_are_counted(site, path):
     site.answers["/index.xml"] = index(*(child(n, None) for n in range(1, COUNT)), "/new.xml")
     done = usp.update(path)
     assert (done.added, done.removed, done.changed) == (1, 1, 1)
-    assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
+    assert usp.load(path) == crawled(site)
 
 
 @pytest.mark.parametrize("bad", [Answer("down", 500), HTML], ids=["error", "page"])
@@ -202,7 +207,7 @@ def test_a_snapshot_that_was_cut_off_is_completed(site, path):
     done = usp.update(path)
     assert done.added
     assert done.not_modified
-    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    assert done.tree == crawled(site)
     assert usp.load(path).is_complete
 
 
@@ -268,3 +273,83 @@ def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, tm
     done = update(path, trust_lastmod=True)
     assert done.tree.is_complete
     assert done.tree.page_count() == COUNT
+
+
+# Limits, and what else an update must not lose ------------------------------------------------------
+
+
+def urls(tree):
+    return sorted(page.url for page in tree.all_pages())
+
+
+@pytest.mark.parametrize("limits", [{"sitemaps": 4}, {"pages": 3}, {"depth": 1}])
+def test_what_a_limit_of_the_update_leaves_out_is_kept(site, path, limits):
+    whole = urls(usp.load(path))
+    site.answers["/s0.xml"] = urlset("/0/new")
+    update = usp.update(path, limits=usp.Limits(**limits))
+    assert bool(update.not_checked) == ("pages" not in limits)  # which are counted afterwards
+    assert update.removed == 0
+    assert ("not checked and kept" in str(update)) == bool(update.not_checked)
+    new = site.url("/0/new") if update.changed else site.url("/0/2024-01-01")
+    assert urls(usp.load(path)) == sorted({*whole} - {site.url("/0/2024-01-01")} | {new})
+    assert usp.load(path).is_complete
+    update = usp.update(path)  # the limit was for that update only
+    assert (update.not_checked, update.failed) == (0, 0)
+    assert update.unchanged + update.changed == COUNT + 2
+    assert len(urls(usp.load(path))) == COUNT
+
+
+def test_a_document_that_a_limit_cuts_keeps_its_last_good_response(site, path):
+    site.answers["/s3.xml"] = urlset(*(f"/3/{number}" for number in range(500)))
+    update = usp.update(path, limits=usp.Limits(document_bytes=2000))
+    assert update.failed == 1
+    assert site.url("/3/2024-01-01") in urls(usp.load(path, last_good=True))
+
+
+def test_the_limits_of_the_recorded_crawl_stay(site, tmp_path):
+    limits = usp.Limits(sitemaps=4)
+    path = recorded(site, tmp_path / "limited.warc.gz", use_known_paths=False, limits=limits)
+    before = urls(usp.load(path))
+    for given in ({}, {"limits": usp.Limits(sitemaps=3)}):
+        usp.update(path, **given)
+        assert urls(usp.load(path)) == before
+        assert [one.code for one in usp.load(path).failures()] == ["limit-sitemaps"]
+
+
+def test_new_sitemaps_that_a_limit_leaves_out_are_missing(site, path):
+    site.answers["/index.xml"] = index(*(child(n, None) for n in range(COUNT)), "/new.xml")
+    site.answers["/new.xml"] = urlset("/new")
+    update = usp.update(path, limits=usp.Limits(sitemaps=4))
+    assert [one.code for one in update.tree.failures()] == ["not-in-snapshot"]
+    assert usp.update(path).failed == 0
+
+
+def test_a_page_instead_of_robots_txt_is_told(site, path, run):
+    whole = path.read_bytes()
+    site.answers["/robots.txt"] = HTML
+    update = usp.update(path)
+    assert update.failed == 1
+    assert [one.url for one in update.kept] == [site.url("/robots.txt")]
+    path.write_bytes(whole)
+    status, _, told = run("update", path, "--strict")
+    assert status != 0
+    assert "1 failed" in told
+    assert f"{site.url('/robots.txt')}: " in told
+
+
+def test_options_without_meaning_are_refused(path, run):
+    status, _, told = run("update", path, "--site", "http://h/")
+    assert (status, "--site" in told) == (2, True)
+    for option in (["--keep-partial"], ["--site", "http://h/"]):
+        status, _, told = run("watch", "http://h/", "--snapshot", path, *option)
+        assert (status, option[0] in told) == (2, True)
+
+
+def test_redirects_are_counted_as_requests(site, tmp_path):
+    site.answers["/robots.txt"] = robots("/first.xml")
+    site.answers["/first.xml"] = Answer(redirect="{base}/second.xml")
+    site.answers["/second.xml"] = Answer(redirect="{base}/s0.xml")
+    path = recorded(site, tmp_path / "moved.warc.gz", use_known_paths=False)
+    update = usp.update(path)
+    assert update.requests == len(site.requests) == 4
+    assert usp.update(path, trust_lastmod=True).unchanged == 2

@@ -14,8 +14,7 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FinalResult, HostGivenUp, Kept, Received
 from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
-from usp._http.flow import phrase
-from usp._snapshot.recorded_bodies import damaged, recorded_body
+from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import key_of
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp._crawl.orders import FetchOrder
+    from usp._snapshot.recorded_responses import Capture
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.snapshot_file import OpenSnapshot
-    from usp._snapshot.third_party import Capture
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
@@ -120,7 +119,7 @@ class RecordedAnswers:
         if snapshot.third_party is not None:
             found = snapshot.third_party.find(order.url, self._limits)
             if found is not None:
-                result = self._captured(order, self._bounded(found))
+                result = self._captured(order, found, self._bounded(found.exchange))
                 return FinalResult(order.url, order.role, order.lastmod, 1, result)
         absent = self._absent[order.is_guess]
         return FinalResult(order.url, order.role, order.lastmod, 0, absent)
@@ -167,29 +166,23 @@ class RecordedAnswers:
             broken, ended = None, broken
         return self._read(entry, exchange, entry.offset, broken, ended)
 
-    def _bounded(self, found: Capture) -> Capture:
+    def _bounded(self, told: Exchange) -> Exchange:
         """Return a response without its headers if those of all of them take too much memory."""
-        told = found.exchange
         texts = [*told.redirects, *(text for pair in told.headers for text in pair)]
         try:
             self._snapshot.room.take(sum(map(len, texts)), 2 * len(texts))
         except ValueError:
-            return replace(found, exchange=replace(told, headers=(), redirects=()))
-        return found
+            return replace(told, headers=(), redirects=())
+        return told
 
-    def _captured(self, order: FetchOrder, found: Capture) -> Received | Failed:
+    def _captured(self, order: FetchOrder, found: Capture, exchange: Exchange) -> Received | Failed:
         """Return what a record of another program is."""
-        if not found.is_good:
-            status = found.head.status
-            said = f"{status} {phrase(status, found.head.reason)}".strip()
-            error = WebClientErrorResponse(
-                self._limits.reached("redirects") if found.is_redirect else said,
-                retryable=False,
-                status=status,
-                exchange=found.exchange,
-            )
-            return Failed(error, found.exchange)
-        return self._read(order, found.exchange, found.record.offset, found.broken)
+        if found.refusal is None:
+            return self._read(order, exchange, found.offset, found.broken)
+        error = WebClientErrorResponse(
+            found.refusal, retryable=False, status=exchange.status, exchange=exchange
+        )
+        return Failed(error, exchange)
 
     def _read(
         self,

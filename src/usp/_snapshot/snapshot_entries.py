@@ -271,24 +271,24 @@ def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
     """Return what JSON has of a value."""
     match value:
         case Entry():
-            return _set({name: getattr(value, _ATTRIBUTES.get(name, name)) for name in _ENTRY})
+            return _present({name: getattr(value, _ATTRIBUTES.get(name, name)) for name in _ENTRY})
         case Exchange():
             hops = tuple(hop for hop in value.hops if isinstance(hop, Hop))
-            return _set({name: getattr(value, name) for name in _EXCHANGE} | {"hops": hops})
+            return _present({name: getattr(value, name) for name in _EXCHANGE} | {"hops": hops})
         case WebClientErrorResponse():
-            told = {
+            known = {
                 "kind": next((name for name, one in _ERRORS.items() if type(value) is one), None),
                 "message": words_of(value),
                 "reason": failure_reason(value),
                 "status": status_of(value),
                 "retryable": value.retryable(),
             }
-            return _set({name: getattr(value, name, None) for name in _ERROR} | told)
+            return _present({name: getattr(value, name, None) for name in _ERROR} | known)
         case Probe(kind=kind):
             name = None if kind is None else kind.__name__
             return {"kind": name, "namespace": value.namespace, "start": value.start.hex()}
         case Reason():
-            return _set({name: getattr(value, name) for name in _REASON})
+            return _present({name: getattr(value, name) for name in _REASON})
         case Advice():
             return [value.topic.name, value.name]
         case Hop():
@@ -300,7 +300,7 @@ def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
     raise TypeError(f"a snapshot has no {type(value).__name__}")
 
 
-def _set(values: dict[str, Any]) -> dict[str, Any]:
+def _present(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that a reader would not assume without them."""
     return {
         name: one

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.filters import is_regular
 from usp._base.safe_text import printable
 from usp._base.urls import is_http_url
-from usp._snapshot.recorded_bodies import RecordStore
+from usp._snapshot.recorded_responses import RecordStore, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
     flag,
@@ -28,7 +28,6 @@ from usp._snapshot.snapshot_entries import (
     text,
     whole,
 )
-from usp._snapshot.third_party import ThirdPartyRecords
 from usp._snapshot.warc import GZIP, LOSSES, DamagedRecord, WarcFile
 from usp._snapshot.warc_writing import ACCEPTED, END, END_FIELD, ENTRY_FIELD, INDEX
 from usp.exceptions import SnapshotError
@@ -83,24 +82,17 @@ class RecordedOptions:
 
         Those of time and transfer are not about what is ``replayed``: they were reached, or not.
         """
-        least = {}
-        for name, own, recorded in _by_name(reader, self.limits or reader):
-            if (replayed and name in _OF_FETCHING) or name == "lowest_rate":
-                least[name] = own
-            else:
-                least[name] = min((n for n in (own, recorded) if n is not None), default=None)
+        recorded, least = asdict(self.limits or reader), asdict(reader)
+        for name in recorded.keys() - (_OF_FETCHING if replayed else {"lowest_rate"}):
+            both = (recorded[name], least[name])
+            least[name] = min((one for one in both if one is not None), default=None)
         return Limits(**least)
 
 
 def looser(one: Limits, other: Limits) -> Limits:
     """Return limits that are not lower than either."""
-    pairs = _by_name(one, other)
-    return Limits(**{name: None if None in (a, b) else max(a, b) for name, a, b in pairs})
-
-
-def _by_name(one: Limits, other: Limits) -> Iterator[tuple[str, Any, Any]]:
-    for field_ in fields(Limits):
-        yield field_.name, getattr(one, field_.name), getattr(other, field_.name)
+    pairs = zip(asdict(one).items(), asdict(other).values(), strict=True)
+    return Limits(**{name: None if None in (a, b) else max(a, b) for (name, a), b in pairs})
 
 
 def option_values(options: CrawlOptions) -> dict[str, Any]:
@@ -152,7 +144,7 @@ def _limits(given: object) -> Limits:
 _FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
 _PATTERNS = ("include_sitemaps", "exclude_sitemaps")
 _CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
-_OF_FETCHING = ("seconds", "document_seconds", "lowest_rate", "spool_bytes")
+_OF_FETCHING = {"seconds", "document_seconds", "lowest_rate", "spool_bytes"}
 _OPTIONS: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(_FLAGS, flag),
     **dict.fromkeys(("extra_known_paths", *_PATTERNS), _texts),

@@ -214,8 +214,7 @@ def work(pipe: Connection[Any, Any], job: Job) -> None:
         ):
             driver.send(part)
     except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
-        code = shortage_of(error)
-        known = LocalShortageError.ADVICE.get(code) if code is not None else None
+        known = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
         name = "" if isinstance(error, DatasetError) else f"{type(error).__name__}: "
         driver.send(WorkerError(known or f"{name}{error}"))
 
