@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 from usp._base.display import counted, grouped
 from usp._base.urls import url_parts
 from usp.exceptions import SitemapException
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,10 +160,11 @@ def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
 
 def _contents(node: AbstractSitemap, pages: int) -> str:
     """Return the second line of a box."""
+    state, _ = state_of(node)
     if isinstance(node, InvalidSitemap):
-        return "failed" if node.failure else "not followed"
+        return state or ""
     held = counted(pages, "page")
-    return f"{held}, incomplete" if node.failure else held
+    return f"{held}, {state}" if state else held
 
 
 def _kind(node: AbstractSitemap) -> str:

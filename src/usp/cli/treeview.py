@@ -21,9 +21,10 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
+    state_of,
 )
 from usp.report.content import Content
-from usp.report.markup import state_of, without_origin
+from usp.report.markup import without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -40,9 +40,9 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
+    state_of,
 )
 from usp.report.content import Content
-from usp.report.markup import state_of
 from usp.report.problems import FindingsByRule
 
 if TYPE_CHECKING:
