@@ -17,8 +17,12 @@ from usp._base.display import counted, grouped
 from usp._base.urls import url_parts
 from usp.exceptions import SitemapException
 from usp.objects.abstract_sitemap import walk
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
-from usp.report.markup import state_of
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,10 +160,10 @@ def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
 def _contents(node: AbstractSitemap, pages: int) -> str:
     """Return the second line of a box."""
     state, _ = state_of(node)
-    if state is not None and isinstance(node, InvalidSitemap):
-        return state
+    if isinstance(node, InvalidSitemap):
+        return state or ""
     held = counted(pages, "page")
-    return held if state is None else f"{held}, {state}"
+    return f"{held}, {state}" if state else held
 
 
 def _kind(node: AbstractSitemap) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from usp.stream import PageBlocks
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from usp._inputs.sources import Input
@@ -56,12 +56,10 @@ class RunOptions:
     @contextmanager
     def running(self) -> Iterator[Progress]:
         """Log and show progress during the block."""
-        with ExitStack() as stack:
-            stack.enter_context(ending_at_sigterm())
-            shown = stack.enter_context(progress(quiet=self.quiet or messages.as_json))
-            if self.log_file is None:  # which has the whole command, its end included
-                stack.enter_context(logging_to(None, self.verbose))
-            stack.enter_context(warnings.catch_warnings())
+        # A log file has the whole command, its end included.
+        log = logging_to(None, self.verbose) if self.log_file is None else nullcontext()
+        is_quiet = self.quiet or messages.as_json
+        with ending_at_sigterm(), progress(quiet=is_quiet) as shown, log, warnings.catch_warnings():
             warnings.simplefilter("ignore", InsecureRequestWarning)  # the user asked for it
             yield shown
 
@@ -112,24 +110,34 @@ class Terminated(BaseException):
 @contextmanager
 def ending_at_sigterm() -> Iterator[None]:
     """Raise ``Terminated`` at SIGTERM, so that the block can clean up; then end as it usually does."""
-    is_ours = threading.current_thread() is threading.main_thread()
-    if not is_ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
 
     def end(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait
         raise Terminated
 
-    signal.signal(signal.SIGTERM, end)
+    is_usual = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     try:
-        yield
+        with handling(end, signal.SIGTERM) if is_usual else nullcontext():
+            yield
     except Terminated:
         os.kill(os.getpid(), signal.SIGTERM)
         # The first process of a container survives that.
         raise SystemExit(128 + signal.SIGTERM) from None
+
+
+@contextmanager
+def handling(handle: Callable[..., object], *numbers: signal.Signals) -> Iterator[None]:
+    """Call a function at these signals during the block, unless they are ignored."""
+    is_main = threading.current_thread() is threading.main_thread()  # no other one can
+    now = {number: signal.getsignal(number) for number in numbers if is_main}
+    before = {number: now[number] for number in now if now[number] is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def found_anything(tree: AbstractSitemap, start: Input) -> bool:

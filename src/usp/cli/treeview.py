@@ -21,9 +21,10 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
+    state_of,
 )
 from usp.report.content import Content
-from usp.report.markup import state_of, without_origin
+from usp.report.markup import without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -199,9 +200,9 @@ def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
         days += span or ()
     parts = {
         "story": content.news,
-        "image": content.images,
-        "video": content.videos,
-        "alternate": content.alternates,
+        "image": content.images.items,
+        "video": content.videos.items,
+        "alternate": content.alternates.items,
     }
     more = ", ".join(counted(number, what) for what, number in parts.items() if number)
     range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""

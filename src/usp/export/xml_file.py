@@ -16,6 +16,7 @@ from usp._base.dates import as_written
 from usp._base.display import size
 from usp._base.files import NewFile, new_file
 from usp._base.urls import quote, urljoin
+from usp.exceptions import SitemapException
 from usp.export.targets import compressing
 from usp.helpers import html_unescape_strip
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
@@ -191,7 +192,7 @@ _BEGIN = "".join(
 _END = b"</urlset>\n"
 
 
-class TooLargeError(ValueError):
+class TooLargeError(SitemapException, ValueError):
     """The pages do not fit into one sitemap, and a stream cannot hold several."""
 
 

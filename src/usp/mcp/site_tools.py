@@ -38,9 +38,9 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
+    state_of,
 )
 from usp.report.content import Content
-from usp.report.markup import state_of
 from usp.report.problems import FindingsByRule
 from usp.selection import page_sitemaps
 

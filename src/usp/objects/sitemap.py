@@ -427,3 +427,18 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
 def kind_of(node: AbstractSitemap) -> SitemapKind:
     """Return the kind of a node; a subclass has the kind of its base class."""
     return next(KINDS[kind] for kind in (*type(node).__mro__, InvalidSitemap) if kind in KINDS)
+
+
+FAILED = "failed"
+INCOMPLETE = "incomplete"
+NOT_FOLLOWED = "not followed"
+
+
+def state_of(node: AbstractSitemap) -> tuple[str | None, str | None]:
+    """Return the state of a sitemap and the reason for it; both None if it was read to its end."""
+    failure = node.failure
+    if failure is not None:
+        return (FAILED if isinstance(node, InvalidSitemap) else INCOMPLETE), failure.brief
+    if not isinstance(node, InvalidSitemap):
+        return None, None
+    return NOT_FOLLOWED, node.why.brief

@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING
 from usp._base.display import counted, grouped
 from usp._base.safe_text import excerpt, printable
 from usp._base.urls import origin_of
-from usp.objects.sitemap import InvalidSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from usp.objects.sitemap import AbstractSitemap
 
 FIRST_ROWS = 10
 """How many rows of a long table are shown at first; the others can be expanded."""
@@ -141,23 +138,9 @@ def sentences(texts: Iterable[str]) -> Markup:
 # What a website wrote, as the report, notebooks and the command line show it -----------------------
 
 
-FAILED = "failed"
-INCOMPLETE = "incomplete"
-NOT_FOLLOWED = "not followed"
-
 MAX_URL = 300
 MAX_TEXT = 200
 DASH = "\N{EN DASH}"
-
-
-def state_of(node: AbstractSitemap) -> tuple[str | None, str | None]:
-    """Return the state of a sitemap and the reason for it; both None if it was read to its end."""
-    failure = node.failure
-    if failure is not None:
-        return (FAILED if isinstance(node, InvalidSitemap) else INCOMPLETE), failure.brief
-    if not isinstance(node, InvalidSitemap):
-        return None, None
-    return NOT_FOLLOWED, node.why.brief
 
 
 def shown_url(url: str, most: int = MAX_URL) -> str:

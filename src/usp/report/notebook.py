@@ -7,16 +7,17 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
-from usp.report.markup import (
+from usp.objects.sitemap import (
     FAILED,
     INCOMPLETE,
     NOT_FOLLOWED,
-    Addresses,
-    shared_origin,
-    shown_url,
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    kind_of,
     state_of,
 )
+from usp.report.markup import Addresses, shared_origin, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

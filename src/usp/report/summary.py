@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from usp.objects.problem import FailureCode, how_many
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, state_of
 from usp.report.changes import changes_of
 from usp.report.content import Content, Tally
 from usp.report.fetches import fetches_of
-from usp.report.markup import shared_origin, state_of
+from usp.report.markup import shared_origin
 from usp.report.problems import (
     MAX_ODD_PAGES,
     MAX_OTHER_PAGES,

@@ -314,14 +314,11 @@ def _write(content: Iterable[Any], listing: _Listing, site: str, *, flush: bool 
     if listing.form in LINES:
         write_text(content, listing.target)
         return
-    from usp.export import TooLargeError, write_blocks
+    from usp.export import write_blocks
 
     target = listing.target or sys.stdout
-    try:
-        with naming(listing.target):
-            write_blocks(content, target, listing.form, listing.columns, location=site)
-    except TooLargeError as error:
-        raise click.ClickException(str(error)) from error
+    with naming(listing.target):
+        write_blocks(content, target, listing.form, listing.columns, location=site)
 
 
 def _flushed(blocks: Iterable[Any]) -> Iterator[Any]:

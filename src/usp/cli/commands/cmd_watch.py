@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -137,10 +137,11 @@ class _Watcher:
         with ``--strict`` with 3 if anything was missing in it.
         """
         from usp.changes.watching import watch
+        from usp.cli.run_options import handling
 
         client = run.client()
         options = replace(run.options, keep_partial=False)  # from a configuration file
-        with replace(run, quiet=True).running(), self._stopping():
+        with replace(run, quiet=True).running(), handling(self._end, *_SIGNALS):
             rounds = watch(
                 start.start,
                 snapshot,
@@ -165,26 +166,8 @@ class _Watcher:
         if run.strict and not self._is_complete and not self._stop.is_set():
             raise Exit(PARTIAL)
 
-    @contextmanager
-    def _stopping(self) -> Iterator[None]:
-        """Stop at the next signal: at once while waiting, and after the batch while it is written."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {
-            number: signal.getsignal(number)
-            for number in _SIGNALS
-            if signal.getsignal(number) is not signal.SIG_IGN
-        }
-        for number in before:
-            signal.signal(number, self._end)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
     def _end(self, *_: object) -> None:
+        """Stop at a signal: at once while waiting, and after the batch while it is written."""
         self._stop.set()
         if not self._is_busy:
             raise KeyboardInterrupt
