@@ -31,6 +31,7 @@ from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
+from usp.objects.exchange import Exchange
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -434,8 +435,9 @@ class IndexXMLSitemapParser(_ElementsParser):
     @property
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
-        first = DocumentProbe(self._url, content_type=_TEXT)
-        first.feed("".join(self._text).encode("utf-8", "surrogatepass"))
+        first = DocumentProbe(self._url, Exchange(self._url, self._url, content_type=_TEXT))
+        for _ in first.steps("".join(self._text).encode("utf-8", "surrogatepass")):
+            pass
         return [child.loc for child in first.close().children]
 
 
