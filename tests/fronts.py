@@ -49,7 +49,7 @@ def run(work: Coroutine[Any, Any, T], seconds: float = 60.0) -> T:
 
     with within(2 * seconds):  # a loop that turns in circles hears of no other timeout
         result = asyncio.run(bounded())
-    gc.collect()  # what was not closed or awaited warns here, and not in another test
+    gc.collect(1)  # what was not closed or awaited warns here, and not in another test
     return result
 
 

@@ -18,7 +18,7 @@ They do not parse themselves: :mod:`usp._formats` does, and a crawl fetches the 
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
@@ -31,6 +31,7 @@ from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
+from usp.objects.exchange import Exchange
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -257,36 +258,19 @@ _SPACES = (
 )
 
 
-def _written(entry: object, fields: Mapping[str, str]) -> str:
-    """Return the fields of an entry as elements; those that are not set are left out."""
-    texts = {name: getattr(entry, field) for field, name in fields.items()}
+def _text(element: str) -> Any:
+    """Return a field that is the text of an element."""
+    return field(default=None, metadata={"element": element})
+
+
+def _written(entry: Any, prefix: str = "") -> str:
+    """Return the fields of an entry as elements with a prefix; those that are not set are left out."""
+    texts = {one.metadata.get("element"): getattr(entry, one.name) for one in fields(entry)}
     return "".join(
-        f"<{name}>{escape(text)}</{name}>" for name, text in texts.items() if text is not None
+        f"<{name}>{escape(text)}</{name}>"
+        for name, text in texts.items()
+        if name is not None and text is not None and name.rpartition(":")[0] == prefix
     )
-
-
-_URL_FIELDS = {
-    "url": "loc",
-    "last_modified": "lastmod",
-    "change_frequency": "changefreq",
-    "priority": "priority",
-}
-_NEWS_FIELDS = {
-    "news_title": "news:title",
-    "news_publish_date": "news:publication_date",
-    "news_publication_name": "news:name",
-    "news_publication_language": "news:language",
-    "news_access": "news:access",
-    "news_genres": "news:genres",
-    "news_keywords": "news:keywords",
-    "news_stock_tickers": "news:stock_tickers",
-}
-_FEED_FIELDS = {
-    "link": "link",
-    "title": "title",
-    "description": "description",
-    "publication_date": "pubDate",
-}
 
 
 def _page(document: str) -> SitemapPage | None:
@@ -298,35 +282,33 @@ def _page(document: str) -> SitemapPage | None:
 class ImageEntry:
     """An image with its fields as text."""
 
-    loc: str | None = None
-    caption: str | None = None
-    geo_location: str | None = None
-    title: str | None = None
-    license: str | None = None
+    loc: str | None = _text("image:loc")
+    caption: str | None = _text("image:caption")
+    geo_location: str | None = _text("image:geo_location")
+    title: str | None = _text("image:title")
+    license: str | None = _text("image:license")
 
     def written(self) -> str:
         """Return the image as XML."""
-        names = ("loc", "caption", "geo_location", "title", "license")
-        inside = _written(self, {name: f"image:{name}" for name in names})
-        return f"<image:image>{inside}</image:image>"
+        return f"<image:image>{_written(self, 'image')}</image:image>"
 
 
 @dataclass(slots=True, eq=False)
 class UrlPage:
     """A ``<url>`` with its fields as text; equal if the URLs are equal."""
 
-    url: str | None = None
-    last_modified: str | None = None
-    change_frequency: str | None = None
-    priority: str | None = None
-    news_title: str | None = None
-    news_publish_date: str | None = None
-    news_publication_name: str | None = None
-    news_publication_language: str | None = None
-    news_access: str | None = None
-    news_genres: str | None = None
-    news_keywords: str | None = None
-    news_stock_tickers: str | None = None
+    url: str | None = _text("loc")
+    last_modified: str | None = _text("lastmod")
+    change_frequency: str | None = _text("changefreq")
+    priority: str | None = _text("priority")
+    news_title: str | None = _text("news:title")
+    news_publish_date: str | None = _text("news:publication_date")
+    news_publication_name: str | None = _text("news:name")
+    news_publication_language: str | None = _text("news:language")
+    news_access: str | None = _text("news:access")
+    news_genres: str | None = _text("news:genres")
+    news_keywords: str | None = _text("news:keywords")
+    news_stock_tickers: str | None = _text("news:stock_tickers")
     images: list[ImageEntry] = field(default_factory=list)
     alternates: list[tuple[str, str]] = field(default_factory=list)
 
@@ -338,7 +320,7 @@ class UrlPage:
 
     def page(self) -> SitemapPage | None:
         """Return the page; None without a URL."""
-        own, news = _written(self, _URL_FIELDS), _written(self, _NEWS_FIELDS)
+        own, news = _written(self), _written(self, "news")
         story = f"<news:news>{news}</news:news>" if news else ""
         images = "".join(image.written() for image in self.images)
         links = "".join(
@@ -352,10 +334,10 @@ class UrlPage:
 class _FeedPage:
     """An entry of a feed with its fields as text; equal if the links are equal."""
 
-    link: str | None = None
-    title: str | None = None
-    description: str | None = None
-    publication_date: str | None = None
+    link: str | None = _text("link")
+    title: str | None = _text("title")
+    description: str | None = _text("description")
+    publication_date: str | None = _text("pubDate")
 
     def __hash__(self) -> int:
         return hash(self.link)
@@ -365,7 +347,7 @@ class _FeedPage:
 
     def page(self) -> SitemapPage | None:
         """Return the page; None without a link."""
-        item = _written(self, _FEED_FIELDS)
+        item = _written(self)
         return _page(f'<rss version="2.0"><channel><item>{item}</item></channel></rss>')
 
 
@@ -453,8 +435,9 @@ class IndexXMLSitemapParser(_ElementsParser):
     @property
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
-        first = DocumentProbe(self._url, content_type=_TEXT)
-        first.feed("".join(self._text).encode("utf-8", "surrogatepass"))
+        first = DocumentProbe(self._url, Exchange(self._url, self._url, content_type=_TEXT))
+        for _ in first.steps("".join(self._text).encode("utf-8", "surrogatepass")):
+            pass
         return [child.loc for child in first.close().children]
 
 

@@ -142,6 +142,9 @@ def check_wait(wait: object) -> None:
         raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
 
 
+_USUAL = CrawlOptions()
+
+
 class CommonKeywords(TypedDict, total=False):
     """The options that every entry point takes by keyword only."""
 
@@ -189,13 +192,12 @@ def combined(
         if name not in known.__annotations__:
             names = ", ".join(known.__annotations__)
             raise TypeError(f"got an unexpected keyword argument {name!r}; the options are {names}")
-    usual = CrawlOptions()
     changed = {
-        name: value for name, value in parameters.items() if value is not getattr(usual, name)
+        name: value for name, value in parameters.items() if value is not getattr(_USUAL, name)
     }
     if not changed and not keywords:
-        return options or usual
-    return replace(options or usual, **changed, **keywords)
+        return options or _USUAL
+    return replace(options or _USUAL, **changed, **keywords)
 
 
 def shows(known: type) -> Callable[[F], F]:

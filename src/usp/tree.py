@@ -67,6 +67,7 @@ log = get_logger(__name__)
 _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
 """Where sitemaps are looked for without being declared anywhere."""
 
+_ANY_LENGTH = Limits(url_length=None)
 _CHUNK = 128 * 1024
 
 
@@ -121,7 +122,7 @@ def website_search(
     homepage_url: str, options: CrawlOptions | None = None
 ) -> Callable[[Crawl], Website]:
     """Return a function that starts the search for a website's sitemaps in a crawl."""
-    refusal = refuse(str(homepage_url), limits=Limits(url_length=None))
+    refusal = refuse(str(homepage_url), limits=_ANY_LENGTH)
     if refusal:
         raise SitemapException(str(refusal))
     options = options or CrawlOptions()

@@ -48,35 +48,22 @@ def long_site(serve, gate):
 # The first page -------------------------------------------------------------------------------------
 
 
-def test_a_page_comes_before_its_sitemap_has_been_received(serve, gate):
+@pytest.mark.parametrize("client", [None, RequestsWebClient()], ids=["ours", "synchronous"])
+def test_a_page_comes_before_its_sitemap_has_been_received(serve, gate, client):
     body = urlset(*(f"/page/{n:05}" for n in range(4000)))
     site = serve({"/robots.txt": robots("/x"), "/x": Answer(body, stall=gate)})
 
     async def read():
-        stream = usp.aio.pages(site.base + "/", use_known_paths=False)
-        first = await anext(stream)
-        assert not gate.is_set()
+        stream = usp.aio.pages(site.base + "/", client, use_known_paths=False)
+        try:
+            first = await asyncio.wait_for(anext(stream), 20)
+            assert not gate.is_set()
+        finally:
+            gate.set()
         assert first.sitemap_url == site.url("/x")
-        gate.set()
-        return [first] + [page async for page in stream]
+        return [first, *await rest(stream)]
 
     assert len(run(read())) == 4000
-
-
-def test_a_page_comes_before_its_sitemap_has_been_received_by_a_synchronous_client(serve, gate):
-    body = urlset(*(f"/page/{n:05}" for n in range(4000)))
-    site = serve({"/robots.txt": robots("/x"), "/x": Answer(body, stall=gate)})
-
-    async def read():
-        with contextlib.closing(RequestsWebClient()) as client:
-            stream = usp.aio.pages(site.base + "/", client, use_known_paths=False)
-            async with contextlib.aclosing(stream):
-                try:
-                    return await asyncio.wait_for(anext(stream), 2)
-                finally:
-                    gate.set()
-
-    assert run(read()).sitemap_url == site.url("/x")
 
 
 def test_every_piece_is_given_before_the_next_one_must_come():

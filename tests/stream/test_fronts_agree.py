@@ -50,12 +50,13 @@ def assert_fronts_agree(url: str, **options) -> None:
     """Compare the trees and streams of all fronts, as values, with that of threads."""
     options.setdefault("use_known_paths", True)
     tree = THREADS.tree(url, **options)
+    expected = pages_of(tree)
+    written = [(hash(page), repr(page)) for page in tree.all_pages()]
     for front in cases(FRONTS):
         assert front.tree(url, **options) == tree
         streamed = front.pages(url, **options)
-        assert told(streamed) == pages_of(tree)
-        assert list(map(hash, streamed)) == list(map(hash, tree.all_pages()))
-        assert list(map(repr, streamed)) == list(map(repr, tree.all_pages()))
+        assert told(streamed) == expected
+        assert [(hash(page), repr(page)) for page in streamed] == written
 
 
 # Websites -----------------------------------------------------------------------------------------

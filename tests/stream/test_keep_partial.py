@@ -29,6 +29,9 @@ SITE = {
 START = H + "/i.xml"
 
 
+impatient = pytest.mark.usefixtures("_impatient")
+
+
 @pytest.fixture
 def _impatient(monkeypatch):
     """Wait for what is under way, but not for long."""
@@ -76,6 +79,7 @@ def kept(crawl, url, client=None, base: str = H, **options) -> tuple[list[str], 
 # On threads -----------------------------------------------------------------------------------------
 
 
+@impatient
 def test_a_crawl_ends_with_what_was_found_and_names_the_rest(threads_end):
     for crawl in cases([sitemap_tree_for_homepage, pages]):
         client = Client(Web(SITE), 1, interrupt_at("/b.xml"))
@@ -86,12 +90,14 @@ def test_a_crawl_ends_with_what_was_found_and_names_the_rest(threads_end):
         assert threads_end()
 
 
+@impatient
 def test_the_crawl_of_one_sitemap_does_so_too():
     for crawl in cases([sitemap_tree_for_sitemap, pages_of_sitemap]):
         client = Client(Web(SITE), 1, interrupt_at("/c.xml"))
         assert kept(crawl, START, client) == (["a1", "a2", "b"], ["c.xml"])
 
 
+@impatient
 def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree():
     for at in cases(["/robots.txt", "/i.xml"]):
         client = Client(Web(SITE), 1, interrupt_at(at))
@@ -100,6 +106,7 @@ def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree():
         assert at[1:] in missing
 
 
+@impatient
 def test_an_interrupt_while_threads_fetch_keeps_what_was_found(serve, threads_end):
     gate = threading.Event()
     site = serve(SITE | {"/c.xml": Answer(urlset("/c"), gate=gate)})
@@ -136,6 +143,7 @@ def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
     assert threads_end()
 
 
+@impatient
 def test_an_interrupt_in_a_callback_does_not_make_the_tree_look_complete():
     def ask(url, level, parents):
         if url.endswith("/b.xml"):
@@ -146,6 +154,7 @@ def test_an_interrupt_in_a_callback_does_not_make_the_tree_look_complete():
     assert kept(sitemap_tree_for_homepage, H + "/", client, recurse_callback=ask)[1]
 
 
+@impatient
 def test_a_sitemap_that_was_being_read_is_missed(monkeypatch):
     """Its pages that were not given are not read again: they do not vanish in silence."""
     steps = StoredPages.steps
@@ -165,7 +174,7 @@ def test_a_sitemap_that_was_being_read_is_missed(monkeypatch):
     assert failures[0].reason == f"not all of its pages were read: {INTERRUPTED}"
 
 
-@pytest.mark.usefixtures("_impatient")
+@impatient
 @pytest.mark.parametrize("crawl", [sitemap_tree_for_sitemap, pages_of_sitemap])
 def test_a_second_interrupt_is_an_interrupt(monkeypatch, crawl, threads_end):
     """The first one ends the crawl; whoever cannot wait for what is under way presses again."""
@@ -233,6 +242,7 @@ class Cancelling(AsyncClient):
         self.task = asyncio.current_task()
 
 
+@impatient
 def test_a_cancelled_task_ends_with_the_tree_of_what_was_found():
     async def crawl():
         failures = []
@@ -247,6 +257,7 @@ def test_a_cancelled_task_ends_with_the_tree_of_what_was_found():
     assert asyncio.run(crawl()) == ["a1", "a2"]
 
 
+@impatient
 def test_time_that_is_over_ends_with_the_tree_of_what_was_found():
     async def crawl():
         client = Cancelling()
@@ -266,6 +277,7 @@ def test_time_that_is_over_ends_with_the_tree_of_what_was_found():
     assert asyncio.run(crawl()) == (["a1", "a2"], ["b.xml", "c.xml"])
 
 
+@impatient
 def test_a_cancelled_stream_ends_with_what_was_found():
     async def stream():
         failures = []

@@ -93,9 +93,7 @@ async def fetch(
                 return result
             result = Failed(_without_secrets(order, checked))
         else:
-            receiver = BodyReceiver(
-                order, checked, store, started, limits, stop_reason=stop_reason, announce=announce
-            )
+            receiver = BodyReceiver(order, checked, store, started, limits, stop_reason, announce)
             result = await _receive(receiver, checked, client, stepper)
     except NoWebClientException:
         reason = Reason(FailureCode.NOT_FETCHED, "the client has no network access")

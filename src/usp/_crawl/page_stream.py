@@ -68,8 +68,18 @@ class PageStream:
 
         Reading ends soon after the time limit of the crawl, even if pages are left.
         """
-        most = self._crawl.limits.pages
-        for sitemap_url, block in self._in_time():
+        most, reading = self._crawl.limits.pages, self._ready()
+        while self._late <= PATIENCE:
+            began = self._clock()
+            self._reading = True
+            step = next(reading, None)
+            if step is None:
+                self._reading = False
+                return
+            now = self._clock()
+            if now >= self._crawl.ends_at:
+                self._late += now - began
+            sitemap_url, block = step
             if block is None:
                 yield None
                 continue
@@ -84,24 +94,8 @@ class PageStream:
                 return
             self._count += count
             yield sitemap_url, block
-
-    def _in_time(self) -> Iterator[tuple[str, PageBlock | None]]:
-        reading = self._ready()
-        while True:
-            began = self._clock()
-            self._reading = True
-            step = next(reading, None)
-            if step is None:
-                self._reading = False
-                return
-            now = self._clock()
-            if now >= self._crawl.ends_at:
-                self._late += now - began
-            yield step
-            if self._late > PATIENCE:
-                self._full = self._unread = True
-                self._crawl.end(self._crawl.limits.reached("seconds"))
-                return
+        self._full = self._unread = True
+        self._crawl.end(self._crawl.limits.reached("seconds"))
 
     def name_unread(self) -> None:
         """Record in the tree what was not read in time; called once the crawl is complete."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from http import HTTPStatus
 from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar
@@ -62,24 +61,24 @@ _MAX_LASTMOD = 100  # characters: no date has more
 class DocumentProbe:
     """Reads a document for the first time, while it is received: ``steps`` of chunks, then ``close``.
 
-    Pages are counted if the parser does more than glance at them.
+    Relative URLs are resolved against ``base``; ``exchange`` is what the response said about it. Pages
+    are counted if the parser does more than ``glance`` at them.
     """
 
     def __init__(
         self,
         base: str | None,
+        exchange: Exchange,
         limits: Limits = DEFAULT,
         *,
         role: Role = Role.SITEMAP,
-        content_type: str | None = None,
-        content_encoding: str | None = None,
         glance: bool = False,
     ) -> None:
         self.parser = DocumentParser(
             base,
             role=role,
-            content_type=content_type,
-            content_encoding=content_encoding,
+            content_type=exchange.content_type,
+            content_encoding=exchange.content_encoding,
             glance=glance,
             fast=True,
             limits=limits,
@@ -100,12 +99,6 @@ class DocumentProbe:
         """The class of the document's node, once it is known to be a page sitemap."""
         kind = self.parser.parser.sitemap_class if self.parser.parser else None
         return kind if kind is not None and issubclass(kind, AbstractPagesSitemap) else None
-
-    def feed(self, chunk: bytes) -> bool:
-        """Read on; return False if the rest is not needed."""
-        for _ in self.steps(chunk):
-            pass
-        return self.parser.refusal is None
 
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
@@ -186,13 +179,7 @@ def read_again(
 
     ``late`` is called after each step: a reason ends the reading.
     """
-    exchange = document.exchange
-    probe = DocumentProbe(
-        base,
-        limits,
-        content_type=exchange.content_type,
-        content_encoding=exchange.content_encoding,
-    )
+    probe = DocumentProbe(base, document.exchange, limits)
     for chunk in document.chunks():
         for _ in probe.steps(chunk):
             yield
@@ -221,10 +208,9 @@ class BodyReceiver:
         response: ResponseFacts,
         store: Store,
         started: float,
-        limits: Limits = DEFAULT,
-        *,
-        stop_reason: Callable[[], Reason | None] = lambda: None,
-        announce: Callable[[FetchOrder, Arrival], object] | None = None,
+        limits: Limits,
+        stop_reason: Callable[[], Reason | None],
+        announce: Callable[[FetchOrder, Arrival], object] | None,
     ) -> None:
         self._order = order
         self._limits = limits
@@ -235,8 +221,6 @@ class BodyReceiver:
         self._window_size = 0
         self._ended: Reason | None = None
         self._arrival: Arrival | None = None
-        content_type = excerpt(_text(response.header("Content-Type"))) or None
-        content_encoding = excerpt(_text(response.header("Content-Encoding"))) or None
         final_url = _text(response.url()) or order.url
         if limits.too_long(final_url):
             final_url = order.url
@@ -245,8 +229,7 @@ class BodyReceiver:
         final_url = without_login(final_url)
         status: object = response.status_code() if hasattr(response, "status_code") else None
         redirects = call_newer(response, "redirects", ResponseFacts.redirects)
-        self._exchange = partial(  # as far as it is known before the body
-            Exchange,
+        self._exchange = Exchange(  # as far as it is known before the body
             url=order.url,
             final_url=final_url,
             status=status if type(status) is int else int(HTTPStatus.OK),
@@ -254,17 +237,13 @@ class BodyReceiver:
             redirects=tuple(map(without_login, redirects)),
             attempts=order.attempt,
             started=datetime.now(UTC) - timedelta(seconds=self._window - started),
-            content_type=content_type,
-            content_encoding=content_encoding,
+            content_type=excerpt(_text(response.header("Content-Type"))) or None,
+            content_encoding=excerpt(_text(response.header("Content-Encoding"))) or None,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
+        glance = limits.pages is None
         self._probe = DocumentProbe(
-            final_url,
-            limits,
-            role=order.role,
-            content_type=content_type,
-            content_encoding=content_encoding,
-            glance=limits.pages is None,
+            final_url, self._exchange, limits, role=order.role, glance=glance
         )
         self._writer = DocumentWriter(store)
 
@@ -317,7 +296,7 @@ class BodyReceiver:
             self._arrival.over = over
             self._arrival.notify_reader()
         elif self._announce is not None and not over and (kind := self._probe.page_kind):
-            self._arrival = Arrival(self._exchange(), self._writer, kind)
+            self._arrival = Arrival(self._exchange, self._writer, kind)
             self._announce(self._order, self._arrival)
 
     def end(self, broken: Reason | None = None) -> Generator[None, None, Received | Failed]:
@@ -332,7 +311,8 @@ class BodyReceiver:
         if probe.broken is not None and not self._writer.size:
             reason = probe.broken.after("no data was received")
             return Failed(WebClientErrorResponse(reason, retryable=True))
-        exchange = self._exchange(
+        exchange = replace(
+            self._exchange,
             seconds=time.monotonic() - self._started,
             received=self._writer.size,
             charset=self._probe.parser.encoding,
@@ -419,29 +399,21 @@ def parse_document(
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
     until then is the document.
     """
-    writer = DocumentWriter(store or Store())
-    first = DocumentProbe(
-        url, limits, role=role, content_type=content_type, glance=limits.pages is None
-    )
-    ended = None
+    writer, ended = DocumentWriter(store or Store()), None
+    node_url, glance = url or name, limits.pages is None
+    exchange = Exchange(node_url, node_url, status=None, attempts=0, content_type=content_type)
+    first = DocumentProbe(url, exchange, limits, role=role, glance=glance)
     try:
         for chunk in chunks:
             writer.write(chunk)
-            if not first.feed(chunk):
+            for _ in first.steps(chunk):
+                pass
+            if first.parser.refusal is not None:
                 break
     except LimitReached as limit:
         ended = limits.reached(limit.name)
     probe = first.close(ended=ended)
-    node_url = url or name
-    exchange = Exchange(
-        node_url,
-        node_url,
-        status=None,
-        attempts=0,
-        received=writer.size,
-        content_type=content_type,
-        charset=first.parser.encoding,
-    )
+    exchange = replace(exchange, received=writer.size, charset=first.parser.encoding)
     document = writer.finish(exchange)
     if first.parser.may_have_children:
         probe = result_of(read_again(document, url, limits))

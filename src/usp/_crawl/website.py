@@ -55,8 +55,7 @@ def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
     wanted = set(paths)
     ordered = [path for path in KNOWN_SITEMAP_PATHS if path in wanted]
     ordered += sorted(wanted.difference(ordered))
-    ordered += sorted(extra) if isinstance(extra, set | frozenset) else list(extra)
-    return list(dict.fromkeys(path.lstrip("/") for path in ordered))
+    return list(dict.fromkeys(path.lstrip("/") for path in (*ordered, *extra)))
 
 
 class OneSitemap:

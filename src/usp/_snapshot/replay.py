@@ -194,14 +194,8 @@ class RecordedAnswers:
     ) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits = self._limits
-        first = DocumentProbe(
-            exchange.final_url,
-            limits,
-            role=order.role,
-            content_type=exchange.content_type,
-            content_encoding=exchange.content_encoding,
-            glance=limits.pages is None,
-        )
+        glance = limits.pages is None
+        first = DocumentProbe(exchange.final_url, exchange, limits, role=order.role, glance=glance)
         parser, size = first.parser, 0
         stopped: Reason | None = None
         late = self._clock()
