@@ -126,16 +126,10 @@ URLSETS = {
 
 # Tags in any order --------------------------------------------------------------------------------
 
+SITEMAP = SPACES["s"]
 ANY_ROOTS = (
-    *(
-        "<urlset>",
-        "<sitemapindex>",
-        "<rss>",
-        "<feed>",
-        "<URLSET>",
-        f"<urlset xmlns='{SPACES['s']}'>",
-    ),
-    *(f"<x:urlset xmlns:x='{SPACES['s']}'>", f"<x:sitemapindex xmlns:x='{SPACES['s']}'>"),
+    *("<urlset>", "<sitemapindex>", "<rss>", "<feed>", "<URLSET>", f"<urlset xmlns='{SITEMAP}'>"),
+    *(f"<x:urlset xmlns:x='{SITEMAP}'>", f"<x:sitemapindex xmlns:x='{SITEMAP}'>"),
 )
 ANY_NAMES = (
     *("urlset", "sitemapindex", "url", "sitemap", "loc", "lastmod", "priority", "x:url", "x:loc"),
@@ -144,9 +138,9 @@ ANY_NAMES = (
     *("feed", "entry", "updated", "b"),
 )
 ANY_ATTRIBUTES = (
-    *("", "", "", "", " xml:base='/q/'", " xmlns='u:other'", f" xmlns:x='{SPACES['s']}'"),
+    *("", "", "", "", " xml:base='/q/'", " xmlns='u:other'", f" xmlns:x='{SITEMAP}'"),
     *(" xml:lang='de'", " href='/7'", " rel='alternate' hreflang='de' href='/8'"),
-    *(f" xmlns='{SPACES['s']}'", " a='<'"),
+    *(f" xmlns='{SITEMAP}'", " a='<'"),
 )
 ANY_TEXTS = (
     *(f"{E}/1", f"{E}/2?a&b", "/3", "2024-05-06", "words", " ", "\n", "<!-- c -->"),
@@ -169,7 +163,7 @@ def tags_in_any_order(chance):
     return text
 
 
-URLSETS["tags in any order"] = st.randoms().map(tags_in_any_order)
+TAGS_IN_ANY_ORDER = st.randoms().map(tags_in_any_order)
 
 
 # Entries with prefixes declared anywhere ----------------------------------------------------------
