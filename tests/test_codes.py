@@ -8,9 +8,8 @@ import pickle
 import re
 from pathlib import Path
 
-import pytest
-
 import usp
+from together import together
 from usp._base.reason import Reason
 from usp.limits import Limits
 from usp.objects.problem import (
@@ -33,12 +32,8 @@ CODES = [*ProblemCode, *FailureCode]
 # The codes ----------------------------------------------------------------------------------------
 
 
-def test_problems_and_failures_share_one_namespace():
-    values = [code.value for code in CODES]
-    assert len(set(values)) == len(values)
-
-
-def test_a_code_is_a_short_word_with_an_explanation():
+def test_a_code_is_a_short_word_of_its_own_with_an_explanation():
+    assert len({code.value for code in CODES}) == len(CODES)
     for code in CODES:
         assert re.fullmatch(r"[a-z]+(-[a-z]+){0,4}", code.value), code
         assert code.name == code.value.upper().replace("-", "_")
@@ -49,7 +44,7 @@ def test_a_code_is_a_short_word_with_an_explanation():
         assert code.example, code
 
 
-@pytest.mark.parametrize("code", [ProblemCode.NO_LOC, FailureCode.NOT_FOUND])
+@together("code", [ProblemCode.NO_LOC, FailureCode.NOT_FOUND])
 def test_a_code_is_its_text_and_survives_pickles_and_json(code):
     assert code == code.value
     assert pickle.loads(pickle.dumps(code)) is code
@@ -57,16 +52,13 @@ def test_a_code_is_its_text_and_survives_pickles_and_json(code):
     assert type(code)(code.value) is code
 
 
-def test_every_limit_has_a_code_that_knows_its_name():
+def test_every_limit_and_nothing_else_has_a_code_that_knows_its_name():
+    assert {code.limit for code in FailureCode if not code.name.startswith("LIMIT_")} == {None}
     for name in Limits.__dataclass_fields__:
         reason = Limits().reached(name)
         assert reason.code.limit == name
         assert FailureCode.of_limit(name) is reason.code
         assert name in reason.code.message
-
-
-def test_other_codes_are_not_about_limits():
-    assert {code.limit for code in FailureCode if not code.name.startswith("LIMIT_")} == {None}
 
 
 def test_a_status_has_a_code():
@@ -105,13 +97,10 @@ def test_problems_of_another_collector_are_counted_with_all_their_times():
     assert (kind.times, kind.lost, kind.first.line) == (2000, 2000, 0)
 
 
-def test_problems_of_one_code_are_one_kind_whatever_their_messages_are():
+def test_problems_are_of_one_kind_by_their_code_or_without_one_by_their_message():
     code = FailureCode.GZIP_BROKEN
     problems = [Problem(f"the compressed data is broken ({why})", code=code) for why in "ab"]
     assert [(kind.code, kind.times) for kind in by_kind(problems)] == [(code, 2)]
-
-
-def test_problems_without_a_code_are_told_apart_by_their_messages():
     assert [kind.times for kind in by_kind([Problem("a"), Problem("b"), Problem("a")])] == [2, 1]
 
 
@@ -175,14 +164,14 @@ def test_nothing_decides_by_the_words_of_a_message():
     assert found == set(ALLOWED)
 
 
-def test_such_decisions_are_found(tmp_path):
+@together(
+    "source",
+    [
+        *("p.message.startswith('the transfer')", "look.refusal == CHALLENGE", "'x' in f.reason"),
+        *("PATTERN.search(node.reason)", "broken in x.reason"),
+    ],
+)
+def test_such_decisions_are_found(tmp_path, source):
     path = tmp_path / "module.py"
-    for source in (
-        "p.message.startswith('the transfer')",
-        "look.refusal == CHALLENGE",
-        "'x' in failure.reason",
-        "PATTERN.search(node.reason)",
-        "broken in x.reason",
-    ):
-        path.write_text(source)
-        assert list(_decisions(path)), source
+    path.write_text(source)
+    assert list(_decisions(path))

@@ -56,13 +56,8 @@ def test_every_file_that_is_named_exists():
 
 
 def test_there_is_an_example_for_each_kind_of_change():
-    assert list(EXAMPLES) == [
-        "A field of an extension",
-        "A format",
-        "A rule",
-        "An output",
-        "A limit",
-    ]
+    kinds = ["A field of an extension", "A format", "A rule", "An output", "A limit"]
+    assert list(EXAMPLES) == kinds
 
 
 @pytest.mark.parametrize("title", EXAMPLES)

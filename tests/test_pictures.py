@@ -18,6 +18,8 @@ import recordings  # noqa: E402
 from bench import chart  # noqa: E402
 from tools import reference_pages  # noqa: E402
 
+from together import together  # noqa: E402
+
 IMAGES = ROOT / "docs" / "images"
 MADE = {name for names in pictures.PICTURES.values() for name in names}
 PAGES = {
@@ -25,6 +27,7 @@ PAGES = {
 }
 PAGES |= {reference_pages.FOLDER / path: text for path, text in reference_pages.all_pages().items()}
 DRAWINGS = sorted(IMAGES.glob("*.svg"))
+RECORD = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
 RUN = "run python tools/pictures.py"
 
 
@@ -50,30 +53,25 @@ def test_every_picture_has_a_text_for_those_who_do_not_see_it():
         assert all("alt=" in tag for tag in re.findall(r"<img[^>]*>", text)), page
 
 
-def test_a_drawing_loads_nothing(subtests):
-    for path in DRAWINGS:
-        with subtests.test(path=path):
-            text = path.read_text(encoding="utf-8")
-            assert re.findall(r"<script|<image|@import|@font-face|href=|url\((?!#)", text) == []
+@together("path", DRAWINGS)
+def test_a_drawing_loads_nothing(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"<script|<image|@import|@font-face|href=|url\((?!#)", text) == []
 
 
-def test_charts_show_the_results_of_the_benchmark(subtests):
-    for name in chart.CHARTS:
-        with subtests.test(name=name):
-            record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
-            assert (IMAGES / name).read_text(encoding="utf-8") == chart.CHARTS[name](record), RUN
+@together("name", chart.CHARTS)
+def test_charts_show_the_results_of_the_benchmark(name):
+    assert (IMAGES / name).read_text(encoding="utf-8") == chart.CHARTS[name](RECORD), RUN
 
 
 def test_the_table_of_the_readme_has_the_results_of_the_benchmark():
-    record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
     text = pictures.README.read_text(encoding="utf-8")
-    assert pictures.with_figures(text, record["measurements"]) == text, RUN
+    assert pictures.with_figures(text, RECORD["measurements"]) == text, RUN
     assert pictures.with_figures(text, []) != text, "the README has no table of the benchmark"
 
 
 def test_the_worst_shapes_are_in_the_chart_first():
-    record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
-    ratios = re.findall(r'class="figure strong".*>(?:&gt; )?([\d.]+) \u00d7<', chart.shapes(record))
+    ratios = re.findall(r'class="figure strong".*>(?:&gt; )?([\d.]+) \u00d7<', chart.shapes(RECORD))
     assert len(ratios) > 20
     assert ratios == sorted(ratios, key=float)
 
@@ -90,12 +88,8 @@ def test_the_architecture_shows_every_layer_in_its_row():
 
 
 @pytest.mark.long
-def test_a_recording_shows_what_its_commands_print_now(subtests):
-    for name in recordings.RECORDINGS:
-        with subtests.test(name=name):
-            recording = recordings.RECORDINGS[name]
-            now = recordings.svg(
-                recording.title, list(recordings.outputs(recording)), recording.columns
-            )
-            kept = (IMAGES / name).read_text(encoding="utf-8")
-            assert recordings.shown(kept) == recordings.shown(now), RUN
+@together("name, recording", recordings.RECORDINGS.items())
+def test_a_recording_shows_what_its_commands_print_now(name, recording):
+    now = recordings.svg(recording.title, list(recordings.outputs(recording)), recording.columns)
+    kept = (IMAGES / name).read_text(encoding="utf-8")
+    assert recordings.shown(kept) == recordings.shown(now), RUN

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from together import together
+
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 
@@ -40,19 +42,17 @@ def test_every_supported_python_is_tested_on_every_system():
     assert {name.partition("-")[0] for name in systems} == {"ubuntu", "macos", "windows"}
 
 
-def test_a_job_names_files_that_exist_and_ends_in_time(subtests):
-    for job, steps in JOBS.items():
-        with subtests.test(job=job):
-            named = re.findall(r"(?<![\w/])(?:tests|tools)/[\w/.]+", commands(steps))
-            assert [path for path in named if not (ROOT / path).exists()] == []
-            assert steps["timeout-minutes"]
+@together("job", JOBS.values())
+def test_a_job_names_files_that_exist_and_ends_in_time(job):
+    named = re.findall(r"(?<![\w/])(?:tests|tools)/[\w/.]+", commands(job))
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert job["timeout-minutes"]
 
 
-def test_a_workflow_has_no_secrets_and_may_only_read_unless_a_job_says_otherwise(subtests):
-    for name in [name for name in WORKFLOWS if "jobs" in WORKFLOWS[name]]:
-        with subtests.test(name=name):
-            assert "secrets." not in (GITHUB / "workflows" / f"{name}.yml").read_text("utf-8")
-            assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+@together("name", [name for name, workflow in WORKFLOWS.items() if "jobs" in workflow])
+def test_a_workflow_has_no_secrets_and_may_only_read_unless_a_job_says_otherwise(name):
+    assert "secrets." not in (GITHUB / "workflows" / f"{name}.yml").read_text("utf-8")
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
 
 
 def test_the_package_is_published_by_its_workflow_alone():

@@ -29,27 +29,15 @@ RECORDED = json.loads(Path(__file__).with_name("logged_by_1_8_1.json").read_text
 LOGGERS = {"usp.helpers", "usp.fetch_parse", "usp.tree", "usp.objects.sitemap"}
 
 OWN_WORDS = {  # the same records, but the reason is told in our own words
-    "connection refused",
-    "connection reset",
-    "a redirect without end",
-    "robots.txt is HTML",
-    "HTML",
-    "XHTML",
-    "an unknown root",
-    "broken XML",
+    *("connection refused", "connection reset", "a redirect without end", "robots.txt is HTML"),
+    *("HTML", "XHTML", "an unknown root", "broken XML"),
 }
 
 READ = {  # read, repaired or found only when the pages are read: told by ``problems`` of the node
-    "robots.txt with a relative sitemap",
-    "a bare ampersand",
-    "an undeclared prefix",
-    "an empty loc",
-    "a page without loc",
-    "an unreadable priority",
-    "a priority that is too high",
-    "an unknown frequency",
-    "a feed item without link",
-    "a feed item without title",
+    *("robots.txt with a relative sitemap", "a bare ampersand", "an undeclared prefix"),
+    *("an empty loc", "a page without loc", "an unreadable priority"),
+    *("a priority that is too high", "an unknown frequency"),
+    *("a feed item without link", "a feed item without title"),
 }
 
 BETTER = {  # something else is told, because something else is done

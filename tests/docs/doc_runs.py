@@ -14,13 +14,14 @@ import sys
 import tempfile
 import tomllib
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import yaml
-from doc_blocks import READ, Block, blocks, commands, prompts
+from doc_blocks import Block, blocks, commands, prompts
 from doc_sites import ADDRESSES, Sites
 
 from usp._demo import demo_files
@@ -30,6 +31,7 @@ PATIENCE = 120  # seconds for a block, on a busy machine
 WIDTH = "100"
 
 
+READERS = {"toml": tomllib.loads, "yaml": yaml.safe_load, "json": json.loads, "xml": ET.fromstring}
 _SERVE = re.compile(r"usp demo --serve\b")
 
 
@@ -54,23 +56,19 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
         file = folder / f"public{path}"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    before, place, modules, cpus = dict(os.environ), Path.cwd(), set(sys.modules), os.cpu_count
-    os.cpu_count = lambda: 1  # a crawl of three sites needs one worker
     mine = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     mine["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{mine['PATH']}"
     mine |= {"HOME": str(folder), "COLUMNS": WIDTH, "NO_COLOR": "1", **sites.environment}
-    os.environ.clear()
-    os.environ.update(mine)
-    os.chdir(folder)
-    sys.path.insert(0, str(folder))  # as that of a script has its folder
+    modules = set(sys.modules)
     try:
-        yield
+        with (
+            mock.patch.dict(os.environ, mine, clear=True),
+            mock.patch.object(os, "cpu_count", return_value=1),  # enough for three sites
+            mock.patch.object(sys, "path", [str(folder), *sys.path]),  # as a script has its folder
+            contextlib.chdir(folder),
+        ):
+            yield
     finally:
-        os.cpu_count = cpus
-        sys.path.remove(str(folder))
-        os.chdir(place)
-        os.environ.clear()
-        os.environ.update(before)
         for name in set(sys.modules) - modules:
             file = getattr(sys.modules[name], "__file__", None)
             if file and Path(file).is_relative_to(folder):
@@ -119,20 +117,8 @@ def _run(block: Block, names: dict[str, object]) -> None:
             _shell(block)
         case "sql" if block.text.startswith("-- DuckDB\n"):
             duckdb.execute(block.text).fetchall()
-        case language if language in READ:
-            _read(block)
-
-
-def _read(block: Block) -> None:
-    match block.language:
-        case "toml":
-            tomllib.loads(block.text)
-        case "yaml":
-            yaml.safe_load(block.text)
-        case "json":
-            json.loads(block.text)
-        case "xml":
-            ET.fromstring(block.text)
+        case language if language in READERS:
+            READERS[language](block.text)
 
 
 # Commands -----------------------------------------------------------------------------------------
@@ -142,13 +128,15 @@ _USP = re.compile(r"usp( [^\\|<>&;$`(){}*?~]*)(?:(\|)|(?<!\d)(>>?) *(\S+)\s*)?",
 _COMMENT = re.compile(r"\s#[^\n]*")
 
 
+def _statuses(block: Block, commands: Sized) -> tuple[int, ...]:
+    """Return how each of the commands of a block is to end."""
+    return block.statuses * (len(commands) if len(block.statuses) == 1 else 1)
+
+
 def _shell(block: Block) -> None:
     whole = _SCRIPT.search(_masked(block.text))
     lines = [block.text] if whole else commands(block.text)
-    statuses = block.statuses
-    if len(statuses) == 1:
-        statuses *= len(lines)
-    for line, status in zip(lines, statuses, strict=True):
+    for line, status in zip(lines, _statuses(block, lines), strict=True):
         ended = command(line)
         if ended.status != status:
             raise ExampleError(
@@ -161,8 +149,7 @@ def _console(block: Block) -> str:
     """Return the text of a block with the output of its commands."""
     text = ""
     asked = prompts(block.text)
-    statuses = block.statuses * (len(asked) if len(block.statuses) == 1 else 1)
-    for (line, shown), status in zip(asked, statuses, strict=True):
+    for (line, shown), status in zip(asked, _statuses(block, asked), strict=True):
         ended = command(line, together=not line.startswith("python "))
         now = steady(ended.out.decode("utf-8"))
         if ended.status != status:

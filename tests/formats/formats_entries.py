@@ -126,16 +126,10 @@ URLSETS = {
 
 # Tags in any order --------------------------------------------------------------------------------
 
+SITEMAP = SPACES["s"]
 ANY_ROOTS = (
-    *(
-        "<urlset>",
-        "<sitemapindex>",
-        "<rss>",
-        "<feed>",
-        "<URLSET>",
-        f"<urlset xmlns='{SPACES['s']}'>",
-    ),
-    *(f"<x:urlset xmlns:x='{SPACES['s']}'>", f"<x:sitemapindex xmlns:x='{SPACES['s']}'>"),
+    *("<urlset>", "<sitemapindex>", "<rss>", "<feed>", "<URLSET>", f"<urlset xmlns='{SITEMAP}'>"),
+    *(f"<x:urlset xmlns:x='{SITEMAP}'>", f"<x:sitemapindex xmlns:x='{SITEMAP}'>"),
 )
 ANY_NAMES = (
     *("urlset", "sitemapindex", "url", "sitemap", "loc", "lastmod", "priority", "x:url", "x:loc"),
@@ -144,9 +138,9 @@ ANY_NAMES = (
     *("feed", "entry", "updated", "b"),
 )
 ANY_ATTRIBUTES = (
-    *("", "", "", "", " xml:base='/q/'", " xmlns='u:other'", f" xmlns:x='{SPACES['s']}'"),
+    *("", "", "", "", " xml:base='/q/'", " xmlns='u:other'", f" xmlns:x='{SITEMAP}'"),
     *(" xml:lang='de'", " href='/7'", " rel='alternate' hreflang='de' href='/8'"),
-    *(f" xmlns='{SPACES['s']}'", " a='<'"),
+    *(f" xmlns='{SITEMAP}'", " a='<'"),
 )
 ANY_TEXTS = (
     *(f"{E}/1", f"{E}/2?a&b", "/3", "2024-05-06", "words", " ", "\n", "<!-- c -->"),
@@ -169,7 +163,7 @@ def tags_in_any_order(chance):
     return text
 
 
-URLSETS["tags in any order"] = st.randoms().map(tags_in_any_order)
+TAGS_IN_ANY_ORDER = st.randoms().map(tags_in_any_order)
 
 
 # Entries with prefixes declared anywhere ----------------------------------------------------------
@@ -223,7 +217,7 @@ def shape(draw, entry, fields):
     return draw(named(["", "", "sm"], entry, gap.join(["", *inside, ""]))), draw(GAP)
 
 
-def runs(root, entry, fields):
+def runs(root, entry, *fields):
     """Write documents with runs of entries, each of one shape: what is learned from one is tried."""
     run = st.tuples(shape(entry, fields), st.integers(1, 4))
 
@@ -237,59 +231,44 @@ def runs(root, entry, fields):
 
 
 OWN = ["", "", "", "sm", "o"]
+
+
+def own(name, *texts):
+    """Write an element of the protocol, or of a feed, with each of these texts."""
+    return [named(OWN, name, text) for text in texts]
+
+
 IMAGES = named(["image", "i"], "loc", "https://e.org/{n}.png").flatmap(
     lambda inside: named(["image", "i"], "image", inside)
 )
 LINKS = named(["xhtml"], "link", None, ' rel="alternate" hreflang="de" href="https://e.org/{n}"')
+TITLES = own("title", "T {n}", "&#160;", "<b>T</b>")
 RUNS = {
     "urlset": runs(
-        "urlset",
-        "url",
-        [
-            *(
-                named(OWN, "loc", text)
-                for text in ("https://e.org/{n}", "https://e.org/a{n}", "/{n}")
-            ),
-            *(
-                named(OWN, "lastmod", text)
-                for text in ("2024-01-0{n}", "2999", "x", "", " &#32;2024")
-            ),
-            *(named(OWN, "priority", text) for text in ("0.3", "2")),
-            *(named(OWN, "changefreq", text) for text in ("daily", "x")),
-            *(IMAGES, IMAGES, LINKS, named(["o"], "b", "<lastmod>2024</lastmod>")),
-        ],
+        *("urlset", "url"),
+        *own("loc", "https://e.org/{n}", "https://e.org/a{n}", "/{n}"),
+        *own("lastmod", "2024-01-0{n}", "2999", "x", "", " &#32;2024"),
+        *(*own("priority", "0.3", "2"), *own("changefreq", "daily", "x")),
+        *(IMAGES, IMAGES, LINKS, named(["o"], "b", "<lastmod>2024</lastmod>")),
     ),
     "index": runs(
-        "sitemapindex",
-        "sitemap",
-        [
-            *(named(OWN, "loc", text) for text in ("https://e.org/{n}.xml", "/{n}.xml")),
-            *(named(OWN, "lastmod", text) for text in ("2024-01-0{n}", "x", "")),
-            *(named(OWN, "changefreq", "daily"), IMAGES),
-        ],
+        *("sitemapindex", "sitemap"),
+        *own("loc", "https://e.org/{n}.xml", "/{n}.xml"),
+        *own("lastmod", "2024-01-0{n}", "x", ""),
+        *(*own("changefreq", "daily"), IMAGES),
     ),
     "rss": runs(
-        "rss",
-        "item",
-        [
-            *(named(OWN, "link", text) for text in ("https://e.org/{n}", "https://e.org/a{n}")),
-            *(named(OWN, "title", text) for text in ("T {n}", "&#160;", "<b>T</b>")),
-            *(named(OWN, "pubDate", text) for text in ("Thu, 05 Jan 2017 12:34:51 GMT", "x")),
-            *(named(OWN, "guid", "https://e.org/g{n}"), named(["o"], "date", "2024"), IMAGES),
-        ],
+        *("rss", "item", *TITLES),
+        *own("link", "https://e.org/{n}", "https://e.org/a{n}"),
+        *own("pubDate", "Thu, 05 Jan 2017 12:34:51 GMT", "x"),
+        *(*own("guid", "https://e.org/g{n}"), named(["o"], "date", "2024"), IMAGES),
     ),
     "atom": runs(
-        "feed",
-        "entry",
-        [
-            *(
-                named(OWN, "link", None, f' href="https://e.org/{{n}}"{more}')
-                for more in ("", " rel='x'")
-            ),
-            *(named(OWN, "title", text) for text in ("T {n}", "&#160;", "<b>T</b>")),
-            *(named(OWN, "updated", text) for text in ("2024-01-02T03:04:05Z", "x")),
-            *(named(OWN, "id", "https://e.org/g{n}"), named(["o"], "published", "2024"), IMAGES),
-        ],
+        *("feed", "entry", *TITLES),
+        named(OWN, "link", None, ' href="https://e.org/{n}"'),
+        named(OWN, "link", None, " href=\"https://e.org/{n}\" rel='x'"),
+        *own("updated", "2024-01-02T03:04:05Z", "x"),
+        *(*own("id", "https://e.org/g{n}"), named(["o"], "published", "2024"), IMAGES),
     ),
 }
 

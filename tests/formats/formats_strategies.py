@@ -99,3 +99,17 @@ def repeated(runs):
     """Write each text as often as it says, with its number in place of ``{n}``."""
     texts = [text for text, count in runs for _ in range(count)]
     return "".join(text.replace("{n}", str(at)) for at, text in enumerate(texts))
+
+
+# Lists of URLs ------------------------------------------------------------------------------------
+
+LINES = [
+    *("https://a.example/1", "  http://a.example/2\t", "HTTPS://A.example"),
+    *("https://b\u00fc.example/", "https://u@a.example/", "http://[::1]/"),
+    *("https://a.example/\u00e9", "\ufeffhttps://a.example/", "", " ", "# a comment", "/relative"),
+    *("https://a.example/a b", "https://", "http://[x", "\ufeff"),
+]
+ENDS = ["\n", "\n", "\n", "\r\n", "\r", "\x0b", "\x85", "\u2028"]
+URL_LISTS = st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(ENDS))).map(
+    lambda lines: "https://a.example/0\n" + "".join(map("".join, lines))
+)

@@ -73,11 +73,6 @@ def test_a_replacement_character_that_the_document_itself_has_is_no_damage(codec
     assert (text, problems) == ("<a>\ufffd", [])
 
 
-@together("label", ["x-none", "", "rot13", "base64", "idna", "hex"])
-def test_a_label_that_is_no_encoding_is_passed_over(label):
-    assert decode("é".encode(), f"text/xml; charset={label}") == ("é", "utf-8", [])
-
-
 def test_an_encoding_is_unknown_until_it_is_decided():
     decoder = Decoder()
     assert decoder.encoding is None

@@ -6,9 +6,9 @@ import pickle
 from operator import attrgetter
 
 import pytest
-from formats_entries import FEEDS, RUNS, URLSETS
+from formats_entries import FEEDS, RUNS, TAGS_IN_ANY_ORDER, URLSETS
 from formats_oracle import PREFIXES, SPACES
-from formats_strategies import SOUPS, pieces
+from formats_strategies import SOUPS, URL_LISTS, pieces
 from formats_support import chunks, read, same, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +27,8 @@ DOCUMENTS = {  # and how many are tried
     **{name: (texts, 800) for name, texts in URLSETS.items()},
     **{f"prefixes in {name}": (texts, 100) for name, texts in RUNS.items()},
     **{name: (texts, 120) for name, texts in FEEDS.items()},
+    "lists of URLs": (URL_LISTS, 1000),
+    "tags in any order": (TAGS_IN_ANY_ORDER, 2000),
     "well-formed": (document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), 200),
 }
 OWN = attrgetter("last_modified", "priority", "change_frequency")

@@ -49,11 +49,6 @@ class Searched(str):
         self._pass((found if found >= 0 else min(len(self), end)) - start)
         return found
 
-    def rfind(self, what, start=0, end=sys.maxsize):
-        found = super().rfind(what, start, end)
-        self._pass(min(len(self), end) - (found if found >= 0 else start))
-        return found
-
     def count(self, what, start=0, end=sys.maxsize):
         self._pass(min(len(self), end) - start)
         return super().count(what, start, end)

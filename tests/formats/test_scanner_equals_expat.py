@@ -22,27 +22,26 @@ class Events:
     """Collects what a parser tells, text that belongs together merged."""
 
     def __init__(self):
-        self.found = []
+        self.events = []
+        self.raw = ""
 
     def add_text(self, text):
-        if self.found and isinstance(self.found[-1], str):
-            self.found[-1] += text
+        if self.events and isinstance(self.events[-1], str):
+            self.events[-1] += text
         elif text:
-            self.found.append(text)
+            self.events.append(text)
 
     def add_start(self, name, attributes):
-        self.found.append(("start", name, attributes))
+        self.events.append(("start", name, attributes))
 
     def add_end(self, name):
-        self.found.append(("end", name))
+        self.events.append(("end", name))
 
+    def found(self):
+        """Return all but what stands around the root: expat does not tell of it."""
+        return [one for one in self.events if not (isinstance(one, str) and one.isspace())]
 
-class ScannerEvents(Events):
-    """Does what every handler must: gather raw text, decode it when it is complete."""
-
-    def __init__(self):
-        super().__init__()
-        self.raw = ""
+    # What every handler of the scanner must do: gather raw text, decode it when it is complete.
 
     def flush(self):
         raw, self.raw = self.raw, ""
@@ -76,15 +75,14 @@ class ScannerEvents(Events):
 
 
 def by_scanner(parts):
-    events, problems = ScannerEvents(), Problems()
+    events, problems = Events(), Problems()
     scanner = Scanner(events, problems)
     for part in parts:
         scanner.feed(part)
     scanner.close()
     events.flush()
     assert problems.listed() == []
-    # What stands around the root is not part of it; expat does not tell of it.
-    return [event for event in events.found if not (isinstance(event, str) and event.isspace())]
+    return events.found()
 
 
 def by_expat(text):
@@ -94,7 +92,7 @@ def by_expat(text):
     parser.EndElementHandler = events.add_end
     parser.CharacterDataHandler = events.add_text
     parser.Parse(text, True)
-    return [event for event in events.found if not (isinstance(event, str) and event.isspace())]
+    return events.found()
 
 
 NAMES = st.sampled_from(["a", "url", "loc", "image:loc", "x-y.z", "_u", "é", "名"])
