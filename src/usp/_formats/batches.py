@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._formats import values
 from usp._formats.abstract_parser import PageBatch, ignore, own_columns
@@ -25,14 +26,17 @@ if TYPE_CHECKING:
 
     from usp._formats.abstract_parser import Note, PageEntry
     from usp._formats.xml.cut import EntryShape
-    from usp.objects.page import OwnFields, PageBlock
+    from usp.objects.page import PageBlock
 
     ReadBlock: TypeAlias = Callable[[str, int], Sequence[PageFields]]
     """``read(block, count)``: all fields of the entries of a block, which are so many."""
 
 
-def read_own(raw: Mapping[str, str], note: Note = ignore) -> OwnFields:
-    """Parse priority, lastmod and changefreq, the fields of the protocol itself."""
+_NO_EXTENSIONS = PageFields()[3:]
+
+
+def read_own(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
+    """Parse the fields of the protocol itself; return all fields of a page, without extensions."""
     last_modified = change_frequency = None
     priority = SITEMAP_PAGE_DEFAULT_PRIORITY
     if "lastmod" in raw:
@@ -52,7 +56,7 @@ def read_own(raw: Mapping[str, str], note: Note = ignore) -> OwnFields:
             note(ProblemCode.BAD_PRIORITY, raw["priority"])
         else:
             priority = given
-    return priority, last_modified, change_frequency
+    return [priority, last_modified, change_frequency, *_NO_EXTENSIONS]
 
 
 def _priority(text: str) -> Decimal:
@@ -64,6 +68,10 @@ def _change_frequency(text: str) -> SitemapPageChangeFrequency | None:
     if not text:
         return None
     return values.change_frequency(text) or SitemapPageChangeFrequency.ALWAYS
+
+
+new_fields = partial(tuple.__new__, PageFields)
+"""Makes the fields of a page of all of them in turn, much faster than their class does."""
 
 
 class CoreColumns:
@@ -78,18 +86,18 @@ class CoreColumns:
             if any(given.get(name, ())):
                 self.texts[name] = given[name]
 
-    def rows(self) -> list[OwnFields]:
-        """Return priority, date and frequency of each entry."""
+    def rows(self) -> list[PageFields]:
+        """Return the fields of each page."""
         lastmod, changefreq, priority = map(self.texts.get, FIELDS)
-        default, none = repeat(SITEMAP_PAGE_DEFAULT_PRIORITY), repeat(None)
         columns: tuple[Iterable[Decimal], Iterable[datetime | None], Iterable[_Frequency]] = (
-            map(_priority, priority) if priority else default,
-            values.dates(lastmod) if lastmod else none,
-            map(_change_frequency, changefreq) if changefreq else none,
+            map(_priority, priority) if priority else repeat(SITEMAP_PAGE_DEFAULT_PRIORITY),
+            values.dates(lastmod) if lastmod else repeat(None),
+            map(_change_frequency, changefreq) if changefreq else repeat(None),
         )
         if not self.texts:
-            return [(SITEMAP_PAGE_DEFAULT_PRIORITY, None, None)] * self._count
-        return list(zip(*columns, strict=False))  # those that repeat have no end
+            return [PageFields()] * self._count
+        # Those that repeat have no end.
+        return [*map(new_fields, zip(*columns, *map(repeat, _NO_EXTENSIONS), strict=False))]
 
     def can_all_be_read(self) -> bool:
         """Return whether there is no problem with any of the values."""
@@ -111,7 +119,7 @@ class LazyBatch(PageBatch):
     ``read`` reads all fields of such a block.
     """
 
-    __slots__ = ("_block", "_columns", "_fields", "_own", "_read", "_shape", "urls")
+    __slots__ = ("_block", "_columns", "_read", "_rows", "_shape", "urls")
 
     def __init__(
         self,
@@ -126,8 +134,7 @@ class LazyBatch(PageBatch):
         self._shape = shape
         self._read = read
         self._columns: CoreColumns | bool = columns or False  # True if they cannot be cut
-        self._own: Sequence[OwnFields] = ()
-        self._fields: Sequence[PageFields] = ()
+        self._rows: Sequence[PageFields] = ()
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages; their fields are read on first access."""
@@ -159,27 +166,15 @@ class LazyBatch(PageBatch):
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        if not self._fields:
+        if not self._rows:
             columns = self._cut_columns()
-            if columns is not None:
-                return [PageFields(*row) for row in columns.rows()]
-            self._fields = self._read(self._block, len(self.urls))
-        return self._fields
-
-    def own(self, at: int) -> PageFields | OwnFields:
-        """Return the fields of the protocol of a page."""
-        return (self._own or self._read_own())[at]
-
-    def _read_own(self) -> Sequence[OwnFields]:
-        columns = self._cut_columns()
-        self._own = self.rows() if columns is None else columns.rows()  # type: ignore[assignment]
-        return self._own
+            read = self._read(self._block, len(self.urls)) if columns is None else columns.rows()
+            self._rows = read
+        return self._rows
 
     def fields(self, at: int) -> PageFields:
         """Return all fields of a page."""
-        if self._cut_columns() is not None:
-            return PageFields(*self.own(at))
-        return self.rows()[at]
+        return (self._rows or self.rows())[at]
 
     def _cut_columns(self) -> CoreColumns | None:
         """Return the fields of the protocol of a regular block whose entries have no others."""
@@ -206,14 +201,20 @@ class ParsedBatch(PageBatch):
         """Return the pages; their fields are read on first access."""
         if self._rows is not None:
             return map(SitemapPage.of, self.urls, self._rows)
-        return map(DeferredPage, self.urls, self._entries, repeat(0))
+        return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
 
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the fields of the protocol in columns."""
         return own_columns(self._entries)
 
     def rows(self) -> list[PageFields]:
-        """Return everything except the URL of each page."""
-        if self._rows is None:
-            self._rows = [entry.fields(0) for entry in self._entries]
-        return self._rows
+        """Return everything except the URL of each page; the entries are not needed after that."""
+        entries, rows = self._entries, self._rows  # which another thread may be reading
+        if rows is None:
+            rows = self._rows = [entry.fields() for entry in entries]
+            self._entries = ()
+        return rows
+
+    def fields(self, at: int) -> PageFields:
+        """Return all fields of a page."""
+        return (self._rows or self.rows())[at]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
+from usp._formats.abstract_parser import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import ElementNames, Field, given_in
@@ -76,10 +77,12 @@ class TableReader:
     """Reads the elements of one record as a value of its table."""
 
     def __init__(self, table: Table, prefix: str) -> None:
-        self._table = table
+        self._element = table.element
         self._prefix = prefix
         value = table.value
-        self._make = table.make if value is None else lambda found: value(**found)
+        self._make: Callable[..., Any] = (
+            value if value is not None else lambda **found: table.make(found)
+        )
         self._has_own = OWN in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
         self._required = [(one.argument or one.name, one) for one in table.specs if one.required]
@@ -101,7 +104,7 @@ class TableReader:
 
     def _add(self, spec: FieldSpec, inside: str | None) -> None:
         assert isinstance(spec.kind, Kind)
-        key, tag = spec.argument or spec.name, spec.tag or self._table.element
+        key, tag = spec.argument or spec.name, spec.tag or self._element
         read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
         steps = self._steps.setdefault(tag, [])
         steps.append(_Step(key, spec.attribute, read, resolve, inside, spec))
@@ -111,13 +114,13 @@ class TableReader:
 
     def read(self, record: Record, note: Note, base: str | None) -> Any | None:
         """Return the value, or None if it lacks a required field."""
-        begun = record[0] == self._table.element
+        begun = record[0] == self._element
         if self._has_own and not begun:
             place = f"{self._prefix}:{record[0]}"
             note(ProblemCode.MISPLACED_EXTENSION_FIELD, f"{place}: {record[1]}")
             return None
         found: dict[str, Any] = {}
-        rest = iter(record)
+        rest = iter(record[3:] if begun and self._is_empty else record)
         for name, text, written in zip(rest, rest, rest, strict=True):
             alone = self._alone.get(name)
             if alone is not None:
@@ -125,26 +128,20 @@ class TableReader:
                 value = read(text)
                 if value is not None:
                     found[key] = resolve(value, base) if resolve else value
-                    if read is values.date:
+                    if note is not ignore and read is values.date:
                         values.note_zone(text, value, note)
                     continue
-            elif begun and self._is_empty:
-                begun = False  # this is the record's own element
-                continue
             self._read_element(Field(name, text, written), found, note, base)
         for key, spec in self._required:
             if found.get(key) is None:
                 self._note_missing(spec, record, note)
                 return None
-        return self._made(found)
-
-    def _made(self, found: dict[str, Any]) -> Any:
         for name in self._each:
             found[name] = tuple(found.get(name, ()))
-        for name, table in self._inside.items():
+        for name in self._inside:
             if name in found:
-                found[name] = table.make(found[name])
-        return self._make(found)
+                found[name] = self._inside[name].make(found[name])
+        return self._make(**found)
 
     def _read_element(
         self, element: Field, found: dict[str, Any], note: Note, base: str | None
@@ -180,7 +177,7 @@ class TableReader:
         named = zip(record[::3], record[1::3], strict=True)
         texts = [values.text(text) for name, text in named if name == spec.tag]
         unread = texts[-1] if texts and spec.attribute is None else None
-        place = f"{self._prefix}:{spec.tag or self._table.element}"
+        place = f"{self._prefix}:{spec.tag or self._element}"
         place += f"[{spec.attribute}]" if spec.attribute else ""
         note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
 
@@ -190,8 +187,12 @@ def _reader(extension: Extension) -> Read:
     reader = TableReader(extension.table, extension.prefix)
 
     def read_all(records: list[Record], note: Note, base: str | None = None) -> Any:
-        found = [reader.read(record, note, base) for record in records]
-        return [value for value in found if value is not None] or None
+        found = []
+        for record in records:
+            value = reader.read(record, note, base)
+            if value is not None:
+                found.append(value)
+        return found or None
 
     def read_last(records: list[Record], note: Note, base: str | None = None) -> Any:
         return reader.read(records[-1], note, base)
@@ -207,9 +208,10 @@ def _read_alternates(
 ) -> list[tuple[str, str]] | None:
     """Return language and address of each alternate; links of other kinds are passed over."""
     found = []
-    for _, _, written, *_ in records:
-        usual = not isinstance(written, str) and written.keys() == _USUAL
-        link: Any = written if usual else given_in(written, note)
+    for record in records:
+        link = record[2]
+        if isinstance(link, str) or link.keys() != _USUAL:
+            link = given_in(link, note)
         rel = link.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
             continue

@@ -96,7 +96,7 @@ class _TextLine(PageEntry):
         self.url = url
         self.line = line
 
-    def fields(self, at: int, note: Note | None = None) -> PageFields:
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
         """Return no fields: nothing but the URL is known."""
         del at, note
         return _NOTHING

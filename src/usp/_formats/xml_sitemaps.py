@@ -7,11 +7,11 @@ returned as pages.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
-from usp._formats.batches import CoreColumns, LazyBatch, read_own
+from usp._formats.batches import CoreColumns, LazyBatch, new_fields, read_own
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.values import USUAL, absolute_url
 from usp._formats.xml import cut
@@ -34,7 +34,7 @@ from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp._formats.abstract_parser import Entry, Note, PageBatch
+    from usp._formats.abstract_parser import Entry, Note
     from usp._formats.xml.namespaces import Scope
     from usp._formats.xml.raw_entries import KnownRoot, Notes, Written
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
@@ -49,9 +49,6 @@ _EARLY = 64 * 1024
 Most documents are not longer, and what is cut in vain takes time.
 """
 
-_NO_EXTENSIONS = PageFields()[3:]
-_new = tuple.__new__  # how a named tuple is made quickly
-
 
 class UrlEntry(RawEntry, PageEntry):
     """A ``<url>`` as written in the document."""
@@ -60,7 +57,9 @@ class UrlEntry(RawEntry, PageEntry):
     extensions = NAMES
 
     def __init__(self, line: int | None, base: str | None) -> None:
-        super().__init__(line, base)
+        self.line = line
+        self.base = base
+        self.records = {}
         self._fields: dict[str, str] = {}
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
@@ -94,14 +93,14 @@ class UrlEntry(RawEntry, PageEntry):
         """The fields of the protocol as written."""
         return {name: values.text(text) or "" for name, text in self._fields.items()}
 
-    def fields(self, at: int, note: Note | None = None) -> PageFields:
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
         """Read the fields of the entry, which is the only one here."""
         del at
         note = note or ignore
-        fields: list[Any] = [*read_own(self._fields, note), *_NO_EXTENSIONS]
+        fields = read_own(self._fields, note)
         for space, records in self.records.items():
             fields[PLACES[space]] = READERS[space](records, note, self.base)
-        return _new(PageFields, fields)
+        return new_fields(fields)
 
 
 class SitemapEntry(RawEntry):
@@ -150,20 +149,39 @@ class BlockReader:
 
     _trees: TreeReader | None = None  # made when they are needed: often nobody asks
 
-    def __init__(self, dialect: Dialect, root: KnownRoot, base: str | None) -> None:
+    def __init__(
+        self, dialect: Dialect, root: KnownRoot, base: str | None, names: CutNames
+    ) -> None:
         self._dialect = dialect
         self._root = root
         self._base = base
+        self._names = names
         self._lock = threading.Lock()  # pages may be read by several threads
 
     def fields(self, block: str, count: int) -> Sequence[PageFields]:
         """Return all fields of all entries of a block, which are so many and end in the same way."""
+        end = cut.end_of(block)
+        texts = block.split(end)[:-1]
         with self._lock:
-            found = self._read(block, count)
-            if found is not None:
-                return found
-            end = cut.end_of(block)
-            return self._halved(block.split(end)[:-1], end)
+            return self._sparse(texts, end) or self._read(block, count) or self._halved(texts, end)
+
+    def _sparse(self, texts: list[str], end: str) -> list[PageFields] | None:
+        """Cut the fields of entries without extensions, if most have none; read the others."""
+        rich: set[int] = set()
+        for tag in self._names.extensions:
+            rich.update(at for at, text in enumerate(texts) if tag in text)
+        if 2 * len(rich) > len(texts):
+            return None
+        plain = end.join([*(text for at, text in enumerate(texts) if at not in rich), ""])
+        shape = cut.shape_of(plain, self._names)
+        columns = None if shape is None else cut.columns(plain, shape)
+        if columns is None:
+            return None
+        others = [texts[at] for at in sorted(rich)]
+        read = self._read(end.join([*others, ""]), len(others)) or self._halved(others, end)
+        rows, rich_rows = CoreColumns(columns, len(texts) - len(rich)).rows(), iter(read)
+        plain_rows = iter(rows)
+        return [next(rich_rows if at in rich else plain_rows) for at in range(len(texts))]
 
     def _read(self, block: str, count: int) -> list[PageFields] | None:
         """Return all fields of a block that is well-formed; None for others."""
@@ -172,7 +190,7 @@ class BlockReader:
         entries = self._trees.entries(block, IGNORE)
         if entries is None or len(entries) != count:
             return None
-        return [cast("UrlEntry", entry).fields(0) for entry in entries]
+        return [cast("UrlEntry", entry).fields() for entry in entries]
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""
@@ -204,6 +222,7 @@ class UrlsetParser(BlockParser):
     strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
     roots = frozenset({"sitemapindex"})
 
+    largest = _size = LARGEST  # of which locs are cut
     _reader: BlockReader | None = None
 
     def _note_stray_entry(self, local: str) -> None:
@@ -218,40 +237,34 @@ class UrlsetParser(BlockParser):
         names = self._cut_names.get(self._name) or self._find_cut_names(self._name)
         if names.others is None:
             return None
-        with_fields = self._passed < _EARLY or self.report_problems
-        if with_fields:
-            for tag in names.extensions:
-                if tag in block:
-                    return None
-        shape = cut.shape_of(block, self._name, names.others)
+        shape = cut.shape_of(block, names)
         if shape and not shape.core_fields_only and "[" in block:  # perhaps CDATA
             block = without_cdata(block)
-            shape = cut.shape_of(block, self._name, names.others)
+            shape = cut.shape_of(block, names)
         if shape is None:
             return None
         self.largest = LARGEST if shape.core_fields_only else LARGEST_TREE
         if len(block) > self.largest:
             return None
-        batch = self._cut_batch(block, shape, with_fields=with_fields)
-        return None if batch is None else [batch]
-
-    def _cut_batch(
-        self, block: str, shape: cut.EntryShape, *, with_fields: bool
-    ) -> PageBatch | None:
-        found = cut.columns(block, shape) if with_fields else None
-        locs = found["loc"] if found else None if with_fields else cut.locs(block, shape)
+        found = None
+        if self._passed < _EARLY or self.report_problems:
+            found = cut.columns(block, shape)
+            if found is None and self.report_problems:
+                return None
+        locs = found["loc"] if found else cut.locs(block, shape)
         urls = None if locs is None else self._decoded_all(locs, block, shape)
         if urls is None:
             return None
         columns = None if found is None else CoreColumns(found, len(urls))
+        if self.report_problems:
+            if block.count("&") != block.count("&amp;") or self.dialect.is_too_long(urls):
+                return None
+            if columns is None or not columns.can_all_be_read():
+                return None
         if self._reader is None:  # pages keep it, and need not keep this parser with it
-            self._reader = BlockReader(self.dialect, self.known_root(), self.base())
-        batch = LazyBatch(urls, block, shape, self._reader.fields, columns)
-        if columns is None or not self.report_problems:
-            return batch
-        if block.count("&") != block.count("&amp;") or self.dialect.is_too_long(urls):
-            return None
-        return batch if columns.can_all_be_read() else None
+            names = self._cut_names[self._name]
+            self._reader = BlockReader(self.dialect, self.known_root(), self.base(), names)
+        return [LazyBatch(urls, block, shape, self._reader.fields, columns)]
 
     def _decoded_all(self, locs: list[str], block: str, shape: cut.EntryShape) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
@@ -298,20 +311,20 @@ def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     if dialect.meaning(scope, name, type(None)).local != "url" or any(
         dialect.meaning(scope, field, UrlEntry).role is not ElementRole.FIELD for field in fields
     ):
-        return CutNames(None, extensions)
+        return CutNames(name, None, extensions)
     own = [
         other
         for other in sorted({"", prefix, *prefixes})
         if dialect.is_own(scope.name(f"{other}:loc" if other else "loc"))
     ]
     if len(own) > _MAX_PREFIXES:
-        return CutNames(None, extensions)
+        return CutNames(name, None, extensions)
     others = tuple(
         f"{other}:{tag}" if other else tag
         for other in own
         for tag in (*(("url", "loc") if other != prefix else ()), *dialect.strays)
     )
-    return CutNames(others, extensions)
+    return CutNames(name, others, extensions)
 
 
 def _decoded(loc: str, *, in_cdata: bool) -> str | None:

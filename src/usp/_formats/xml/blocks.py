@@ -37,6 +37,7 @@ _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _START_TAG = re.compile(r"<([A-Za-z_][^\s<>/]*+)[^<>/]*+>")
 _BLANKS = " \t\r\n"
+_CDATA = "<![CDATA["
 
 
 @lru_cache(maxsize=16)
@@ -53,12 +54,18 @@ def _hidden_from(text: str, begin: int, at: int) -> int:
 
 def _sections_end(block: str) -> bool:
     """Return whether no CDATA section has another one inside, or the end tag of its element."""
-    for text in block.split("]]>"):
-        before, begin, inside = text.partition("<![CDATA[")
-        if begin and "<" in inside:
-            tag = _START_TAG.match(before, before.rfind("<"))
-            if "<![CDATA[" in inside or (f"</{tag[1]}" if tag else "</") in inside:
+    at, last = block.find(_CDATA), 0
+    while at >= 0:
+        end = block.find("]]>", at)
+        if block.find("<", at + 1, end) >= 0:
+            begin = block.rfind("<", last, at)
+            tag = _START_TAG.match(block, begin) if begin >= 0 else None
+            own_end = f"</{tag[1]}" if tag else "</"
+            if block.find(_CDATA, at + 1, end) >= 0 or block.find(own_end, at, end) >= 0:
                 return False
+        if end < 0:
+            return True  # and is not well-formed
+        at, last = block.find(_CDATA, end), end
     return True
 
 
@@ -67,8 +74,8 @@ class BlockParser(XmlParser):
 
     _name = ""  # of entries, as the first one is written
     _held = ""  # text that waits for the end of an entry
-    largest = LARGEST  # how long a block may be, if all are well
-    _size = LARGEST  # how long a block may be that is worth a try
+    largest = LARGEST_TREE  # how long a block may be, if all are well
+    _size = LARGEST_TREE  # how long a block may be that is worth a try
     _passed = 0  # characters of blocks that were read
     _trees: TreeReader | None = None
 
@@ -213,7 +220,7 @@ class BlockParser(XmlParser):
         """Return the entries of a block that is regular or well-formed; None for the scanner."""
         if self.report_problems and unknown_zone(block):
             return None  # a problem, perhaps
-        if "<![CDATA[" in block and not _sections_end(block):
+        if "[" in block and not _sections_end(block):
             return None
         entries = self._cut(block)
         if entries is not None:

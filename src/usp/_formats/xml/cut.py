@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from usp._formats.xml.raw_entries import CutNames
+
 FIELDS = ("lastmod", "changefreq", "priority")
 """The fields of the protocol other than the loc, in their usual order."""
 
@@ -57,15 +59,12 @@ class EntryShape(NamedTuple):
     has_cdata: bool
     has_comments: bool  # between entries
     others: tuple[str, ...]  # beginnings of names that must not occur
+    extensions: tuple[str, ...]  # beginnings of tags of other fields
 
 
-def shape_of(block: str, name: str, others: tuple[str, ...]) -> EntryShape | None:
-    """Return how the first entry of a block is written; None if no others can be cut like it.
-
-    ``name`` is that of entries; ``others`` are how the names of entries and locs begin that are
-    written otherwise.
-    """
-    first = _first(name).match(block)
+def shape_of(block: str, names: CutNames) -> EntryShape | None:
+    """Return how the first entry of a block is written; None if no others can be cut like it."""
+    first = _first(names.name).match(block)
     if first is None:
         return None
     url, before, loc, stop, loc_end, after, end = first.groups()
@@ -74,7 +73,7 @@ def shape_of(block: str, name: str, others: tuple[str, ...]) -> EntryShape | Non
     if ("=" in url or "=" in loc) and not _are_last(block, url, loc):
         return None
     return EntryShape(
-        name,
+        names.name,
         url,
         tuple(_NAME.findall(before)),
         loc,
@@ -85,7 +84,8 @@ def shape_of(block: str, name: str, others: tuple[str, ...]) -> EntryShape | Non
         block[block.rindex("</") :],
         "<![" in first[0],
         "<!--" in block[:_HEAD],
-        others,
+        names.others or (),
+        names.extensions,
     )
 
 
@@ -124,6 +124,9 @@ def columns(block: str, shape: EntryShape) -> dict[str, list[str]] | None:
 
     An empty text is a missing field. None if the entries have anything else, or another order.
     """
+    for tag in shape.extensions:
+        if tag in block:
+            return None
     for pattern, names in _column_patterns(shape) if shape.core_fields_only else ():
         # A split has no tuple for each entry, but what is between the matches, which is nothing.
         flat = pattern.split(shape.url_end + block)

@@ -228,6 +228,7 @@ class KnownRoot(NamedTuple):
 class CutNames(NamedTuple):
     """Which names matter where entries are cut: see :func:`usp._formats.xml_sitemaps.cut_names`."""
 
+    name: str
     others: tuple[str, ...] | None
     extensions: tuple[str, ...]
 
