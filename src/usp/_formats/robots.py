@@ -44,6 +44,10 @@ _DIRECTIVE = re.compile(
 
 
 _RULE = re.compile(r"(?:dis)?allow\s*+:", re.IGNORECASE)
+_USUAL = re.compile(  # a line with one URL that has nothing around it, and nothing odd in it
+    r"sitemap[ \t]*+:[ \t]*+(https?://[a-z0-9][a-z0-9.-]*+(?::[0-9]{1,5}+)?+/[\w.~%&=+/?-]*+)",
+    re.IGNORECASE | re.ASCII,
+)
 _MAY_DECLARE = re.compile("map|http", re.IGNORECASE)
 _DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
@@ -82,11 +86,16 @@ class RobotsParser(FormatParser):
 
     def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
         for number, written in lines:
+            if _RULE.match(written) and not _MAY_DECLARE.search(written):  # as most lines are
+                self._awaited = self._in_agents = False
+                continue
+            usual = _USUAL.fullmatch(written)
+            if usual:
+                self._awaited = False
+                yield ChildEntry(usual[1], written=usual[1], line=number)
+                continue
             line = _COMMENT.sub("", written).strip().strip(_INVISIBLE).strip()
             if not line:
-                continue
-            if _RULE.match(line) and not _MAY_DECLARE.search(line):  # as most lines are
-                self._awaited = self._in_agents = False
                 continue
             value = self._value(line, number)
             if value is None:
