@@ -23,7 +23,7 @@ import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from profiles import some
 from usp._formats import document
-from usp._formats.xml import blocks, cut, references
+from usp._formats.xml import cut, references
 from usp.checks import context
 from usp.cli import errors
 from usp.report import markup
@@ -64,7 +64,7 @@ class Case(NamedTuple):
 # Patterns that are made when they are needed -----------------------------------------------------
 
 STYLES = [
-    cut.shape_of(entry, "x:url" if "x:url" in entry else "url", ("sitemap",))
+    cut.shape_of(entry, cut.CutNames("x:url" if "x:url" in entry else "url", ("sitemap",), ()))[1]
     for entry in (
         "<url><loc>https://e.org/1</loc></url>",
         "<x:url ><x:loc>https://e.org/1</x:loc><x:lastmod>2024</x:lastmod></x:url >",
@@ -81,9 +81,6 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_entry[{n}, {values}]": cut._entry(style, values=values)
         for n, style in enumerate(STYLES)
         for values in (False, True)
-    },
-    "usp._formats.xml.blocks._first_entry": lambda: {
-        "_first_entry": blocks._first_entry(("url", "sitemap"))
     },
     "usp._formats.xml.references._blanks": lambda: {
         f"_blanks[{others!r}]": references._blanks(others) for others in ("", "\0\ufeff")
@@ -107,10 +104,8 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
 }
 
 USED = {  # where a call is not written as ``NAME.call(…)``
-    "_first_entry": {"finditer"},
     "_first": {"match"},
     "_entry": {"findall"},
-    "_with_prefix": {"findall"},
     "_pattern": {"split"},
     "_empty": {"split"},
     "_own_fields": {"findall"},

@@ -16,7 +16,7 @@ from together import together
 from usp._formats.batches import LazyBatch
 from usp._formats.document import DocumentParser
 from usp._formats.xml import cut
-from usp._formats.xml.raw_entries import CutNames
+from usp._formats.xml.cut import CutNames
 
 ROOT = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 WAYS = {
@@ -175,7 +175,7 @@ def test_columns_give_the_garbage_collector_nothing_to_do():
     """A tuple for each entry would: it would run again and again."""
     entry = "<url><loc>https://x.org/{}</loc><lastmod>2024-05-01</lastmod><priority>0.1</priority></url>"
     block = "".join(map(entry.format, range(3000)))
-    style = cut.shape_of(block, CutNames("url", (), ()))
+    _, style = cut.shape_of(block, CutNames("url", (), ()))
     assert style is not None
     cut.columns(block, style)  # the pattern is known from now on
     before = gc.get_threshold()

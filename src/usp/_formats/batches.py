@@ -20,8 +20,7 @@ from usp.objects.page import (
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from decimal import Decimal
 
     from usp._formats.abstract_parser import Note, PageEntry
@@ -74,49 +73,39 @@ new_fields = partial(tuple.__new__, PageFields)
 """Makes the fields of a page of all of them in turn, much faster than their class does."""
 
 
-class CoreColumns:
-    """The fields of the protocol of many entries as texts, a column each; an empty text is none."""
-
-    __slots__ = ("_count", "texts")
-
-    def __init__(self, given: Mapping[str, Sequence[str]], count: int) -> None:
-        self._count = count
-        self.texts: dict[str, Sequence[str]] = {}
-        for name in FIELDS:
-            if any(given.get(name, ())):
-                self.texts[name] = given[name]
-
-    def rows(self) -> list[PageFields]:
-        """Return the fields of each page."""
-        lastmod, changefreq, priority = map(self.texts.get, FIELDS)
-        columns: tuple[Iterable[Decimal], Iterable[datetime | None], Iterable[_Frequency]] = (
-            map(_priority, priority) if priority else repeat(SITEMAP_PAGE_DEFAULT_PRIORITY),
-            values.dates(lastmod) if lastmod else repeat(None),
-            map(_change_frequency, changefreq) if changefreq else repeat(None),
-        )
-        if not self.texts:
-            return [PageFields()] * self._count
-        # Those that repeat have no end.
-        return [*map(new_fields, zip(*columns, *map(repeat, _NO_EXTENSIONS), strict=False))]
-
-    def can_all_be_read(self) -> bool:
-        """Return whether there is no problem with any of the values."""
-        lastmod, changefreq, priority = (self.texts.get(name, ()) for name in FIELDS)
-        return (
-            None not in values.dates(list(filter(None, lastmod)))
-            and None not in map(values.change_frequency, filter(None, set(changefreq)))
-            and None not in map(values.priority, filter(None, set(priority)))
-        )
+def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
+    """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
+    lastmod, changefreq, priority = (
+        texts if any(texts) else None for texts in (columns.get(name, ()) for name in FIELDS)
+    )
+    if not (lastmod or changefreq or priority):
+        return [PageFields()] * len(columns["loc"])
+    # Those that repeat have no end.
+    rows = zip(
+        map(_priority, priority) if priority else repeat(SITEMAP_PAGE_DEFAULT_PRIORITY),
+        values.dates(lastmod) if lastmod else repeat(None),
+        map(_change_frequency, changefreq) if changefreq else repeat(None),
+        *map(repeat, _NO_EXTENSIONS),
+        strict=False,
+    )
+    return [*map(new_fields, rows)]
 
 
-_Frequency: TypeAlias = "SitemapPageChangeFrequency | None"
+def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether there is no problem with any of the values in columns."""
+    lastmod, changefreq, priority = (columns.get(name, ()) for name in FIELDS)
+    return (
+        None not in values.dates(list(filter(None, lastmod)))
+        and None not in map(values.change_frequency, filter(None, set(changefreq)))
+        and None not in map(values.priority, filter(None, set(priority)))
+    )
 
 
 class LazyBatch(PageBatch):
     """Pages whose URLs were cut out of a block; everything else is read on demand.
 
-    ``columns`` are the fields of the protocol, if they are cut already and there are no others.
-    ``read`` reads all fields of such a block.
+    ``columns`` are the locs and the fields of the protocol, if they are cut already and there are no
+    others. ``read`` reads all fields of such a block.
     """
 
     __slots__ = ("_block", "_columns", "_read", "_rows", "_shape", "urls")
@@ -127,13 +116,13 @@ class LazyBatch(PageBatch):
         block: str,
         shape: EntryShape,
         read: ReadBlock,
-        columns: CoreColumns | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.urls = urls
         self._block = block
         self._shape = shape
         self._read = read
-        self._columns: CoreColumns | bool = columns or False  # True if they cannot be cut
+        self._columns = columns  # empty if they cannot be cut
         self._rows: Sequence[PageFields] = ()
 
     def pages(self) -> Iterator[SitemapPage]:
@@ -143,7 +132,9 @@ class LazyBatch(PageBatch):
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
         columns = self._cut_columns()
-        return None if columns is None else columns.texts
+        if not columns:
+            return None
+        return {name: columns[name] for name in FIELDS if any(columns.get(name, ()))}
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same without blanks around them; of pages with other fields they are not known."""
@@ -168,20 +159,20 @@ class LazyBatch(PageBatch):
         """Return everything except the URL of each page, without creating page objects."""
         if not self._rows:
             columns = self._cut_columns()
-            read = self._read(self._block, len(self.urls)) if columns is None else columns.rows()
-            self._rows = read
+            self._rows = (
+                rows_of_columns(columns) if columns else self._read(self._block, len(self.urls))
+            )
         return self._rows
 
     def fields(self, at: int) -> PageFields:
         """Return all fields of a page."""
         return (self._rows or self.rows())[at]
 
-    def _cut_columns(self) -> CoreColumns | None:
-        """Return the fields of the protocol of a regular block whose entries have no others."""
-        if self._columns is False:
-            found = cut.columns(self._block, self._shape)
-            self._columns = True if found is None else CoreColumns(found, len(self.urls))
-        return self._columns if isinstance(self._columns, CoreColumns) else None
+    def _cut_columns(self) -> Mapping[str, Sequence[str]]:
+        """Return the columns of a regular block whose entries have no other fields; else nothing."""
+        if self._columns is None:
+            self._columns = cut.columns(self._block, self._shape) or {}
+        return self._columns
 
 
 class ParsedBatch(PageBatch):

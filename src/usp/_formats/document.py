@@ -159,9 +159,7 @@ class DocumentParser:
         A few bytes may decompress to a lot of work: callers can do other things, or check the time,
         between the steps. ``piece`` is how many characters are read at a time.
         """
-        if self.refusal:
-            return
-        for raw in self.decoder.texts(data):
+        for raw in () if self.refusal else self.decoder.texts(data):
             text = self._line_ends.decode(raw)
             for part in (text,) if len(text) <= piece else pieces(text, piece):
                 yield self._read(part)
@@ -195,12 +193,8 @@ class DocumentParser:
             self.beginning += text[: _BEGINNING - len(self.beginning)]
         if self.parser is None:
             text = self._begin(text, final=final)
-            if self.parser is None:
-                return ()
-            kind = self.parser.sitemap_class
-            self._glances = self._glance and issubclass(kind, AbstractPagesSitemap)
         if not self._glances:
-            return self.parser.feed(text)
+            return () if self.parser is None else self.parser.feed(text)
         if self.markup is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
             self.may_have_children = self.markup.may_have_strays(seen)  # then it will be read
@@ -218,7 +212,8 @@ class DocumentParser:
             if found is not None:
                 root, self.namespace = found.root, found.root.namespace
                 kind = root.parser.sitemap_class
-                if self._glance and issubclass(kind, AbstractPagesSitemap):
+                self._glances = self._glance and issubclass(kind, AbstractPagesSitemap)
+                if self._glances:
                     self.parser = self.markup = root.example
                 else:
                     self.parser = self.markup = root.parser(
@@ -241,7 +236,11 @@ class DocumentParser:
                 self._missing = len(text) // 2  # linear time, in however small pieces it comes
                 return ""
             self._head.clear()
-        return text if self._xml is None else self._look_for_root(self._xml, text, final=final)
+        if self._xml is not None:
+            text = self._look_for_root(self._xml, text, final=final)
+        if self._glance and self.parser is not None:
+            self._glances = issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
+        return text
 
     def _look_for_root(self, xml: RootFinder, text: str, *, final: bool) -> str:
         rest = xml.look(text, final=final)

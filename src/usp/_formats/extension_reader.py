@@ -136,12 +136,17 @@ class TableReader:
             if found.get(key) is None:
                 self._note_missing(spec, record, note)
                 return None
+        if self._each or self._inside:
+            self._complete(found)
+        return self._make(**found)
+
+    def _complete(self, found: dict[str, Any]) -> None:
+        """Make the values that consist of several."""
         for name in self._each:
             found[name] = tuple(found.get(name, ()))
-        for name in self._inside:
+        for name, table in self._inside.items():
             if name in found:
-                found[name] = self._inside[name].make(found[name])
-        return self._make(**found)
+                found[name] = table.make(found[name])
 
     def _read_element(
         self, element: Field, found: dict[str, Any], note: Note, base: str | None

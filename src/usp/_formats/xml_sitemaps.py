@@ -7,25 +7,33 @@ returned as pages.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
-from usp._formats.batches import CoreColumns, LazyBatch, new_fields, read_own
+from usp._formats.batches import (
+    LazyBatch,
+    can_be_read,
+    new_fields,
+    read_own,
+    rows_of_columns,
+)
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.values import USUAL, absolute_url
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
-from usp._formats.xml.namespaces import Name, Space, space_of
+from usp._formats.xml.cut import CutNames
+from usp._formats.xml.namespaces import Name, Scope, Space, space_of
 from usp._formats.xml.raw_entries import (
-    CutNames,
     Dialect,
     ElementRole,
+    KnownRoot,
     RawEntry,
     loc_text,
     note_scheme,
 )
-from usp._formats.xml.references import decode_text, without_cdata
+from usp._formats.xml.references import decode_text
 from usp._formats.xml.tree_reader import IGNORE, LARGEST_TREE, TreeReader, declared
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
@@ -35,12 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from usp._formats.abstract_parser import Entry, Note
-    from usp._formats.xml.namespaces import Scope
-    from usp._formats.xml.raw_entries import KnownRoot, Notes, Written
+    from usp._formats.xml.raw_entries import Notes, Written
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
-_MAX_CUT_NAMES = 8  # names of entries below one root tag
 _FEW = 4  # entries that are not halved any more
 _MAX_PREFIXES = 10  # that are looked for, each by itself
 _EARLY = 64 * 1024
@@ -144,19 +150,19 @@ class SitemapEntry(RawEntry):
         return children
 
 
+@dataclass(eq=False)
 class BlockReader:
-    """Reads the fields of blocks whose URLs were cut, directly below the root of a document."""
+    """Reads the fields of blocks whose URLs were cut, directly below the root of a document.
 
+    Pages keep it, and need not keep the parser with it.
+    """
+
+    _dialect: Dialect
+    _root: KnownRoot
+    _base: str | None
+    _names: CutNames
     _trees: TreeReader | None = None  # made when they are needed: often nobody asks
-
-    def __init__(
-        self, dialect: Dialect, root: KnownRoot, base: str | None, names: CutNames
-    ) -> None:
-        self._dialect = dialect
-        self._root = root
-        self._base = base
-        self._names = names
-        self._lock = threading.Lock()  # pages may be read by several threads
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # pages may be read by threads
 
     def fields(self, block: str, count: int) -> Sequence[PageFields]:
         """Return all fields of all entries of a block, which are so many and end in the same way."""
@@ -173,14 +179,13 @@ class BlockReader:
         if 2 * len(rich) > len(texts):
             return None
         plain = end.join([*(text for at, text in enumerate(texts) if at not in rich), ""])
-        shape = cut.shape_of(plain, self._names)
-        columns = None if shape is None else cut.columns(plain, shape)
-        if columns is None:
+        plain, shape = cut.shape_of(plain, self._names)
+        found = None if shape is None else cut.columns(plain, shape)
+        if found is None:
             return None
         others = [texts[at] for at in sorted(rich)]
         read = self._read(end.join([*others, ""]), len(others)) or self._halved(others, end)
-        rows, rich_rows = CoreColumns(columns, len(texts) - len(rich)).rows(), iter(read)
-        plain_rows = iter(rows)
+        plain_rows, rich_rows = iter(rows_of_columns(found)), iter(read)
         return [next(rich_rows if at in rich else plain_rows) for at in range(len(texts))]
 
     def _read(self, block: str, count: int) -> list[PageFields] | None:
@@ -230,51 +235,47 @@ class UrlsetParser(BlockParser):
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
 
+    def learn(self) -> None:
+        """Look up the usual names, and those that matter for cutting."""
+        super().learn()
+        prefix, colon, _ = self.root_tag[0].rpartition(":")
+        self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}url")
+
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs if problems are not requested."""
+        names = self._names
+        if names is None or names.name != self._name:
+            names = self._find_names()
         if len(self._stack) > 1 or ("xmlns" in block and self._declares_own(block)):
             return None
-        names = self._cut_names.get(self._name) or self._find_cut_names(self._name)
-        if names.others is None:
+        block, shape = cut.shape_of(block, names)
+        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
+        if shape is None or len(block) > self.largest:
             return None
-        shape = cut.shape_of(block, names)
-        if shape and not shape.core_fields_only and "[" in block:  # perhaps CDATA
-            block = without_cdata(block)
-            shape = cut.shape_of(block, names)
-        if shape is None:
+        early = self._passed < _EARLY or self.report_problems
+        found = cut.columns(block, shape) if early else None
+        if self.report_problems and not (found and self._is_well(found, block)):
             return None
-        self.largest = LARGEST if shape.core_fields_only else LARGEST_TREE
-        if len(block) > self.largest:
-            return None
-        found = None
-        if self._passed < _EARLY or self.report_problems:
-            found = cut.columns(block, shape)
-            if found is None and self.report_problems:
-                return None
         locs = found["loc"] if found else cut.locs(block, shape)
-        urls = None if locs is None else self._decoded_all(locs, block, shape)
-        if urls is None:
+        urls = locs if locs and cut.plain(locs) else None
+        if urls and "&" in block:
+            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
+        if not urls:
             return None
-        columns = None if found is None else CoreColumns(found, len(urls))
-        if self.report_problems:
-            if block.count("&") != block.count("&amp;") or self.dialect.is_too_long(urls):
-                return None
-            if columns is None or not columns.can_all_be_read():
-                return None
-        if self._reader is None:  # pages keep it, and need not keep this parser with it
-            names = self._cut_names[self._name]
-            self._reader = BlockReader(self.dialect, self.known_root(), self.base(), names)
-        return [LazyBatch(urls, block, shape, self._reader.fields, columns)]
+        if self._reader is None:
+            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names)
+            self._reader = BlockReader(self.dialect, root, self.base(), names)
+        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
 
-    def _decoded_all(self, locs: list[str], block: str, shape: cut.EntryShape) -> list[str] | None:
-        """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
-        if not cut.plain(locs):
-            return None
-        if "&" in block:
-            in_cdata = shape.loc.endswith("[")
-            urls = [_decoded(loc, in_cdata=in_cdata) if "&" in loc else loc for loc in locs]
-            return None if None in urls else cast("list[str]", urls)
-        return locs
+    def _find_names(self) -> CutNames:
+        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
+        names = self._names = cut_names(dialect, Scope(like=self._scope), self._name)
+        return names
+
+    def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
+        """Return whether there is no problem with what was cut."""
+        has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
+        return not (has_problem or self.dialect.is_too_long(found["loc"]))
 
     def _declares_own(self, block: str) -> bool:
         """Return whether there may be elements of the protocol with a prefix that a block declares."""
@@ -283,13 +284,6 @@ class UrlsetParser(BlockParser):
             self.dialect.is_own(Name(space_of(uri), "", uri)) for uri in {uri for _, uri in found}
         )
 
-    def _find_cut_names(self, name: str) -> CutNames:
-        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
-        names = cut_names(dialect, self._scope.copy(), name)
-        if len(self._cut_names) < _MAX_CUT_NAMES:
-            self._cut_names[name] = names
-        return names
-
     def _reopen(self, name: str, attributes: str) -> None:
         super()._reopen(name, attributes)
         if (name, attributes) != self.root_tag:
@@ -297,12 +291,7 @@ class UrlsetParser(BlockParser):
 
 
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
-    """Return which names matter where entries of that name are cut.
-
-    These are how the names of entries and locs begin that are not written as the first one is, and
-    how the tags of extensions begin. Without ``others``, nothing is cut: the name of entries, or of
-    a field, does not mean what it is called.
-    """
+    """Return which names matter where entries of that name are cut."""
     prefix = name.rpartition(":")[0]
     prefixes = {*scope.prefixes()} - {"", prefix}
     # Of many prefixes none is looked for: every block is taken for one with extensions.
@@ -327,12 +316,18 @@ def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     return CutNames(name, others, extensions)
 
 
-def _decoded(loc: str, *, in_cdata: bool) -> str | None:
-    """Return the URL of a loc with references in it; None if it turns out to be none."""
-    url = loc if in_cdata else loc.replace("&amp;", "&")
-    if ";" not in url:  # then it has no other reference
-        return url
-    return absolute_url(values.text(loc if in_cdata else decode_text(loc, ignore)) or "", None)
+def _decoded_all(locs: list[str], *, in_cdata: bool) -> list[str] | None:
+    """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
+    urls = []
+    for loc in locs:
+        url: str | None = loc if in_cdata else loc.replace("&amp;", "&")
+        if "&" in loc and ";" in (url or ""):  # another reference
+            decoded = loc if in_cdata else decode_text(loc, ignore)
+            url = absolute_url(values.text(decoded) or "", None)
+        if url is None:
+            return None
+        urls.append(url)
+    return urls
 
 
 class SitemapIndexParser(BlockParser):

@@ -8,7 +8,6 @@ halved, and each half is tried: little more than what is odd goes to the scanner
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from usp._base.date_words import unknown_zone
@@ -36,14 +35,11 @@ _LONG_COMMENT = 4096  # characters; a longer one that hides a tag is left to the
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _START_TAG = re.compile(r"<([A-Za-z_][^\s<>/]*+)[^<>/]*+>")
+_FIRST_ENTRY = re.compile(
+    rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(url|sitemap|item|entry))[\s>]"
+)
 _BLANKS = " \t\r\n"
 _CDATA = "<![CDATA["
-
-
-@lru_cache(maxsize=16)
-def _first_entry(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of the beginning of an entry."""
-    return re.compile(rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(?:{'|'.join(names)}))[\s>]")
 
 
 def _hidden_from(text: str, begin: int, at: int) -> int:
@@ -94,14 +90,16 @@ class BlockParser(XmlParser):
         """Scan to the first entry, whose name is then known; return the text from there on."""
         entries: list[Entry] = []
         at = 0
-        for found in _first_entry(tuple(self.entries)).finditer(text):
+        for found in _FIRST_ENTRY.finditer(text):
+            if found[2] not in self.entries:
+                continue
             before = text[at : found.start()]
             is_between = self._between_entries()
             if before.strip(_BLANKS) or not is_between:
                 entries += self.scan(before)
                 is_between = self._between_entries()
-            elif before:
-                self.scanner.skip(before, count=self.report_problems)
+            elif before and self.report_problems:
+                self.scanner.skip(before)
             at = found.start()
             if is_between:
                 self._name = found[1]
@@ -154,7 +152,11 @@ class BlockParser(XmlParser):
                 self._size = min(2 * self._size, self.largest)
                 if not self.fast and isinstance(entries[0], PageBatch):
                     entries[0].block = BlockText(block, self.scanner.line, self._name)
-                self._skip_block(block)
+                if self.report_problems:
+                    self.scanner.skip(block)
+                self.scanner.damage = 0
+                self._passed += len(block)
+                self._has_entries, self._stray_text, self._wrapped = True, False, None
                 return entries
             self._size = max(min(self._size, self.largest, len(block) // 2), _SMALLEST)
         return self.scan(block) if len(block) <= _SMALLEST else self._divided(block)
@@ -194,22 +196,13 @@ class BlockParser(XmlParser):
             and self.scanner.idle
         )
 
-    def _skip_block(self, block: str) -> None:
-        """Skip a block that was read."""
-        self._passed += len(block)
-        self._has_entries = True
-        self._stray_text = False
-        self._wrapped = None
-        self.scanner.damage = 0
-        self.scanner.skip(block, count=self.report_problems)
-
     def close(self) -> list[Entry]:
         """Return the rest; of most documents that is the end of the root, which need not be scanned."""
         name, stack = self.root_tag[0], self._stack
         is_end = self._held.strip(_BLANKS) == f"</{name}>" and stack == [name]
         if not (is_end and self._between_entries()):
             return self.scan(self._held) + super().close()
-        self.scanner.skip(self._held, count=self.report_problems)
+        self.scanner.skip(self._held)
         self._stray_text = False
         self._pop()
         return super().close()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.cut import CutNames
     from usp._formats.xml.namespaces import Scope
     from usp._formats.xml.xml_parser import XmlParser
 
@@ -221,16 +222,8 @@ class KnownRoot(NamedTuple):
     attributes: str
     meaning: Name
     scope: Scope
-    cut_names: dict[str, CutNames]
-    """What is known for cutting, by the name of entries."""
-
-
-class CutNames(NamedTuple):
-    """Which names matter where entries are cut: see :func:`usp._formats.xml_sitemaps.cut_names`."""
-
-    name: str
-    others: tuple[str, ...] | None
-    extensions: tuple[str, ...]
+    names: CutNames | None
+    """What is known for cutting, if entries are cut."""
 
 
 class SeenElement(NamedTuple):

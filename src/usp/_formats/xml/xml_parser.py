@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from usp._formats.abstract_parser import Entry
+    from usp._formats.xml.cut import CutNames
     from usp._formats.xml.namespaces import Name, Space
-    from usp._formats.xml.raw_entries import CutNames
 
 MAX_DEPTH = 200
 """Elements that are nested more deeply are only counted."""
@@ -116,6 +116,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     _wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
     _room = MAX_FIELD
     _stray_text = False
+    _names: CutNames | None = None  # if entries are cut
 
     def __init__(
         self,
@@ -144,13 +145,15 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self._raw: list[str] = []
         self._decoded: list[str] = []
         self._done: list[Entry] = []
-        self._cut_names: dict[str, CutNames] = {} if root is None else root.cut_names
-        self._scope = Scope(case_insensitive=case_insensitive)
-        if root is not None:
+        if root is None:
+            self._scope = Scope(case_insensitive=case_insensitive)
+        else:
+            self._names = root.names
             self._stack.append(root.name)
-            self._scopes.append(self._scope)
-            self._scope = root.scope.copy()
-            self._set_root(root.meaning, root.name, root.attributes)
+            self._scopes.append(Scope())
+            self._scope = Scope(like=root.scope)
+            self._root, self.root_tag = root.meaning, (root.name, root.attributes)
+            self.dialect = Dialect(type(self), root.meaning, longest)
 
     def scan(self, text: str) -> list[Entry]:
         """Return the entries that the scanner has read so far."""
@@ -193,12 +196,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     def known_root(self) -> KnownRoot:
         """Return the root, directly below which the parser is."""
         assert self._root is not None
-        return KnownRoot(*self.root_tag, self._root, self._scope, self._cut_names)
-
-    def _set_root(self, root: Name, name: str, attributes: str) -> None:
-        self._root = root
-        self.root_tag = (name, attributes)
-        self.dialect = Dialect(type(self), root, self.url_length)
+        return KnownRoot(*self.root_tag, self._root, self._scope, self._names)
 
     def _known(self, name: str) -> Meaning:
         """Return what an element means at the position of the parser."""
@@ -365,7 +363,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         outside = self._scope
         if "xml" in attributes:
             self._scope = self._scope_inside(attributes)
-        self._set_root(self._scope.name(name), name, attributes)
+        self._root, self.root_tag = self._scope.name(name), (name, attributes)
+        self.dialect = Dialect(type(self), self._root, self.url_length)
         if "xml" in attributes:
             self._declare_base(attributes, 0)
         self._stack.append(kept(name))
