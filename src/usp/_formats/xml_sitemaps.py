@@ -145,7 +145,8 @@ class SitemapEntry(RawEntry):
             if url is None:
                 notes.note(ProblemCode.BAD_LOC, loc, line=self.line, lost=1)
             else:
-                note_scheme(loc, self, notes)
+                if url != loc:
+                    note_scheme(loc, self, notes)
                 children.append(ChildEntry(url, lastmods.get(at) or common, loc, self.line))
         return children
 
