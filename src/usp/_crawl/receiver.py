@@ -177,14 +177,7 @@ def read_again(
 
     ``late`` is called after each step: a reason ends the reading.
     """
-    exchange = document.exchange
-    parser = DocumentParser(
-        base,
-        content_type=exchange.content_type,
-        content_encoding=exchange.content_encoding,
-        fast=True,
-        limits=limits,
-    )
+    parser = DocumentParser(base, document.exchange, fast=True, limits=limits)
     probe = DocumentProbe(parser, limits)
     for chunk in document.chunks():
         for _ in probe.steps(chunk):

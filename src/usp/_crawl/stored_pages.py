@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, compress, islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from usp._base.seen_urls import SeenUrls
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, own_columns
@@ -186,7 +186,7 @@ class StoredPages:
 
     def _batches(self) -> Iterator[Iterable[SitemapPage]]:
         unique = UniquePages(self._limits.url_length)
-        parser = _parser_of(self._document, self._base, self._limits, fast=True)
+        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
         for chunk in self._document.chunks():
             for entries in parser.steps(chunk):
                 yield from map(unique.of, entries)
@@ -215,7 +215,7 @@ class StoredPages:
             self._document.known.pages = count
 
     def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
-        parser = _parser_of(self._document, self._base, self._limits, fast=True)
+        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
         for chunk in self._document.chunks():
             yield from page_steps(parser.steps(chunk), unique)
         yield from page_blocks(parser.close(self._document.broken), unique)
@@ -260,20 +260,6 @@ class StoredPages:
             known.pages, known.problem_count = count, how_many(found)
             self._document.store.remember(known, found)
         return found
-
-
-def _parser_of(
-    document: Document, base: str | None, limits: Limits, **options: Any
-) -> DocumentParser:
-    """Return the parser of a stored document."""
-    exchange = document.exchange
-    return DocumentParser(
-        base,
-        content_type=exchange.content_type,
-        content_encoding=exchange.content_encoding,
-        limits=limits,
-        **options,
-    )
 
 
 # A close reading -----------------------------------------------------------------------------------
@@ -386,7 +372,9 @@ class Examination:
         self.given_up: Reason | None = None  # why the rest was not read, if it was not
         self.is_vouched = True  # whether all pages were read in blocks that are well-formed
         # Only the scanner knows the lines of sitemaps.
-        self.parser = _parser_of(document, base, limits, role=role, scanner_only=lists_sitemaps)
+        self.parser = DocumentParser(
+            base, document.exchange, role=role, limits=limits, scanner_only=lists_sitemaps
+        )
         self._limits = limits
 
     @property

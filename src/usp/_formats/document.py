@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, FormatParser
     from usp._formats.xml.xml_parser import XmlParser
     from usp.limits import Limits
+    from usp.objects.exchange import Exchange
 
 _Parser = TypeVar("_Parser", RootFinder, PlainTextParser)
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
@@ -92,6 +93,7 @@ class Role(Enum):
 class DocumentParser:
     """Reads the bytes of one document, whatever it is: ``feed`` chunks, then ``close``.
 
+    Its labels are those of its ``exchange``, or those that are given.
     ``parser`` is the parser for the document, once its kind is known; if it is not a sitemap,
     ``refusal`` is the reason. With ``glance``, the pages of a page sitemap are not parsed: it is only
     decompressed, to see what it is and whether it is complete. With ``fast``, problems inside entries
@@ -101,6 +103,7 @@ class DocumentParser:
     def __init__(
         self,
         url: str | None = None,
+        exchange: Exchange | None = None,
         *,
         role: Role = Role.SITEMAP,
         content_type: str | None = None,
@@ -110,6 +113,8 @@ class DocumentParser:
         scanner_only: bool = False,
         limits: Limits = DEFAULT,
     ) -> None:
+        if exchange is not None:
+            content_type, content_encoding = exchange.content_type, exchange.content_encoding
         self.url = url
         self.problems = Problems()
         self.parser: FormatParser | None = None

@@ -312,7 +312,7 @@ def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     others = tuple(
         f"{other}:{tag}" if other else tag
         for other in own
-        for tag in (*(("url", "loc") if other != prefix else ()), *dialect.strays)
+        for tag in (*(("url", "loc") if other != prefix else ()), *dialect.tables.strays)
     )
     return CutNames(name, others, extensions)
 

@@ -200,8 +200,7 @@ class RecordedAnswers:
         limits = self._limits
         parser = DocumentParser(
             exchange.final_url,
-            content_type=exchange.content_type,
-            content_encoding=exchange.content_encoding,
+            exchange,
             role=order.role,
             glance=limits.pages is None,
             fast=True,

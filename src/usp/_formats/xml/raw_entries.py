@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
@@ -235,26 +236,17 @@ class SeenElement(NamedTuple):
     role: ElementRole
 
 
+@dataclass(slots=True, eq=False)
 class Dialect:
     """What the elements of a document mean: the tables of its parser, below its root.
 
     ``seen`` are the elements that are not the usual ones.
     """
 
-    def __init__(
-        self,
-        tables: type[XmlParser],
-        root: Name,
-        longest: int | None,
-        seen: list[SeenElement] | None = None,
-    ) -> None:
-        self.entries = tables.entries
-        self.strays = tables.strays
-        self.root = root
-        self.seen = [] if seen is None else seen
-        self._spaces = tables.vocabulary
-        self._implies = tables.implied_entry is not None
-        self.longest = longest
+    tables: type[XmlParser]
+    root: Name
+    longest: int | None
+    seen: list[SeenElement] = field(default_factory=list)
 
     def meaning(self, scope: Scope, name: str, inside: type) -> Meaning:
         """Return what an element means in entries of some class, or outside (``NoneType``)."""
@@ -276,10 +268,11 @@ class Dialect:
     def _find_meaning(self, name: Name, inside: type) -> Meaning:
         space, local = name.space, name.local
         own, role = self.is_own(name), ElementRole.OTHER
-        if own and local in self.entries:
+        if own and local in self.tables.entries:
             role = ElementRole.ENTRY
         elif not issubclass(inside, RawEntry):
-            role = ElementRole.FIELD if own and local == "loc" and self._implies else role
+            if own and local == "loc" and self.tables.implied_entry is not None:
+                role = ElementRole.FIELD
         elif own and local in inside.own_fields:
             role = ElementRole.FIELD
         else:
@@ -295,7 +288,7 @@ class Dialect:
     def is_own(self, name: Name) -> bool:
         """Return whether an element is of the document's own vocabulary."""
         space = name.space
-        return space in self._spaces or space is Space.NONE or name.uri == self.root.uri
+        return space in self.tables.vocabulary or space is Space.NONE or name.uri == self.root.uri
 
     def joined_base(self, base: str | None, step: str) -> str | None:
         """Return the base inside an element that declares one; what cannot be a base is ignored."""

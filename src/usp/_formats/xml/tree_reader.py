@@ -144,9 +144,9 @@ class TreeReader:
     def _kind(self, tag: str) -> type[RawEntry]:
         """Return the class of the entries of some tag; raises :class:`FastPathDeclined`."""
         role, local, _ = self._meaning(tag, type(None))
-        if role is not _ENTRY or local in self._dialect.strays:
+        if role is not _ENTRY or local in self._dialect.tables.strays:
             raise FastPathDeclined
-        kind = self._kinds[tag] = self._dialect.entries[local]
+        kind = self._kinds[tag] = self._dialect.tables.entries[local]
         return kind
 
     def _meaning(self, tag: str, inside: type) -> Meaning:
