@@ -17,7 +17,7 @@ from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, own_c
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
-from usp.objects.page_blocks import PageList, PickedPages
+from usp.objects.page_blocks import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, how_many
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
     return PageList(list(islice(block.pages(), most)))
 
 
-class StoredPages:
+class StoredPages(NodePages):
     """The pages of a stored document: a page source for the nodes of the tree.
 
     Relative URLs are resolved against ``base``; ``most`` is the maximum number of pages, or None.
