@@ -52,7 +52,7 @@ _TIME = r"[A-Z][a-z]{1,15}+\ (?:[A-Z][a-z]{1,15}+\ ){0,2}Time\b"
 _LONG_NAME = re.compile(rf"(:\d\d(?:\ ?[AaPp][Mm])?+)\ \(?({_TIME})\)?")
 _NAME_AFTER_CLOCK = re.compile(
     r":\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?[Mm]\b\.?)?+\s?"
-    rf"(?:&|([A-Z]{{1,5}}+)(?![\w+-])|\(?({_TIME}|[A-Z][A-Za-z]{{1,15}}+/[A-Z]\w{{1,20}}+))"
+    rf"(?:&|((?!Z\b)[A-Z]{{1,5}}+)(?![\w+-])|\(?({_TIME}|[A-Z][A-Za-z]{{1,15}}+/[A-Z]\w{{1,20}}+))"
 )
 
 _MONTH = (

@@ -205,9 +205,6 @@ def _reader(extension: Extension) -> Read:
     return read_all if extension.many else read_last
 
 
-_USUAL = ["rel", "hreflang", "href"]  # the attributes of nearly every link, in this order
-
-
 def _read_alternates(
     records: list[Record], note: Note, base: str | None = None
 ) -> list[tuple[str, str]] | None:
@@ -215,8 +212,13 @@ def _read_alternates(
     found = []
     for record in records:
         link = record[2]
-        if isinstance(link, str) or link.keys() != _USUAL:
-            link = given_in(link, note)
+        match () if isinstance(link, str) else link.items():
+            case [("rel", "alternate"), ("hreflang", language), ("href", href)]:  # as nearly all
+                language, href = language.strip(), href.strip()
+                if language and href:
+                    found.append((language, resolved(href, base)))
+                    continue
+        link = given_in(link, note)
         rel = link.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
             continue

@@ -104,8 +104,7 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
     if parser is None:
         return None
     example = parser(root=KnownRoot(name, attributes, meaning, scope, None))
-    example.learn()
-    return _Root(parser, _foreign_namespace(meaning, parser), example.known_root(), example)
+    return _Root(parser, _foreign_namespace(meaning, parser), example.learned(), example)
 
 
 def _foreign_namespace(root: Name, parser: type[XmlParser]) -> tuple[str, str] | None:

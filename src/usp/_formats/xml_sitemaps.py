@@ -236,11 +236,11 @@ class UrlsetParser(BlockParser):
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
 
-    def learn(self) -> None:
+    def learned(self) -> KnownRoot:
         """Look up the usual names, and those that matter for cutting."""
-        super().learn()
         prefix, colon, _ = self.root_tag[0].rpartition(":")
         self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}url")
+        return super().learned()
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs if problems are not requested."""

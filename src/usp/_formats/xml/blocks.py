@@ -52,16 +52,15 @@ def _sections_end(block: str) -> bool:
     """Return whether no CDATA section has another one inside, or the end tag of its element."""
     at, last = block.find(_CDATA), 0
     while at >= 0:
-        end = block.find("]]>", at)
-        if block.find("<", at + 1, end) >= 0:
-            begin = block.rfind("<", last, at)
-            tag = _START_TAG.match(block, begin) if begin >= 0 else None
-            own_end = f"</{tag[1]}" if tag else "</"
-            if block.find(_CDATA, at + 1, end) >= 0 or block.find(own_end, at, end) >= 0:
-                return False
+        end, following = block.find("]]>", at), block.find(_CDATA, at + 1)
         if end < 0:
             return True  # and is not well-formed
-        at, last = block.find(_CDATA, end), end
+        begin = block.rfind("<", last, at)
+        tag = _START_TAG.match(block, begin) if begin >= 0 else None
+        own_end = f"</{tag[1]}" if tag else "</"
+        if 0 <= following < end or block.find(own_end, at, end) >= 0:
+            return False
+        at, last = following, end
     return True
 
 

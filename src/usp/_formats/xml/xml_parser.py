@@ -193,22 +193,18 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """What the root is called, if there is one."""
         return None if self.root_implied else self._root
 
-    def known_root(self) -> KnownRoot:
-        """Return the root, directly below which the parser is."""
-        assert self._root is not None
-        return KnownRoot(*self.root_tag, self._root, self._scope, self._names)
-
     def _known(self, name: str) -> Meaning:
         """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
-    def learn(self) -> None:
-        """Look up the usual names: those of entries and their fields, written as the root is."""
+    def learned(self) -> KnownRoot:
+        """Look up the usual names, written as the root is: those of entries and their fields."""
         prefix, colon, _ = self.root_tag[0].rpartition(":")
         for local, entry in self.entries.items():
             self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
             for field in entry.own_fields:
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
+        return KnownRoot(*self.root_tag, self.dialect.root, self._scope, self._names)
 
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""
