@@ -12,7 +12,7 @@ from usp._formats import values
 from usp._formats.abstract_parser import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.raw_entries import ElementNames, Field, given_in
+from usp._formats.xml.raw_entries import ElementNames, given_in
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
@@ -131,7 +131,7 @@ class TableReader:
                     if note is not ignore and read is values.date:
                         values.note_zone(text, value, note)
                     continue
-            self._read_element(Field(name, text, written), found, note, base)
+            self._read_element([name, text, written], found, note, base)
         for key, spec in self._required:
             if found.get(key) is None:
                 self._note_missing(spec, record, note)
@@ -149,28 +149,27 @@ class TableReader:
                 found[name] = table.make(found[name])
 
     def _read_element(
-        self, element: Field, found: dict[str, Any], note: Note, base: str | None
+        self, element: Record, found: dict[str, Any], note: Note, base: str | None
     ) -> None:
         """Read the text and the attributes of an element."""
-        if element.name in self._records:
-            name, reader = self._records[element.name]
-            value = reader.read([*element], note, base)
+        tag, text, written = element
+        if tag in self._records:
+            name, reader = self._records[tag]
+            value = reader.read(element, note, base)
             if value is not None:
                 found.setdefault(name, []).append(value)
             return
-        given = element.attributes(note)
-        for key, attribute, read, resolve, inside, spec in self._steps.get(element.name, ()):
-            raw = element.text if attribute is None else given.get(attribute)
+        given = given_in(written, note)
+        for key, attribute, read, resolve, inside, spec in self._steps.get(tag, ()):
+            raw = text if attribute is None else given.get(attribute)
             value = read(raw)
             if resolve and value is not None:
                 value = resolve(value, base)
             if value is None:
-                text = values.text(raw)
-                if text and not spec.required:
-                    place = f"{self._prefix}:{element.name}" + (
-                        f"[{attribute}]" if attribute else ""
-                    )
-                    note(ProblemCode.BAD_EXTENSION_FIELD, f"{place}: {text}")
+                unread = values.text(raw)
+                if unread and not spec.required:
+                    place = f"{self._prefix}:{tag}" + (f"[{attribute}]" if attribute else "")
+                    note(ProblemCode.BAD_EXTENSION_FIELD, f"{place}: {unread}")
                 value = given.get(spec.instead or "", spec.default)
             into = found if inside is None else found.setdefault(inside, {})
             if spec.many != EACH:

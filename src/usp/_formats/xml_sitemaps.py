@@ -50,9 +50,9 @@ _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more
 _MAX_PREFIXES = 10  # that are looked for, each by itself
 _EARLY = 64 * 1024
-"""Characters at the beginning of a document whose entries are read with all fields, or not cut.
+"""Characters at the beginning of a document whose entries are cut with all fields, not only URLs.
 
-Most documents are not longer, and what is cut in vain takes time.
+Most documents are not longer.
 """
 
 

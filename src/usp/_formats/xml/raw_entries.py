@@ -99,21 +99,6 @@ class ElementNames(NamedTuple):
     fields: frozenset[str] = frozenset()
 
 
-class Field(NamedTuple):
-    """An element as written in the document.
-
-    References in its text are decoded; its attributes are parsed on demand.
-    """
-
-    name: str
-    text: str
-    written: Written = ""
-
-    def attributes(self, note: Note) -> Mapping[str, str]:
-        """Return the attributes; ``note`` is called for damage in them."""
-        return given_in(self.written, note)
-
-
 Record: TypeAlias = "list[Any]"
 """The elements of a record, the name, text and attributes of each in turn: objects take longer."""
 
@@ -185,19 +170,11 @@ class RawEntry:
 
     def begin_record(self, space: Space, name: str, written: Written) -> None:
         """Begin a record of an extension with its own element."""
-        records = self.records.get(space)
-        if records is None:
-            self.records[space] = [[name, "", written]]
-        else:
-            records.append([name, "", written])
+        self.records.setdefault(space, []).append([name, "", written])
 
     def add_to_record(self, space: Space, name: str, text: str, written: Written) -> None:
         """Add a field to the record that was begun last, or to one that was never begun."""
-        records = self.records.get(space)
-        if records is None:
-            self.records[space] = [[name, text, written]]
-        else:
-            records[-1] += name, text, written
+        self.records.setdefault(space, [[]])[-1] += name, text, written
 
 
 # What an element means, by its name and position ----------------------------------------------------
