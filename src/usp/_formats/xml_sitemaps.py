@@ -177,7 +177,7 @@ class BlockReader:
         rich: set[int] = set()
         for tag in self._names.extensions:
             rich.update(at for at, text in enumerate(texts) if tag in text)
-        if 2 * len(rich) > len(texts):
+        if not 0 < 2 * len(rich) < len(texts):
             return None
         plain = end.join([*(text for at, text in enumerate(texts) if at not in rich), ""])
         plain, shape = cut.shape_of(plain, self._names)
