@@ -6,7 +6,7 @@ from formats_support import XmlText, chunks, read, urlset
 
 from together import together
 from usp._formats.abstract_parser import PageEntry
-from usp._formats.xml.xml_parser import MAX_FIELD
+from usp._formats.xml.raw_entries import MAX_FIELD
 from usp._formats.xml_sitemaps import UrlsetParser
 
 IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'

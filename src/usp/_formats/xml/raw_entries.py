@@ -10,7 +10,7 @@ from usp._base.urls import PORTS, origin_of, resolved
 from usp._formats.values import begins_with_host, is_address
 from usp._formats.xml.namespaces import MAX_URI, Name, Space
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.references import decode_text, without_blanks
+from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 8 * 1024
 """The length of an entry's own text that is kept, in case it is the URL."""
+
+MAX_FIELD = 1024 * 1024
+"""A longer text of a field is cut off here."""
+
+_VALUES = frozenset(  # fields that are addresses, dates, numbers or words of the protocol
+    {"loc", "lastmod", "changefreq", "priority", "link", "guid", "id", "date", "pubdate"}
+    | {"published", "updated", "issued", "created", "modified", "publication_date"}
+    | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
+)
 
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""
@@ -191,6 +200,68 @@ class Meaning(NamedTuple):
 MAX_NAMES = 1000
 MAX_NAME = 100
 """How many names, and of which length, are kept."""
+
+
+class OpenField:
+    """What a field means, its depth, and its text, as far as there is room for it.
+
+    It is ``nested`` if it is not directly below its entry. Damage goes to ``notes``.
+    """
+
+    __slots__ = ("_decoded", "_notes", "_raw", "_room", "attributes", "depth", "meaning", "nested")
+
+    def __init__(
+        self, meaning: Meaning, attributes: str, depth: int, notes: Notes, *, nested: bool
+    ) -> None:
+        self.meaning = meaning
+        self.attributes = attributes
+        self.depth = depth
+        self.nested = nested
+        self._notes = notes
+        self._room = MAX_FIELD
+        self._raw: list[str] = []
+        self._decoded: list[str] = []  # what stands before that
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it never has markup inside."""
+        return self.meaning.local.lower() in _VALUES
+
+    @property
+    def is_empty_loc(self) -> bool:
+        """Whether it is the loc of an entry, and empty so far."""
+        is_loc = self.meaning.local == "loc" and self.meaning.role is ElementRole.FIELD
+        # One that is nested counts only if the entry has no other.
+        return is_loc and not self.nested and not "".join([*self._decoded, *self._raw]).strip()
+
+    def add(self, raw: str) -> None:
+        """Take text, references not decoded."""
+        if self._room > 0:
+            self._raw.append(raw[: self._room])
+        self._spend(len(raw))
+
+    def add_cdata(self, text: str) -> None:
+        """Take the text of a CDATA section."""
+        self._decode_raw()
+        if self._room > 0:
+            self._decoded.append(without_forbidden(text[: self._room], self._notes.note))
+        self._spend(len(text))
+
+    def text(self) -> str:
+        """Return the text; of a loc that is too long nothing: a part of an address is another one."""
+        self._decode_raw()
+        is_cut = self._room < 0 and self.meaning.local == "loc"
+        return "" if is_cut else "".join(self._decoded)
+
+    def _spend(self, length: int) -> None:
+        if 0 < self._room <= length:
+            self._notes.note(ProblemCode.LONG_FIELD)
+        self._room -= length
+
+    def _decode_raw(self) -> None:
+        if self._raw:
+            self._decoded.append(decode_text("".join(self._raw), self._notes.note))
+            self._raw.clear()
 
 
 class KnownRoot(NamedTuple):
