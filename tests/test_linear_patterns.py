@@ -22,7 +22,7 @@ from adversary import GROWTH, cook, growth, recipes
 from profiles import some
 from test_layers import BY_NAME, parsed
 from usp._formats import document
-from usp._formats.xml import blocks, cut, references
+from usp._formats.xml import cut, references
 from usp.checks import context
 from usp.cli import errors
 from usp.report import markup
@@ -61,7 +61,7 @@ class Case(NamedTuple):
 # Patterns that are made when they are needed -----------------------------------------------------
 
 STYLES = [
-    cut.shape_of(entry, "x:url" if "x:url" in entry else "url", ("sitemap",))
+    cut.shape_of(entry, cut.CutNames("x:url" if "x:url" in entry else "url", ("sitemap",), ()))[1]
     for entry in (
         "<url><loc>https://e.org/1</loc></url>",
         "<x:url ><x:loc>https://e.org/1</x:loc><x:lastmod>2024</x:lastmod></x:url >",
@@ -78,9 +78,6 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_entry[{n}, {values}]": cut._entry(style, values=values)
         for n, style in enumerate(STYLES)
         for values in (False, True)
-    },
-    "usp._formats.xml.blocks._first_entry": lambda: {
-        "_first_entry": blocks._first_entry(("url", "sitemap"))
     },
     "usp._formats.xml.references._blanks": lambda: {
         f"_blanks[{others!r}]": references._blanks(others) for others in ("", "\0\ufeff")
@@ -104,9 +101,12 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
 }
 
 USED = {  # where a call is not written as ``NAME.call(…)``
-    "_first_entry": {"finditer"},
     "_first": {"match"},
     "_entry": {"findall"},
+    "_pattern": {"split"},
+    "_empty": {"split"},
+    "_own_fields": {"findall"},
+    "_after_locs": {"findall"},
     "_end_of": {"search", "split"},
     "_naming": {"search"},
     "_compiled": {"search"},

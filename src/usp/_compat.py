@@ -46,7 +46,11 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import AbstractWebClient, LocalWebClientSuccessResponse
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    LocalWebClient,
+    LocalWebClientSuccessResponse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -87,11 +91,16 @@ class AbstractSitemapParser(abc.ABC):
 
     def _node(self) -> AbstractSitemap:
         """Return the node of the document, whatever it is, with its children."""
-        if not is_http_url(self._url):
+        url = self._url if is_http_url(self._url) else None
+        if url is None or self._fetches_nothing():
             role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
             answer = _GivenResponse(self._url, self._content)
             return parse_document(
-                [answer.raw_data()], None, content_type=_TEXT, role=role, name=self._url
+                [answer.raw_data()],
+                url,
+                content_type=answer.header("Content-Type"),
+                role=role,
+                name=self._url,
             )
         search = partial(
             OneSitemap,
@@ -106,6 +115,13 @@ class AbstractSitemapParser(abc.ABC):
             recurse_list_callback=self._recurse_list_callback,
         )
         return crawl_with(search, self._url, client, options).tree()
+
+    def _fetches_nothing(self) -> bool:
+        """Return whether nothing can be fetched, so that there is nothing to crawl."""
+        given = self._recurse_callback, self._recurse_list_callback, self._parent_urls
+        return type(self._web_client) is LocalWebClient and not (
+            self._recursion_level or any(given)
+        )
 
 
 class XMLSitemapParser(AbstractSitemapParser):

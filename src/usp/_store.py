@@ -60,7 +60,8 @@ class Document:
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes from the start, in chunks; ``broken`` says whether all of them came."""
         if self.data is not None:
-            yield from _slices(self.data)
+            for at in range(0, len(self.data) or 1, _CHUNK):
+                yield self.data[at : at + _CHUNK]
             return
         try:
             yield from self.store.read(self.places)
@@ -92,14 +93,10 @@ class Document:
 _CHUNK = 128 * 1024
 
 
-def _slices(data: bytes) -> Iterator[bytes]:
-    return (data[at : at + _CHUNK] for at in range(0, len(data) or 1, _CHUNK))
-
-
 def _restore(store: Store, exchange: Exchange, data: bytes) -> Document:
     writer = DocumentWriter(store)
-    for piece in _slices(data):
-        writer.write(piece)
+    for at in range(0, len(data), _CHUNK):
+        writer.write(data[at : at + _CHUNK])
     return writer.finish(exchange)
 
 

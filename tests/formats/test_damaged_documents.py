@@ -6,7 +6,7 @@ from formats_oracle import PREFIXES, SPACES
 from formats_support import XmlText, brief_page, chunks, read, same, urlset
 
 from together import together
-from usp._formats.xml.xml_parser import MAX_FIELD
+from usp._formats.xml.raw_entries import MAX_FIELD
 from usp._formats.xml_sitemaps import UrlsetParser
 
 E = "https://www.example.org"

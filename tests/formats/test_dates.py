@@ -282,7 +282,7 @@ def test_a_zone_in_words_is_known_and_may_depend_on_the_season(name, winter, sum
     assert all(type(date.tzinfo) is timezone for date in dates)
 
 
-@together("zone", ["XYZ", "Middle Earth Time", "Europe/Nowhere", "QQ"])
+@together("zone", ["XYZ", "Middle Earth Time", "Europe/Nowhere", "QQ", "B", "M", "T", "Y"])
 def test_a_zone_that_is_not_known_is_told(zone):
     for text in (f"Wed, 10 Jan 2024 10:00:00 {zone}", f"2024-01-10 10:00 {zone}"):
         assert read_date(text) == datetime(2024, 1, 10, 10)  # noqa: DTZ001

@@ -27,4 +27,6 @@ def pages() -> dict[str, str]:
 def _summary(path: Path) -> str:
     """Return the first paragraph of a module's docstring, its code as Markdown writes it."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split()).replace("``", "`").replace("|", "\\|")
+    return (
+        " ".join(text.split("\n\n", maxsplit=1)[0].split()).replace("``", "`").replace("|", "\\|")
+    )

@@ -52,7 +52,7 @@ _TIME = r"[A-Z][a-z]{1,15}+\ (?:[A-Z][a-z]{1,15}+\ ){0,2}Time\b"
 _LONG_NAME = re.compile(rf"(:\d\d(?:\ ?[AaPp][Mm])?+)\ \(?({_TIME})\)?")
 _NAME_AFTER_CLOCK = re.compile(
     r":\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?[Mm]\b\.?)?+\s?"
-    rf"(?:&|([A-Z]{{2,5}}+)(?![\w+-])|\(?({_TIME}|[A-Z][A-Za-z]{{1,15}}+/[A-Z]\w{{1,20}}+))"
+    rf"(?:&|((?!Z\b)[A-Z]{{1,5}}+)(?![\w+-])|\(?({_TIME}|[A-Z][A-Za-z]{{1,15}}+/[A-Z]\w{{1,20}}+))"
 )
 
 _MONTH = (
@@ -90,6 +90,7 @@ _WORD = re.compile(r"[^\W\d_]++")
 _LONGEST_ZONE = 5
 _UTC_REMARKS = (" (UTC)", " (GMT)")  # which dateutil trusts more than the offset before it
 _NOON = 12
+_HALVES = ("A", "P")  # as dateutil reads them
 
 
 def read_words(text: str) -> datetime | None:
@@ -150,7 +151,8 @@ def unknown_zone(text: str) -> str | None:
     """Return a name after a time that may be a zone's and is not known; in a long text the first."""
     for found in _NAME_AFTER_CLOCK.finditer(text):
         short, long = found.groups()
-        is_word = short and short.lower() in _known_words()
+        is_letter = short is not None and len(short) == 1  # of a military zone, or half of the day
+        is_word = short in _HALVES if is_letter else short and short.lower() in _known_words()
         if not is_word and _zone(short or _short_name(long or ""), None) is None:
             return found[0].lstrip(":0123456789.,")
     return None

@@ -48,7 +48,13 @@ class SeenUrls:
             return [at not in known for at in range(len(urls))] if known else None
         seen = self._plain
         assert seen is not None
-        new = None if self._adds_only_new(urls, seen) else [_adds(url, seen) for url in urls]
+        new, before = None, len(seen)
+        if seen.isdisjoint(urls):
+            seen.update(urls)  # in one call, as most are new
+        if len(seen) < before + len(urls):  # one is known, or comes twice
+            if len(seen) > before:
+                seen.difference_update(urls)
+            new = [_adds(url, seen) for url in urls]
         self._characters += sum(map(len, urls))
         if len(seen) > MOST_PLAIN or self._characters > MOST_CHARACTERS:
             self._prints = UrlFingerprints()
@@ -60,18 +66,6 @@ class SeenUrls:
         """Return whether a URL is known."""
         known = self._plain if self._prints is None else self._prints
         return known is not None and url in known
-
-    @staticmethod
-    def _adds_only_new(urls: list[str], seen: set[str]) -> bool:
-        """Add URLs in a few calls; return False, and do nothing, if one is known or comes twice."""
-        if not seen.isdisjoint(urls):
-            return False
-        before = len(seen)
-        seen.update(urls)
-        if len(seen) == before + len(urls):
-            return True
-        seen.difference_update(urls)
-        return False
 
 
 def _adds(url: str, seen: set[str]) -> bool:

@@ -176,14 +176,7 @@ class _Growing:
         self._limits = limits
         self.url = slot.final_url
         self._given = UniquePages(limits.url_length)
-        exchange = arrival.exchange
-        self._parser = DocumentParser(
-            self.url,
-            content_type=exchange.content_type,
-            content_encoding=exchange.content_encoding,
-            fast=True,
-            limits=limits,
-        )
+        self._parser = DocumentParser(self.url, arrival.exchange, fast=True, limits=limits)
         self._position = 0
 
     @property

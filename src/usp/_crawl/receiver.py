@@ -75,13 +75,7 @@ class DocumentProbe:
         glance: bool = False,
     ) -> None:
         self.parser = DocumentParser(
-            base,
-            role=role,
-            content_type=exchange.content_type,
-            content_encoding=exchange.content_encoding,
-            glance=glance,
-            fast=True,
-            limits=limits,
+            base, exchange, role=role, glance=glance, fast=True, limits=limits
         )
         self._limits = limits
         self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts

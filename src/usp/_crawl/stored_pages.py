@@ -7,7 +7,7 @@ twice, where they are, and what is wrong with them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, compress, islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +17,7 @@ from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, own_c
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
-from usp.objects.page_blocks import PageList, PickedPages
+from usp.objects.page_blocks import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, how_many
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ T = TypeVar("T")
 _BLOCK = 1000  # pages that came one by one
 
 
+@dataclass(slots=True)
 class UniquePages:
     """Turns entries into pages: the first declaration of a URL counts.
 
     Pages whose URL has more than ``longest`` characters are left out.
     """
 
-    def __init__(self, longest: int | None = None) -> None:
-        self._seen = SeenUrls()
-        self._longest = longest
+    longest: int | None = None
+    _seen: SeenUrls = field(default_factory=SeenUrls)
 
     def of(self, entry: Entry) -> Iterable[SitemapPage]:
         """Return the pages of an entry whose URLs are new."""
@@ -62,7 +62,7 @@ class UniquePages:
 
     def _new(self, urls: list[str]) -> list[bool] | None:
         """Remember URLs; return which of them are wanted, or None if all are."""
-        longest = self._longest
+        longest = self.longest
         if longest is None or max(map(len, urls), default=0) <= longest:
             return self._seen.add_all(urls)
         return [len(url) <= longest and self._seen.add(url) for url in urls]
@@ -113,7 +113,7 @@ def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
     return PageList(list(islice(block.pages(), most)))
 
 
-class StoredPages:
+class StoredPages(NodePages):
     """The pages of a stored document: a page source for the nodes of the tree.
 
     Relative URLs are resolved against ``base``; ``most`` is the maximum number of pages, or None.
@@ -181,11 +181,16 @@ class StoredPages:
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Yield the pages; the first declaration of a URL counts."""
-        pages = chain.from_iterable(self._batches(UniquePages(self._limits.url_length)))
+        pages = chain.from_iterable(self._batches())
         return pages if self._most is None else islice(pages, self._most)
 
-    def _batches(self, unique: UniquePages) -> Iterator[Iterable[SitemapPage]]:
-        return map(unique.of, self._entries(self._parser()))
+    def _batches(self) -> Iterator[Iterable[SitemapPage]]:
+        unique = UniquePages(self._limits.url_length)
+        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
+        for chunk in self._document.chunks():
+            for entries in parser.steps(chunk):
+                yield from map(unique.of, entries)
+        yield from map(unique.of, parser.close(self._document.broken))
 
     def blocks(self) -> Iterator[PageBlock]:
         """Yield the same pages block by block."""
@@ -210,7 +215,7 @@ class StoredPages:
             self._document.known.pages = count
 
     def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
-        parser = self._parser()
+        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
         for chunk in self._document.chunks():
             yield from page_steps(parser.steps(chunk), unique)
         yield from page_blocks(parser.close(self._document.broken), unique)
@@ -255,21 +260,6 @@ class StoredPages:
             known.pages, known.problem_count = count, how_many(found)
             self._document.store.remember(known, found)
         return found
-
-    def _parser(self) -> DocumentParser:
-        exchange = self._document.exchange
-        return DocumentParser(
-            self._base,
-            content_type=exchange.content_type,
-            content_encoding=exchange.content_encoding,
-            fast=True,
-            limits=self._limits,
-        )
-
-    def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
-        for chunk in self._document.chunks():
-            yield from parser.feed(chunk)
-        yield from parser.close(self._document.broken)
 
 
 # A close reading -----------------------------------------------------------------------------------
@@ -377,18 +367,13 @@ class Examination:
         role: Role = Role.SITEMAP,
         lists_sitemaps: bool = False,
     ) -> None:
-        exchange = document.exchange
         self.document = document
         self.children: list[ChildEntry] = []
         self.given_up: Reason | None = None  # why the rest was not read, if it was not
         self.is_vouched = True  # whether all pages were read in blocks that are well-formed
+        # Only the scanner knows the lines of sitemaps.
         self.parser = DocumentParser(
-            base,
-            role=role,
-            content_type=exchange.content_type,
-            content_encoding=exchange.content_encoding,
-            limits=limits,
-            scanner_only=lists_sitemaps,  # only then the lines of its entries are known
+            base, document.exchange, role=role, limits=limits, scanner_only=lists_sitemaps
         )
         self._limits = limits
 

@@ -58,12 +58,8 @@ class PageEntry:
     url: str
     """The URL of a page that is finished."""
 
-    def own(self, at: int) -> PageFields:
-        """Read the fields of the entry, which is the only one here."""
-        return self.fields(at)
-
-    def fields(self, at: int, note: Note | None = None) -> PageFields:
-        """Read the same; ``note`` is called for damage."""
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
+        """Read the fields of the entry, which is the only one here; ``note`` is called for damage."""
         raise NotImplementedError
 
     def page(self, note: Note | None = None) -> SitemapPage:

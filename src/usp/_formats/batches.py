@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._formats import values
 from usp._formats.abstract_parser import PageBatch, ignore, own_columns
@@ -19,20 +20,22 @@ from usp.objects.page import (
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from decimal import Decimal
 
     from usp._formats.abstract_parser import Note, PageEntry
     from usp._formats.xml.cut import EntryShape
-    from usp.objects.page import OwnFields, PageBlock
+    from usp.objects.page import PageBlock
 
     ReadBlock: TypeAlias = Callable[[str, int], Sequence[PageFields]]
     """``read(block, count)``: all fields of the entries of a block, which are so many."""
 
 
-def read_own(raw: Mapping[str, str], note: Note = ignore) -> OwnFields:
-    """Parse priority, lastmod and changefreq, the fields of the protocol itself."""
+_NO_EXTENSIONS = PageFields()[3:]
+
+
+def read_own(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
+    """Parse the fields of the protocol itself; return all fields of a page, without extensions."""
     last_modified = change_frequency = None
     priority = SITEMAP_PAGE_DEFAULT_PRIORITY
     if "lastmod" in raw:
@@ -52,7 +55,7 @@ def read_own(raw: Mapping[str, str], note: Note = ignore) -> OwnFields:
             note(ProblemCode.BAD_PRIORITY, raw["priority"])
         else:
             priority = given
-    return priority, last_modified, change_frequency
+    return [priority, last_modified, change_frequency, *_NO_EXTENSIONS]
 
 
 def _priority(text: str) -> Decimal:
@@ -66,52 +69,46 @@ def _change_frequency(text: str) -> SitemapPageChangeFrequency | None:
     return values.change_frequency(text) or SitemapPageChangeFrequency.ALWAYS
 
 
-class CoreColumns:
-    """The fields of the protocol of many entries as texts, a column each; an empty text is none."""
-
-    __slots__ = ("_count", "texts")
-
-    def __init__(self, given: Mapping[str, Sequence[str]], count: int) -> None:
-        self._count = count
-        self.texts: dict[str, Sequence[str]] = {}
-        for name in FIELDS:
-            if any(given.get(name, ())):
-                self.texts[name] = given[name]
-
-    def rows(self) -> list[OwnFields]:
-        """Return priority, date and frequency of each entry."""
-        lastmod, changefreq, priority = map(self.texts.get, FIELDS)
-        default, none = repeat(SITEMAP_PAGE_DEFAULT_PRIORITY), repeat(None)
-        columns: tuple[Iterable[Decimal], Iterable[datetime | None], Iterable[_Frequency]] = (
-            map(_priority, priority) if priority else default,
-            values.dates(lastmod) if lastmod else none,
-            map(_change_frequency, changefreq) if changefreq else none,
-        )
-        if not self.texts:
-            return [(SITEMAP_PAGE_DEFAULT_PRIORITY, None, None)] * self._count
-        return list(zip(*columns, strict=False))  # those that repeat have no end
-
-    def can_all_be_read(self) -> bool:
-        """Return whether there is no problem with any of the values."""
-        lastmod, changefreq, priority = (self.texts.get(name, ()) for name in FIELDS)
-        return (
-            None not in values.dates(list(filter(None, lastmod)))
-            and None not in map(values.change_frequency, filter(None, set(changefreq)))
-            and None not in map(values.priority, filter(None, set(priority)))
-        )
+new_fields = partial(tuple.__new__, PageFields)
+"""Makes the fields of a page of all of them in turn, much faster than their class does."""
 
 
-_Frequency: TypeAlias = "SitemapPageChangeFrequency | None"
+def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
+    """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
+    lastmod, changefreq, priority = (
+        texts if any(texts) else None for texts in (columns.get(name, ()) for name in FIELDS)
+    )
+    if not (lastmod or changefreq or priority):
+        return [PageFields()] * len(columns["loc"])
+    # Those that repeat have no end.
+    rows = zip(
+        map(_priority, priority) if priority else repeat(SITEMAP_PAGE_DEFAULT_PRIORITY),
+        values.dates(lastmod) if lastmod else repeat(None),
+        map(_change_frequency, changefreq) if changefreq else repeat(None),
+        *map(repeat, _NO_EXTENSIONS),
+        strict=False,
+    )
+    return [*map(new_fields, rows)]
+
+
+def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether there is no problem with any of the values in columns."""
+    lastmod, changefreq, priority = (columns.get(name, ()) for name in FIELDS)
+    return (
+        None not in values.dates(list(filter(None, lastmod)))
+        and None not in map(values.change_frequency, filter(None, set(changefreq)))
+        and None not in map(values.priority, filter(None, set(priority)))
+    )
 
 
 class LazyBatch(PageBatch):
     """Pages whose URLs were cut out of a block; everything else is read on demand.
 
-    ``columns`` are the fields of the protocol, if they are cut already and there are no others.
-    ``read`` reads all fields of such a block.
+    ``columns`` are the locs and the fields of the protocol, if they are cut already and there are no
+    others. ``read`` reads all fields of such a block.
     """
 
-    __slots__ = ("_block", "_columns", "_fields", "_own", "_read", "_shape", "urls")
+    __slots__ = ("_block", "_columns", "_read", "_rows", "_shape", "urls")
 
     def __init__(
         self,
@@ -119,15 +116,14 @@ class LazyBatch(PageBatch):
         block: str,
         shape: EntryShape,
         read: ReadBlock,
-        columns: CoreColumns | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.urls = urls
         self._block = block
         self._shape = shape
         self._read = read
-        self._columns: CoreColumns | bool = columns or False  # True if they cannot be cut
-        self._own: Sequence[OwnFields] = ()
-        self._fields: Sequence[PageFields] = ()
+        self._columns = columns  # empty if they cannot be cut
+        self._rows: Sequence[PageFields] = ()
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages; their fields are read on first access."""
@@ -136,7 +132,9 @@ class LazyBatch(PageBatch):
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
         columns = self._cut_columns()
-        return None if columns is None else columns.texts
+        if not columns:
+            return None
+        return {name: columns[name] for name in FIELDS if any(columns.get(name, ()))}
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same without blanks around them; of pages with other fields they are not known."""
@@ -159,34 +157,22 @@ class LazyBatch(PageBatch):
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        if not self._fields:
+        if not self._rows:
             columns = self._cut_columns()
-            if columns is not None:
-                return [PageFields(*row) for row in columns.rows()]
-            self._fields = self._read(self._block, len(self.urls))
-        return self._fields
-
-    def own(self, at: int) -> PageFields | OwnFields:
-        """Return the fields of the protocol of a page."""
-        return (self._own or self._read_own())[at]
-
-    def _read_own(self) -> Sequence[OwnFields]:
-        columns = self._cut_columns()
-        self._own = self.rows() if columns is None else columns.rows()  # type: ignore[assignment]
-        return self._own
+            self._rows = (
+                rows_of_columns(columns) if columns else self._read(self._block, len(self.urls))
+            )
+        return self._rows
 
     def fields(self, at: int) -> PageFields:
         """Return all fields of a page."""
-        if self._cut_columns() is not None:
-            return PageFields(*self.own(at))
-        return self.rows()[at]
+        return (self._rows or self.rows())[at]
 
-    def _cut_columns(self) -> CoreColumns | None:
-        """Return the fields of the protocol of a regular block whose entries have no others."""
-        if self._columns is False:
-            found = cut.columns(self._block, self._shape)
-            self._columns = True if found is None else CoreColumns(found, len(self.urls))
-        return self._columns if isinstance(self._columns, CoreColumns) else None
+    def _cut_columns(self) -> Mapping[str, Sequence[str]]:
+        """Return the columns of a regular block whose entries have no other fields; else nothing."""
+        if self._columns is None:
+            self._columns = cut.columns(self._block, self._shape) or {}
+        return self._columns
 
 
 class ParsedBatch(PageBatch):
@@ -206,14 +192,20 @@ class ParsedBatch(PageBatch):
         """Return the pages; their fields are read on first access."""
         if self._rows is not None:
             return map(SitemapPage.of, self.urls, self._rows)
-        return map(DeferredPage, self.urls, self._entries, repeat(0))
+        return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
 
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the fields of the protocol in columns."""
         return own_columns(self._entries)
 
     def rows(self) -> list[PageFields]:
-        """Return everything except the URL of each page."""
-        if self._rows is None:
-            self._rows = [entry.fields(0) for entry in self._entries]
-        return self._rows
+        """Return everything except the URL of each page; the entries are not needed after that."""
+        entries, rows = self._entries, self._rows  # which another thread may be reading
+        if rows is None:
+            rows = self._rows = [entry.fields() for entry in entries]
+            self._entries = ()
+        return rows
+
+    def fields(self, at: int) -> PageFields:
+        """Return all fields of a page."""
+        return (self._rows or self.rows())[at]

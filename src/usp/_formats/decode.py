@@ -169,9 +169,10 @@ class Decoder:
         first = self._first = head[:_HEAD]
         skip, encoding = 0, None
         if not first.startswith(b"<?xml"):
-            skip, encoding = next(
-                ((len(bom), name) for bom, name in _BOMS if first.startswith(bom)), (0, None)
-            )
+            for bom, name in _BOMS:
+                if first.startswith(bom):
+                    skip, encoding = len(bom), name
+                    break
             if encoding is None and b"\0" in first[:4]:
                 encoding = _shape(first)
         if encoding is None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, FormatParser
     from usp._formats.xml.xml_parser import XmlParser
     from usp.limits import Limits
+    from usp.objects.exchange import Exchange
 
 _Parser = TypeVar("_Parser", RootFinder, PlainTextParser)
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
@@ -92,6 +93,7 @@ class Role(Enum):
 class DocumentParser:
     """Reads the bytes of one document, whatever it is: ``feed`` chunks, then ``close``.
 
+    Its labels are those of its ``exchange``, or those that are given.
     ``parser`` is the parser for the document, once its kind is known; if it is not a sitemap,
     ``refusal`` is the reason. With ``glance``, the pages of a page sitemap are not parsed: it is only
     decompressed, to see what it is and whether it is complete. With ``fast``, problems inside entries
@@ -101,6 +103,7 @@ class DocumentParser:
     def __init__(
         self,
         url: str | None = None,
+        exchange: Exchange | None = None,
         *,
         role: Role = Role.SITEMAP,
         content_type: str | None = None,
@@ -110,6 +113,8 @@ class DocumentParser:
         scanner_only: bool = False,
         limits: Limits = DEFAULT,
     ) -> None:
+        if exchange is not None:
+            content_type, content_encoding = exchange.content_type, exchange.content_encoding
         self.url = url
         self.problems = Problems()
         self.parser: FormatParser | None = None
@@ -125,6 +130,7 @@ class DocumentParser:
             problems=self.problems,
         )
         self._glance = glance
+        self._glances = False  # whether it does, once the kind of the document is known
         self._fast = fast
         self._scanner_only = scanner_only
         self.beginning = ""  # the first characters of the text
@@ -158,7 +164,12 @@ class DocumentParser:
         A few bytes may decompress to a lot of work: callers can do other things, or check the time,
         between the steps. ``piece`` is how many characters are read at a time.
         """
-        return iter(()) if self.refusal else self._read_pieces(self.decoder.texts(data), piece)
+        for raw in () if self.refusal else self.decoder.texts(data):
+            text = self._line_ends.decode(raw)
+            for part in (text,) if len(text) <= piece else pieces(text, piece):
+                yield self._read(part)
+                if self.refusal:
+                    return
 
     def close(self, unfinished: Reason | None = None) -> Iterable[Entry]:
         """Return the rest; ``unfinished`` is why the document is incomplete, if it is."""
@@ -166,7 +177,9 @@ class DocumentParser:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
         rest = self._line_ends.decode(self.decoder.close(), final=True)
-        entries = list(chain.from_iterable(self._read_pieces([rest]))) if rest else []
+        entries: list[Entry] = []
+        for part in pieces(rest) if rest else ():
+            entries.extend(self._read(part))
         if self.parser is None:
             entries.extend(self._read("", final=True))
         if self._glances:
@@ -178,39 +191,22 @@ class DocumentParser:
             scanning.scanner.handler = DEAF  # they know each other
         return entries
 
-    @property
-    def _glances(self) -> bool:
-        return (
-            self._glance
-            and self.parser is not None
-            and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
-        )
-
-    def _read_pieces(
-        self, texts: Iterable[str], most: int = MAX_PIECE
-    ) -> Iterator[Iterable[Entry]]:
-        """Read texts piece by piece, however long they are, until the document is refused."""
-        for raw in texts:
-            text = self._line_ends.decode(raw)
-            if len(self.beginning) < _BEGINNING:
-                self.beginning += text[: _BEGINNING - len(self.beginning)]
-            for piece in (text,) if len(text) <= most else pieces(text, most):
-                yield self._read(piece, final=False)
-                if self.refusal:
-                    return
-
-    def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
+    def _read(self, text: str, *, final: bool = False) -> Iterable[Entry]:
         if self.refusal:
             return ()
+        if len(self.beginning) < _BEGINNING:
+            self.beginning += text[: _BEGINNING - len(self.beginning)]
         if self.parser is None:
             text = self._begin(text, final=final)
-        if self._glance and self._glances:
-            self._look_for_children(text)
-            tail = text if len(text) > _TAIL else self._tail + text
-            self._has_more = self._has_more or len(tail) > _TAIL
-            self._tail = tail[-_TAIL:]
-            return ()
-        return self.parser.feed(text) if self.parser is not None else ()
+        if not self._glances:
+            return () if self.parser is None else self.parser.feed(text)
+        if self.markup is not None and not self.may_have_children:
+            seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
+            self.may_have_children = self.markup.may_have_strays(seen)  # then it will be read
+        tail = text if len(text) > _TAIL else self._tail + text
+        self._has_more = self._has_more or len(tail) > _TAIL
+        self._tail = tail[-_TAIL:]
+        return ()
 
     def _begin(self, text: str, *, final: bool) -> str:
         """Find out what the document is; return the text that is left for its parser."""
@@ -219,15 +215,18 @@ class DocumentParser:
             if self._role is Role.SITEMAP and not self._head:
                 found = usual_beginning(text)
             if found is not None:
-                self.namespace = found.root.namespace
-                self.parser = self.markup = found.root.example
-                if not (self._glance and self._glances):
-                    self.parser = self.markup = found.root.parser(
+                root, self.namespace = found.root, found.root.namespace
+                kind = root.parser.sitemap_class
+                self._glances = self._glance and issubclass(kind, AbstractPagesSitemap)
+                if self._glances:
+                    self.parser = self.markup = root.example
+                else:
+                    self.parser = self.markup = root.parser(
                         self.url,
                         self.problems,
                         fast=self._fast,
                         longest=self._url_length,
-                        root=found.root.known,
+                        root=root.known,
                         line=found.line,
                     )
                     self.parser.scanner_only = self._scanner_only
@@ -242,7 +241,11 @@ class DocumentParser:
                 self._missing = len(text) // 2  # linear time, in however small pieces it comes
                 return ""
             self._head.clear()
-        return text if self._xml is None else self._look_for_root(self._xml, text, final=final)
+        if self._xml is not None:
+            text = self._look_for_root(self._xml, text, final=final)
+        if self._glance and self.parser is not None:
+            self._glances = issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
+        return text
 
     def _look_for_root(self, xml: RootFinder, text: str, *, final: bool) -> str:
         rest = xml.look(text, final=final)
@@ -251,12 +254,6 @@ class DocumentParser:
         if self.refusal and (is_challenge(text) or is_challenge(self.beginning)):
             self.refusal = CHALLENGE
         return rest
-
-    def _look_for_children(self, text: str) -> None:
-        """Check whether there may be sitemaps among the pages: then a glance is not enough."""
-        if self.markup is not None and not self.may_have_children:
-            seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
-            self.may_have_children = self.markup.may_have_strays(seen)
 
     def _check_end(self) -> None:
         """Note a page sitemap whose root is not closed: it breaks off."""

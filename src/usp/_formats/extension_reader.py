@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
+from usp._formats.abstract_parser import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.raw_entries import ElementNames, Field, given_in
+from usp._formats.xml.raw_entries import ElementNames, given_in
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
@@ -76,10 +77,12 @@ class TableReader:
     """Reads the elements of one record as a value of its table."""
 
     def __init__(self, table: Table, prefix: str) -> None:
-        self._table = table
+        self._element = table.element
         self._prefix = prefix
         value = table.value
-        self._make = table.make if value is None else lambda found: value(**found)
+        self._make: Callable[..., Any] = (
+            value if value is not None else lambda **found: table.make(found)
+        )
         self._has_own = OWN in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
         self._required = [(one.argument or one.name, one) for one in table.specs if one.required]
@@ -101,7 +104,7 @@ class TableReader:
 
     def _add(self, spec: FieldSpec, inside: str | None) -> None:
         assert isinstance(spec.kind, Kind)
-        key, tag = spec.argument or spec.name, spec.tag or self._table.element
+        key, tag = spec.argument or spec.name, spec.tag or self._element
         read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
         steps = self._steps.setdefault(tag, [])
         steps.append(_Step(key, spec.attribute, read, resolve, inside, spec))
@@ -111,13 +114,13 @@ class TableReader:
 
     def read(self, record: Record, note: Note, base: str | None) -> Any | None:
         """Return the value, or None if it lacks a required field."""
-        begun = record[0] == self._table.element
+        begun = record[0] == self._element
         if self._has_own and not begun:
             place = f"{self._prefix}:{record[0]}"
             note(ProblemCode.MISPLACED_EXTENSION_FIELD, f"{place}: {record[1]}")
             return None
         found: dict[str, Any] = {}
-        rest = iter(record)
+        rest = iter(record[3:] if begun and self._is_empty else record)
         for name, text, written in zip(rest, rest, rest, strict=True):
             alone = self._alone.get(name)
             if alone is not None:
@@ -125,50 +128,48 @@ class TableReader:
                 value = read(text)
                 if value is not None:
                     found[key] = resolve(value, base) if resolve else value
-                    if read is values.date:
+                    if note is not ignore and read is values.date:
                         values.note_zone(text, value, note)
                     continue
-            elif begun and self._is_empty:
-                begun = False  # this is the record's own element
-                continue
-            self._read_element(Field(name, text, written), found, note, base)
+            self._read_element([name, text, written], found, note, base)
         for key, spec in self._required:
             if found.get(key) is None:
                 self._note_missing(spec, record, note)
                 return None
-        return self._made(found)
+        if self._each or self._inside:
+            self._complete(found)
+        return self._make(**found)
 
-    def _made(self, found: dict[str, Any]) -> Any:
+    def _complete(self, found: dict[str, Any]) -> None:
+        """Make the values that consist of several."""
         for name in self._each:
             found[name] = tuple(found.get(name, ()))
         for name, table in self._inside.items():
             if name in found:
                 found[name] = table.make(found[name])
-        return self._make(found)
 
     def _read_element(
-        self, element: Field, found: dict[str, Any], note: Note, base: str | None
+        self, element: Record, found: dict[str, Any], note: Note, base: str | None
     ) -> None:
         """Read the text and the attributes of an element."""
-        if element.name in self._records:
-            name, reader = self._records[element.name]
-            value = reader.read([*element], note, base)
+        tag, text, written = element
+        if tag in self._records:
+            name, reader = self._records[tag]
+            value = reader.read(element, note, base)
             if value is not None:
                 found.setdefault(name, []).append(value)
             return
-        given = element.attributes(note)
-        for key, attribute, read, resolve, inside, spec in self._steps.get(element.name, ()):
-            raw = element.text if attribute is None else given.get(attribute)
+        given = given_in(written, note)
+        for key, attribute, read, resolve, inside, spec in self._steps.get(tag, ()):
+            raw = text if attribute is None else given.get(attribute)
             value = read(raw)
             if resolve and value is not None:
                 value = resolve(value, base)
             if value is None:
-                text = values.text(raw)
-                if text and not spec.required:
-                    place = f"{self._prefix}:{element.name}" + (
-                        f"[{attribute}]" if attribute else ""
-                    )
-                    note(ProblemCode.BAD_EXTENSION_FIELD, f"{place}: {text}")
+                unread = values.text(raw)
+                if unread and not spec.required:
+                    place = f"{self._prefix}:{tag}" + (f"[{attribute}]" if attribute else "")
+                    note(ProblemCode.BAD_EXTENSION_FIELD, f"{place}: {unread}")
                 value = given.get(spec.instead or "", spec.default)
             into = found if inside is None else found.setdefault(inside, {})
             if spec.many != EACH:
@@ -180,7 +181,7 @@ class TableReader:
         named = zip(record[::3], record[1::3], strict=True)
         texts = [values.text(text) for name, text in named if name == spec.tag]
         unread = texts[-1] if texts and spec.attribute is None else None
-        place = f"{self._prefix}:{spec.tag or self._table.element}"
+        place = f"{self._prefix}:{spec.tag or self._element}"
         place += f"[{spec.attribute}]" if spec.attribute else ""
         note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
 
@@ -190,8 +191,12 @@ def _reader(extension: Extension) -> Read:
     reader = TableReader(extension.table, extension.prefix)
 
     def read_all(records: list[Record], note: Note, base: str | None = None) -> Any:
-        found = [reader.read(record, note, base) for record in records]
-        return [value for value in found if value is not None] or None
+        found = []
+        for record in records:
+            value = reader.read(record, note, base)
+            if value is not None:
+                found.append(value)
+        return found or None
 
     def read_last(records: list[Record], note: Note, base: str | None = None) -> Any:
         return reader.read(records[-1], note, base)
@@ -199,17 +204,20 @@ def _reader(extension: Extension) -> Read:
     return read_all if extension.many else read_last
 
 
-_USUAL = ["rel", "hreflang", "href"]  # the attributes of nearly every link, in this order
-
-
 def _read_alternates(
     records: list[Record], note: Note, base: str | None = None
 ) -> list[tuple[str, str]] | None:
     """Return language and address of each alternate; links of other kinds are passed over."""
     found = []
-    for _, _, written, *_ in records:
-        usual = not isinstance(written, str) and written.keys() == _USUAL
-        link: Any = written if usual else given_in(written, note)
+    for record in records:
+        link = record[2]
+        match () if isinstance(link, str) else link.items():
+            case [("rel", "alternate"), ("hreflang", language), ("href", href)]:  # as nearly all
+                language, href = language.strip(), href.strip()
+                if language and href:
+                    found.append((language, resolved(href, base)))
+                    continue
+        link = given_in(link, note)
         rel = link.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._base.dates import MAX_REMEMBERED
@@ -52,14 +52,6 @@ class FeedEntry(RawEntry, PageEntry):
         self._links: dict[str, str] = {}  # as Atom writes them: the first of each relation
         self._written: dict[str, str] = {}  # links by URL, where they differ
 
-    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
-        """Take a field."""
-        del written, notes
-        self._keep(name, text)
-
-    def _keep(self, name: str, text: str) -> None:
-        self._given.setdefault(name, []).append(text)
-
     def _add_link(self, text: str, written: Written, base: str | None, note: Note) -> None:
         """Take a link as Atom writes it; its URL may also be its text."""
         given = given_in(written, note)
@@ -75,12 +67,9 @@ class FeedEntry(RawEntry, PageEntry):
         """Return the links of some relations, in that order; ``""`` is the first of any relation."""
         return list(dict.fromkeys(self._links[kind] for kind in kinds if kind in self._links))
 
-    def _texts(self, name: str) -> Iterator[str]:
-        """Yield the texts of the fields of some name, without empty ones."""
-        for given in self._given.get(name, ()):
-            text = values.text(given)
-            if text is not None:
-                yield text
+    def _texts(self, name: str) -> list[str]:
+        """Return the texts of the fields of some name, without empty ones."""
+        return [*filter(None, map(values.text, self._given.get(name, ())))]
 
     def addresses(self) -> Iterator[str]:
         """Yield what may be the address of the page, as written, the most likely one first."""
@@ -89,44 +78,47 @@ class FeedEntry(RawEntry, PageEntry):
     def finish(self, notes: Notes) -> list[Entry]:
         """Return the entry itself, if it has an address."""
         bad: list[str] = []
-        for address in chain(self.addresses(), self._stray_addresses(notes)):
-            url = absolute_url(address, self.base)
-            if url is not None:
-                self.url = url
-                self.as_written = self._written.get(address, address)
-                note_scheme(self.as_written, self, notes)
+        for address in self.addresses():
+            if self._is_at(address, notes):
                 for other in bad:
                     notes.note(ProblemCode.BAD_LINK, other, line=self.line)
                 return [self]
             bad.append(address)
+        if not bad:
+            # In its tag, or in the entry itself: how programs write an address after ``<link/>``.
+            about = given_in(self.written, ignore).get("rdf:about")
+            stray = about or self.stray_address(notes)
+            if stray and self._is_at(stray, notes):
+                return [self]
+            bad = [stray] if stray else []
         for at, address in enumerate(bad, 1):
             notes.note(ProblemCode.BAD_LINK, address, line=self.line, lost=int(at == len(bad)))
         if not bad:
             notes.note(ProblemCode.NO_LINK, line=self.line, lost=1)
         return []
 
-    def _stray_addresses(self, notes: Notes) -> Iterator[str]:
-        """Yield the address of an entry that has no other: in its tag, or in the entry itself.
+    def _is_at(self, address: str, notes: Notes) -> bool:
+        """Take an address as that of the page, if it is one."""
+        url = absolute_url(address, self.base)
+        if url is None:
+            return False
+        self.url = url
+        self.as_written = self._written.get(address, address)
+        if self.as_written != url:
+            note_scheme(self.as_written, self, notes)
+        return True
 
-        The latter is how programs write an address after ``<link/>``.
-        """
-        if next(self.addresses(), None) is None:
-            about = given_in(self.written, ignore).get("rdf:about")
-            stray = about or self.stray_address(notes)
-            if stray:
-                yield stray
-
-    def fields(self, at: int, note: Note | None = None) -> PageFields:
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
         """Read title and date, which are the news story of the page.
 
         Without a title there is no story, and the date is that of the page.
         """
         del at
         date = self._date(note)
-        title = next((text for name in self.titles for text in self._texts(name)), None)
-        if title is None:
-            return PageFields(last_modified=date)
-        return PageFields(news_story=SitemapNewsStory(title, date))
+        for name in self.titles:
+            for title in self._texts(name):
+                return PageFields(news_story=SitemapNewsStory(title, date))
+        return PageFields(last_modified=date)
 
     def _date(self, note: Note | None) -> datetime | None:
         """Return the first date that can be read."""
@@ -172,18 +164,18 @@ class Item(FeedEntry):
             permanent = given_in(written, notes.note).get("ispermalink", "true")
             if values.yes_no(permanent) is False:
                 return
-        self._keep(name, text)
+        self._given.setdefault(name, []).append(text)
 
     def add_to_record(self, space: Space, name: str, text: str, written: Written) -> None:
         """Take a date of Dublin Core (RSS 1.0 has no pubDate), or what is borrowed from Atom."""
         if space is Space.ATOM and name == "link":
             self._add_link(text, written, self.base, ignore)
         else:
-            self._keep(name, text)
+            self._given.setdefault(name, []).append(text)
 
     def addresses(self) -> Iterator[str]:
         """Yield the link, then the permanent guid, then a link as Atom writes it."""
-        yield from islice(self._texts("link"), 1)
+        yield from self._texts("link")[:1]
         yield from islice(filter(is_http_url, self._texts("guid")), 1)
         yield from self._links_of("alternate", "self")
 
@@ -203,12 +195,12 @@ class AtomEntry(FeedEntry):
         if name == "link":
             self._add_link(text, written, notes.base_in(self), notes.note)
         else:
-            self._keep(name, text)
+            self._given.setdefault(name, []).append(text)
 
     def addresses(self) -> Iterator[str]:
         """Yield the alternate link, then the feed's own, then the first; without any, the id."""
         links = self._links_of("alternate", "self", "")
-        yield from links or islice(filter(is_http_url, islice(self._texts("id"), 1)), 1)
+        yield from links or filter(is_http_url, self._texts("id")[:1])
 
 
 class RssParser(BlockParser):

@@ -31,8 +31,8 @@ class Lines:
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
-        self._parts: list[str] = []  # of the line that is not complete
-        self._length = 0  # of that line, however much of it is kept
+        self._parts: list[str] = []  # of the line that is not complete,
+        self._length = 0  # and how long they are: at most one character more than a line may be
         self.number = 0  # how many lines were read
 
     @property
@@ -43,39 +43,32 @@ class Lines:
     def feed(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the lines that are complete so far, without their ends."""
         *lines, last = f"{text}.".splitlines()  # which leaves out an empty text after the last end
-        begun, *lines = [*lines, last[:-1]]
-        self._hold(begun)
-        for line in lines:
-            yield from self._complete()
-            self._hold(line)
+        for written in lines:
+            line = written
+            if self._length:
+                self._hold(written)
+                line = "".join(self._parts)
+                self._parts, self._length = [], 0
+            self.number += 1
+            if len(line) <= MAX_LINE:
+                yield self.number, line
+            else:
+                self._problems.add(ProblemCode.LONG_LINE, self.number)
+        self._hold(last[:-1])
 
     def close(self) -> Iterator[tuple[int, str]]:
         """Yield the last line, unless the document breaks off in it."""
-        if not self._length:
-            return
-        if self._problems.unfinished is not None and self._length <= MAX_LINE:
+        if self._length and self._problems.unfinished is not None and self._length <= MAX_LINE:
             line = "".join(self._parts)
             self._problems.add(ProblemCode.CUT_LINE, self.number + 1, line, lost=1)
-            return
-        yield from self._complete()
+        elif self._length:
+            yield from self.feed("\n")
 
     def _hold(self, text: str) -> None:
-        """Keep a part of a line, up to the maximum length of lines."""
-        self._length += len(text)
-        if self._length > MAX_LINE:
-            self._parts.clear()
-        elif text:
-            self._parts.append(text)
-
-    def _complete(self) -> Iterator[tuple[int, str]]:
-        line, too_long = "".join(self._parts), self._length > MAX_LINE
-        self._parts.clear()
-        self._length = 0
-        self.number += 1
-        if too_long:
-            self._problems.add(ProblemCode.LONG_LINE, self.number)
-        else:
-            yield self.number, line
+        part = text[: MAX_LINE + 1 - self._length]
+        if part:
+            self._parts.append(part)
+            self._length += len(part)
 
 
 def has_url(text: str) -> bool:
@@ -96,7 +89,7 @@ class _TextLine(PageEntry):
         self.url = url
         self.line = line
 
-    def fields(self, at: int, note: Note | None = None) -> PageFields:
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
         """Return no fields: nothing but the URL is known."""
         del at, note
         return _NOTHING

@@ -24,7 +24,6 @@ _SITEMAP = re.compile(r"site ?maps?")
 _SITEMAP_WORD = re.compile(r"(?<![a-z])site ?maps?(?:index)?(?![a-z])")
 _NEVER = frozenset({"allow", "disallow", "noindex", "user", "agent", "no", "not", "http", "https"})
 _MAX_WORDS = 4  # in "Google News Sitemap:"; more are a sentence
-_COMMENT = re.compile(r"#.*")  # RFC 9309: wherever it begins
 _INVISIBLE = "\ufeff\u200b"
 _AROUND = " \t\u00a0\u200b<>[]\"'"  # what stands around a URL that was pasted
 _BETWEEN = f"{_AROUND},;|"
@@ -43,8 +42,11 @@ _DIRECTIVE = re.compile(
 )
 
 
-_RULE = re.compile(r"(?:dis)?allow\s*+:", re.IGNORECASE)
-_MAY_DECLARE = re.compile("map|http", re.IGNORECASE)
+_RULES = ("disallow:", "allow:")
+_USUAL = re.compile(  # a line with one URL that has nothing around it, and nothing odd in it
+    r"sitemap[ \t]*+:[ \t]*+(https?://[a-z0-9][a-z0-9.-]*+(?::[0-9]{1,5}+)?+/[\w.~%&=+/?-]*+)",
+    re.IGNORECASE | re.ASCII,
+)
 _DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 MAX_CRAWL_DELAY = 60.0
@@ -82,11 +84,20 @@ class RobotsParser(FormatParser):
 
     def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
         for number, written in lines:
-            line = _COMMENT.sub("", written).strip().strip(_INVISIBLE).strip()
-            if not line:
+            low = written.lower()
+            if not (self._awaited or "map" in low or "http" in low):  # as in most lines
+                if low.startswith(_RULES):
+                    self._in_agents = False
+                else:
+                    self._look_for_delay(_cleaned(low))
                 continue
-            if _RULE.match(line) and not _MAY_DECLARE.search(line):  # as most lines are
-                self._awaited = self._in_agents = False
+            usual = _USUAL.fullmatch(written)
+            if usual:
+                self._awaited = False
+                yield ChildEntry(usual[1], written=usual[1], line=number)
+                continue
+            line = _cleaned(written)
+            if not line:
                 continue
             value = self._value(line, number)
             if value is None:
@@ -170,6 +181,11 @@ class RobotsParser(FormatParser):
             self._in_agents = False
             if name in ("crawl-delay", "crawldelay") and self._for_all and _DELAY.fullmatch(value):
                 self.crawl_delay = min(float(value), MAX_CRAWL_DELAY)
+
+
+def _cleaned(line: str) -> str:
+    """Return a line without its comment, wherever it begins (RFC 9309), and without what is blank."""
+    return line.partition("#")[0].strip().strip(_INVISIBLE).strip()
 
 
 def _is_sitemap(name: str) -> bool:

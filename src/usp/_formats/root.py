@@ -103,9 +103,8 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
     parser = ROOTS.get(meaning.local)
     if parser is None:
         return None
-    example = parser(root=KnownRoot(name, attributes, meaning, scope, {}))
-    example.learn()
-    return _Root(parser, _foreign_namespace(meaning, parser), example.known_root(), example)
+    example = parser(root=KnownRoot(name, attributes, meaning, scope, None))
+    return _Root(parser, _foreign_namespace(meaning, parser), example.learned(), example)
 
 
 def _foreign_namespace(root: Name, parser: type[XmlParser]) -> tuple[str, str] | None:

@@ -174,13 +174,28 @@ class Unpacker:
         """How many compressions around each other were removed, as far as that is known."""
         return 0 if self._inner is None else 1 + self._inner.layers
 
-    def feed(self, data: bytes) -> Iterable[bytes]:
-        """Return the plain bytes that are complete so far."""
+    def feed(self, data: bytes, *, final: bool = False) -> Iterable[bytes]:
+        """Return the plain bytes that are complete so far.
+
+        The first bytes of a layer decide what it is.
+        """
         if self._inflater is None and not self._plain:
             self._head += data
-            if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)):
+            if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)) and not final:
                 return ()
-            data = self._look()
+            data, self._head = self._head, b""
+            window = _GZIP if data.startswith(_MAGIC) else None
+            if window is None and self._deflated:
+                window = _deflate_window(data)
+            self._plain = window is None or self._layer >= MAX_LAYERS
+            if window is not None and not self._plain:
+                self._inflater = Inflater(window, self._problems, self._limits)
+                self._inner = Unpacker(
+                    self._problems,
+                    content_encoding=self._content_encoding,
+                    limits=self._limits,
+                    layer=self._layer + 1,
+                )
         if self._inflater is None or self._inner is None:
             return self._count(data)
         return self._inflated(self._inflater, self._inner, data)
@@ -191,29 +206,11 @@ class Unpacker:
 
     def _rest(self) -> Iterator[bytes]:
         if self._inflater is None:
-            yield from self.feed(self._look())
+            yield from self.feed(b"", final=True)
         if self._inflater and self._inner:
             if not self.full:
                 self._inflater.close()
             yield from self._inner.close()
-
-    def _look(self) -> bytes:
-        """Decide by the first bytes what this layer is, and return them."""
-        head, self._head = self._head, b""
-        window = _GZIP if head.startswith(_MAGIC) else None
-        if window is None and self._deflated:
-            window = _deflate_window(head)
-        if window is None or self._layer >= MAX_LAYERS:
-            self._plain = True
-        else:
-            self._inflater = Inflater(window, self._problems, self._limits)
-            self._inner = Unpacker(
-                self._problems,
-                content_encoding=self._content_encoding,
-                limits=self._limits,
-                layer=self._layer + 1,
-            )
-        return head
 
     def _inflated(self, inflater: Inflater, inner: Unpacker, data: bytes) -> Iterator[bytes]:
         for piece in inflater.feed(data):

@@ -45,7 +45,12 @@ def text(raw: str | None) -> str | None:
 
 
 def date(raw: str | None) -> datetime | None:
-    """Return a date; short texts are remembered."""
+    """Return a date; short texts are remembered, but not times, which do not repeat."""
+    if raw and raw[10:11] == "T" and raw[:4] > "0001":
+        try:
+            return datetime.fromisoformat(raw)
+        except ValueError:
+            pass  # it is written otherwise
     if raw and len(raw) <= MAX_REMEMBERED and "&" not in raw:
         return known_date(raw)
     cleaned = text(raw)

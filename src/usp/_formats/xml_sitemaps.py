@@ -7,25 +7,33 @@ returned as pages.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
-from usp._formats.batches import CoreColumns, LazyBatch, read_own
+from usp._formats.batches import (
+    LazyBatch,
+    can_be_read,
+    new_fields,
+    read_own,
+    rows_of_columns,
+)
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.values import USUAL, absolute_url
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
-from usp._formats.xml.namespaces import Name, Space, space_of
+from usp._formats.xml.cut import CutNames
+from usp._formats.xml.namespaces import Name, Scope, Space, space_of
 from usp._formats.xml.raw_entries import (
-    CutNames,
     Dialect,
     ElementRole,
+    KnownRoot,
     RawEntry,
     loc_text,
     note_scheme,
 )
-from usp._formats.xml.references import decode_text, without_cdata
+from usp._formats.xml.references import decode_text
 from usp._formats.xml.tree_reader import IGNORE, LARGEST_TREE, TreeReader, declared
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
@@ -34,23 +42,18 @@ from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp._formats.abstract_parser import Entry, Note, PageBatch
-    from usp._formats.xml.namespaces import Scope
-    from usp._formats.xml.raw_entries import KnownRoot, Notes, Written
+    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.raw_entries import Notes, Written
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
-_MAX_CUT_NAMES = 8  # names of entries below one root tag
 _FEW = 4  # entries that are not halved any more
 _MAX_PREFIXES = 10  # that are looked for, each by itself
 _EARLY = 64 * 1024
-"""Characters at the beginning of a document whose entries are read with all fields, or not cut.
+"""Characters at the beginning of a document whose entries are cut with all fields, not only URLs.
 
-Most documents are not longer, and what is cut in vain takes time.
+Most documents are not longer.
 """
-
-_NO_EXTENSIONS = PageFields()[3:]
-_new = tuple.__new__  # how a named tuple is made quickly
 
 
 class UrlEntry(RawEntry, PageEntry):
@@ -60,7 +63,9 @@ class UrlEntry(RawEntry, PageEntry):
     extensions = NAMES
 
     def __init__(self, line: int | None, base: str | None) -> None:
-        super().__init__(line, base)
+        self.line = line
+        self.base = base
+        self.records = {}
         self._fields: dict[str, str] = {}
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
@@ -94,14 +99,14 @@ class UrlEntry(RawEntry, PageEntry):
         """The fields of the protocol as written."""
         return {name: values.text(text) or "" for name, text in self._fields.items()}
 
-    def fields(self, at: int, note: Note | None = None) -> PageFields:
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
         """Read the fields of the entry, which is the only one here."""
         del at
         note = note or ignore
-        fields: list[Any] = [*read_own(self._fields, note), *_NO_EXTENSIONS]
+        fields = read_own(self._fields, note)
         for space, records in self.records.items():
             fields[PLACES[space]] = READERS[space](records, note, self.base)
-        return _new(PageFields, fields)
+        return new_fields(fields)
 
 
 class SitemapEntry(RawEntry):
@@ -140,30 +145,49 @@ class SitemapEntry(RawEntry):
             if url is None:
                 notes.note(ProblemCode.BAD_LOC, loc, line=self.line, lost=1)
             else:
-                note_scheme(loc, self, notes)
+                if url != loc:
+                    note_scheme(loc, self, notes)
                 children.append(ChildEntry(url, lastmods.get(at) or common, loc, self.line))
         return children
 
 
+@dataclass(eq=False)
 class BlockReader:
-    """Reads the fields of blocks whose URLs were cut, directly below the root of a document."""
+    """Reads the fields of blocks whose URLs were cut, directly below the root of a document.
 
+    Pages keep it, and need not keep the parser with it.
+    """
+
+    _dialect: Dialect
+    _root: KnownRoot
+    _base: str | None
+    _names: CutNames
     _trees: TreeReader | None = None  # made when they are needed: often nobody asks
-
-    def __init__(self, dialect: Dialect, root: KnownRoot, base: str | None) -> None:
-        self._dialect = dialect
-        self._root = root
-        self._base = base
-        self._lock = threading.Lock()  # pages may be read by several threads
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # pages may be read by threads
 
     def fields(self, block: str, count: int) -> Sequence[PageFields]:
         """Return all fields of all entries of a block, which are so many and end in the same way."""
+        end = cut.end_of(block)
+        texts = block.split(end)[:-1]
         with self._lock:
-            found = self._read(block, count)
-            if found is not None:
-                return found
-            end = cut.end_of(block)
-            return self._halved(block.split(end)[:-1], end)
+            return self._sparse(texts, end) or self._read(block, count) or self._halved(texts, end)
+
+    def _sparse(self, texts: list[str], end: str) -> list[PageFields] | None:
+        """Cut the fields of entries without extensions, if most have none; read the others."""
+        rich: set[int] = set()
+        for tag in self._names.extensions:
+            rich.update(at for at, text in enumerate(texts) if tag in text)
+        if not 0 < 2 * len(rich) < len(texts):
+            return None
+        plain = end.join([*(text for at, text in enumerate(texts) if at not in rich), ""])
+        plain, shape = cut.shape_of(plain, self._names)
+        found = None if shape is None else cut.columns(plain, shape)
+        if found is None:
+            return None
+        others = [texts[at] for at in sorted(rich)]
+        read = self._read(end.join([*others, ""]), len(others)) or self._halved(others, end)
+        plain_rows, rich_rows = iter(rows_of_columns(found)), iter(read)
+        return [next(rich_rows if at in rich else plain_rows) for at in range(len(texts))]
 
     def _read(self, block: str, count: int) -> list[PageFields] | None:
         """Return all fields of a block that is well-formed; None for others."""
@@ -172,7 +196,7 @@ class BlockReader:
         entries = self._trees.entries(block, IGNORE)
         if entries is None or len(entries) != count:
             return None
-        return [cast("UrlEntry", entry).fields(0) for entry in entries]
+        return [cast("UrlEntry", entry).fields() for entry in entries]
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""
@@ -204,6 +228,7 @@ class UrlsetParser(BlockParser):
     strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
     roots = frozenset({"sitemapindex"})
 
+    largest = _size = LARGEST  # of which locs are cut
     _reader: BlockReader | None = None
 
     def _note_stray_entry(self, local: str) -> None:
@@ -211,57 +236,47 @@ class UrlsetParser(BlockParser):
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
 
+    def learned(self) -> KnownRoot:
+        """Look up the usual names, and those that matter for cutting."""
+        prefix, colon, _ = self.root_tag[0].rpartition(":")
+        self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}url")
+        return super().learned()
+
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs if problems are not requested."""
+        names = self._names
+        if names is None or names.name != self._name:
+            names = self._find_names()
         if len(self._stack) > 1 or ("xmlns" in block and self._declares_own(block)):
             return None
-        names = self._cut_names.get(self._name) or self._find_cut_names(self._name)
-        if names.others is None:
+        block, shape = cut.shape_of(block, names)
+        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
+        if shape is None or len(block) > self.largest:
             return None
-        with_fields = self._passed < _EARLY or self.report_problems
-        if with_fields:
-            for tag in names.extensions:
-                if tag in block:
-                    return None
-        shape = cut.shape_of(block, self._name, names.others)
-        if shape and not shape.core_fields_only and "[" in block:  # perhaps CDATA
-            block = without_cdata(block)
-            shape = cut.shape_of(block, self._name, names.others)
-        if shape is None:
+        early = self._passed < _EARLY or self.report_problems
+        found = cut.columns(block, shape) if early else None
+        if self.report_problems and not (found and self._is_well(found, block)):
             return None
-        self.largest = LARGEST if shape.core_fields_only else LARGEST_TREE
-        if len(block) > self.largest:
+        locs = found["loc"] if found else cut.locs(block, shape)
+        urls = locs if locs and cut.plain(locs) else None
+        if urls and "&" in block:
+            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
+        if not urls:
             return None
-        batch = self._cut_batch(block, shape, with_fields=with_fields)
-        return None if batch is None else [batch]
+        if self._reader is None:
+            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names)
+            self._reader = BlockReader(self.dialect, root, self.base(), names)
+        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
 
-    def _cut_batch(
-        self, block: str, shape: cut.EntryShape, *, with_fields: bool
-    ) -> PageBatch | None:
-        found = cut.columns(block, shape) if with_fields else None
-        locs = found["loc"] if found else None if with_fields else cut.locs(block, shape)
-        urls = None if locs is None else self._decoded_all(locs, block, shape)
-        if urls is None:
-            return None
-        columns = None if found is None else CoreColumns(found, len(urls))
-        if self._reader is None:  # pages keep it, and need not keep this parser with it
-            self._reader = BlockReader(self.dialect, self.known_root(), self.base())
-        batch = LazyBatch(urls, block, shape, self._reader.fields, columns)
-        if columns is None or not self.report_problems:
-            return batch
-        if block.count("&") != block.count("&amp;") or self.dialect.is_too_long(urls):
-            return None
-        return batch if columns.can_all_be_read() else None
+    def _find_names(self) -> CutNames:
+        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
+        names = self._names = cut_names(dialect, Scope(like=self._scope), self._name)
+        return names
 
-    def _decoded_all(self, locs: list[str], block: str, shape: cut.EntryShape) -> list[str] | None:
-        """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
-        if not cut.plain(locs):
-            return None
-        if "&" in block:
-            in_cdata = shape.loc.endswith("[")
-            urls = [_decoded(loc, in_cdata=in_cdata) if "&" in loc else loc for loc in locs]
-            return None if None in urls else cast("list[str]", urls)
-        return locs
+    def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
+        """Return whether there is no problem with what was cut."""
+        has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
+        return not (has_problem or self.dialect.is_too_long(found["loc"]))
 
     def _declares_own(self, block: str) -> bool:
         """Return whether there may be elements of the protocol with a prefix that a block declares."""
@@ -270,13 +285,6 @@ class UrlsetParser(BlockParser):
             self.dialect.is_own(Name(space_of(uri), "", uri)) for uri in {uri for _, uri in found}
         )
 
-    def _find_cut_names(self, name: str) -> CutNames:
-        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
-        names = cut_names(dialect, self._scope.copy(), name)
-        if len(self._cut_names) < _MAX_CUT_NAMES:
-            self._cut_names[name] = names
-        return names
-
     def _reopen(self, name: str, attributes: str) -> None:
         super()._reopen(name, attributes)
         if (name, attributes) != self.root_tag:
@@ -284,12 +292,7 @@ class UrlsetParser(BlockParser):
 
 
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
-    """Return which names matter where entries of that name are cut.
-
-    These are how the names of entries and locs begin that are not written as the first one is, and
-    how the tags of extensions begin. Without ``others``, nothing is cut: the name of entries, or of
-    a field, does not mean what it is called.
-    """
+    """Return which names matter where entries of that name are cut."""
     prefix = name.rpartition(":")[0]
     prefixes = {*scope.prefixes()} - {"", prefix}
     # Of many prefixes none is looked for: every block is taken for one with extensions.
@@ -298,28 +301,34 @@ def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     if dialect.meaning(scope, name, type(None)).local != "url" or any(
         dialect.meaning(scope, field, UrlEntry).role is not ElementRole.FIELD for field in fields
     ):
-        return CutNames(None, extensions)
+        return CutNames(name, None, extensions)
     own = [
         other
         for other in sorted({"", prefix, *prefixes})
         if dialect.is_own(scope.name(f"{other}:loc" if other else "loc"))
     ]
     if len(own) > _MAX_PREFIXES:
-        return CutNames(None, extensions)
+        return CutNames(name, None, extensions)
     others = tuple(
         f"{other}:{tag}" if other else tag
         for other in own
-        for tag in (*(("url", "loc") if other != prefix else ()), *dialect.strays)
+        for tag in (*(("url", "loc") if other != prefix else ()), *dialect.tables.strays)
     )
-    return CutNames(others, extensions)
+    return CutNames(name, others, extensions)
 
 
-def _decoded(loc: str, *, in_cdata: bool) -> str | None:
-    """Return the URL of a loc with references in it; None if it turns out to be none."""
-    url = loc if in_cdata else loc.replace("&amp;", "&")
-    if ";" not in url:  # then it has no other reference
-        return url
-    return absolute_url(values.text(loc if in_cdata else decode_text(loc, ignore)) or "", None)
+def _decoded_all(locs: list[str], *, in_cdata: bool) -> list[str] | None:
+    """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
+    urls = []
+    for loc in locs:
+        url: str | None = loc if in_cdata else loc.replace("&amp;", "&")
+        if "&" in loc and ";" in (url or ""):  # another reference
+            decoded = loc if in_cdata else decode_text(loc, ignore)
+            url = absolute_url(values.text(decoded) or "", None)
+        if url is None:
+            return None
+        urls.append(url)
+    return urls
 
 
 class SitemapIndexParser(BlockParser):

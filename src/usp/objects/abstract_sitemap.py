@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from itertools import chain, islice
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from usp.objects.extension_values import old_fields
@@ -146,21 +147,21 @@ class AbstractSitemap(abc.ABC):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
-        return chain.from_iterable(sitemap.all_pages() for sitemap in self._page_sitemaps())
+        return chain.from_iterable(map(methodcaller("all_pages"), self._page_sitemaps()))
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of :meth:`all_pages` in blocks, each with its sitemap.
 
         For building columns: a block has URLs, dates and so on without creating page objects.
         """
-        return chain.from_iterable(sitemap.page_blocks() for sitemap in self._page_sitemaps())
+        return chain.from_iterable(map(methodcaller("page_blocks"), self._page_sitemaps()))
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
         """Yield what :meth:`page_blocks` yields, with None as the block after a step without pages.
 
         For callers that have other work to do while a large or damaged document is parsed.
         """
-        return chain.from_iterable(sitemap.page_steps() for sitemap in self._page_sitemaps())
+        return chain.from_iterable(map(methodcaller("page_steps"), self._page_sitemaps()))
 
     def page_count(self) -> int:
         """Return the number of pages of :meth:`all_pages`, without keeping any of them."""
@@ -168,7 +169,7 @@ class AbstractSitemap(abc.ABC):
 
     def _page_sitemaps(self) -> Iterator[AbstractSitemap]:
         """Yield the page sitemaps below."""
-        return (node for node in self.all_sitemaps() if node._lists_pages)  # noqa: SLF001
+        return filter(attrgetter("_lists_pages"), self.all_sitemaps())
 
     def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
         """Return the node and everything below it as dictionaries and lists."""

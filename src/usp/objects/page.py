@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from enum import Enum, unique
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from usp._base.names import lazy_getattr
 from usp.objects.extension_values import (
@@ -71,10 +71,6 @@ class PageFields(NamedTuple):
     page_map: list[SitemapPageMapObject] | None = None
 
 
-OwnFields: TypeAlias = tuple[Decimal, "datetime | None", SitemapPageChangeFrequency | None]
-"""The fields of the protocol itself, the first three. Most pages have no others."""
-
-
 class SitemapPage:
     """A page as one sitemap declares it: its URL and its fields.
 
@@ -83,7 +79,7 @@ class SitemapPage:
 
     __slots__ = ("_fields", "_sitemap_url", "_url")
 
-    _fields: PageFields | OwnFields | None
+    _fields: PageFields | None
     _sitemap_url: str
     url: str = property(attrgetter("_url"), doc="The absolute URL of the page.")  # type: ignore[assignment]
 
@@ -122,14 +118,10 @@ class SitemapPage:
 
     def fields(self) -> PageFields:
         """Return everything except the URL, as a tuple."""
-        fields = self._fields
-        return fields if type(fields) is PageFields else self._read_all()
+        return self._fields or self._read()
 
-    def _read(self) -> PageFields | OwnFields:
+    def _read(self) -> PageFields:
         raise NotImplementedError  # for pages that are parsed on demand
-
-    def _read_all(self) -> PageFields:
-        raise NotImplementedError
 
     @property
     def priority(self) -> Decimal:
@@ -149,32 +141,32 @@ class SitemapPage:
     @property
     def news_story(self) -> SitemapNewsStory | None:
         """The news story on the page, from the news extension or from a feed."""
-        return self.fields()[3]
+        return (self._fields or self._read())[3]
 
     @property
     def images(self) -> list[SitemapImage] | None:
         """The images on the page, or None if the sitemap lists none."""
-        return self.fields()[4]
+        return (self._fields or self._read())[4]
 
     @property
     def alternates(self) -> list[tuple[str, str]] | None:
         """The page in other languages, as ``(hreflang, href)``, or None if there are none."""
-        return self.fields()[5]
+        return (self._fields or self._read())[5]
 
     @property
     def videos(self) -> list[SitemapVideo] | None:
         """The videos on the page, or None if the sitemap lists none."""
-        return self.fields()[6]
+        return (self._fields or self._read())[6]
 
     @property
     def mobile(self) -> bool:
         """Whether the page is marked as made for feature phones (``mobile:mobile``)."""
-        return self.fields()[7]
+        return (self._fields or self._read())[7]
 
     @property
     def page_map(self) -> list[SitemapPageMapObject] | None:
         """The objects of the page's PageMap, or None if it has none."""
-        return self.fields()[8]
+        return (self._fields or self._read())[8]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
@@ -275,21 +267,15 @@ class PageBlock(Protocol):
 class EntryBlock(Protocol):
     """A stretch of a document from which the fields of pages are parsed on demand."""
 
-    def own(self, at: int) -> PageFields | OwnFields:
-        """Parse the fields of the protocol of the entry at this position."""
-        ...
-
     def fields(self, at: int) -> PageFields:
-        """Parse all fields of the entry."""
+        """Parse all fields of the entry at this position."""
         ...
 
 
 class DeferredPage(SitemapPage):
     """A page whose fields are parsed on first access, and then kept."""
 
-    __slots__ = ("_all", "_at", "_block")
-
-    _all: PageFields
+    __slots__ = ("_at", "_block")
 
     def __init__(self, url: str, block: EntryBlock, at: int) -> None:
         self._url = url
@@ -297,20 +283,14 @@ class DeferredPage(SitemapPage):
         self._block: EntryBlock | None = block
         self._at = at
 
-    def _read(self) -> PageFields | OwnFields:
-        block = self._block
-        fields = self._all if block is None else block.own(self._at)
-        self._fields = fields
-        return fields
-
-    def _read_all(self) -> PageFields:
+    def _read(self) -> PageFields:
         block = self._block
         if block is not None:
-            self._all = block.fields(self._at)
+            self._fields = block.fields(self._at)
             self._block = None
         # If another thread was faster, it has set the fields before it released the block.
-        self._fields = self._all
-        return self._all
+        assert self._fields is not None
+        return self._fields
 
 
 _OURS = frozenset({SitemapPage, DeferredPage})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
 
 from usp.objects.page import SitemapPage, rows_of
+from usp.objects.problem import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from usp._base.reason import Reason
     from usp.objects.page import PageBlock, PageFields
     from usp.objects.problem import Problem
 
@@ -40,6 +42,62 @@ def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource
 @cache
 def _is_kind_of_source(kind: type) -> bool:
     return issubclass(kind, PageSource)  # slower than parsing a small sitemap
+
+
+class NodePages:
+    """The pages of a node, with all that nodes ask of them: of a list, or of a source.
+
+    Stored documents know more than a source has to.
+    """
+
+    __slots__ = ("_pages",)
+
+    def __init__(self, pages: list[SitemapPage] | PageSource) -> None:
+        self._pages = pages
+
+    @property
+    def damage(self) -> Reason | None:
+        """Why the pages could not be read to their end when that was last tried, if they could not."""
+        return None
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Return the pages, from the first one."""
+        return iter(self._pages)
+
+    def count(self) -> int:
+        """Return the number of pages, without keeping them."""
+        return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
+
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield the pages in blocks."""
+        remaining = iter(self)
+        while some := list(islice(remaining, _BLOCK)):
+            yield PageList(some)
+
+    def steps(self) -> Iterator[PageBlock | None]:
+        """Yield the same blocks, and None after a step without pages."""
+        return self.blocks()
+
+    def examined(self) -> Iterator[PageBlock]:
+        """Yield the same blocks and check every field: then problems and page count are known."""
+        return self.blocks()
+
+    def problems(self, given_up: Callable[[], Reason | None] = lambda: None) -> list[Problem]:
+        """Return the problems of the document; a reason that ``given_up`` returns ends the reading."""
+        del given_up
+        return [] if isinstance(self._pages, list) else self._pages.problems()
+
+    def problem_count(self) -> int:
+        """Return the number of problems."""
+        return how_many(self.problems())
+
+    def same_document(self, other: object) -> bool:
+        """Return whether other pages are read from the same bytes in the same way, if that is known."""
+        del other
+        return False
+
+
+_BLOCK = 1000  # pages
 
 
 class PageList:

@@ -20,7 +20,7 @@ source*, which parses a stored document each time it is iterated over.
 
 from __future__ import annotations
 
-from itertools import islice, repeat, zip_longest
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.display import counted
@@ -28,7 +28,7 @@ from usp._base.names import lazy_getattr
 from usp._base.safe_text import get_logger, printable
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import SitemapPage
-from usp.objects.page_blocks import PageList, PageSource, is_source
+from usp.objects.page_blocks import NodePages, PageSource, is_source
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:
@@ -281,12 +281,17 @@ class AbstractPagesSitemap(AbstractSitemap):
             status=status,
             exchange=exchange,
         )
-        self._pages: PageSource | list[SitemapPage] = pages if is_source(pages) else list(pages)
+        self._pages: NodePages | PageSource | list[SitemapPage] = (
+            pages if is_source(pages) else list(pages)
+        )
+
+    @property
+    def _source(self) -> NodePages:
+        return self._pages if isinstance(self._pages, NodePages) else NodePages(self._pages)
 
     def same_document(self, other: AbstractPagesSitemap) -> bool:
         """Return whether another sitemap is read from the same bytes in the same way."""
-        same = getattr(self._pages, "same_document", None)
-        return same is not None and bool(same(other._pages))
+        return self._source.same_document(other._pages)
 
     @property
     def failure(self) -> Failure | None:
@@ -294,8 +299,7 @@ class AbstractPagesSitemap(AbstractSitemap):
 
         That a stored document is damaged may be known only when it was read.
         """
-        damage = getattr(self._pages, "damage", None)
-        known = super().failure
+        known, damage = super().failure, self._source.damage
         return known if damage is None or known else Failure.of(self.url, damage, 0, self.status)
 
     @property
@@ -311,26 +315,19 @@ class AbstractPagesSitemap(AbstractSitemap):
     @property
     def problems(self) -> list[Problem]:
         """What was wrong with the document, which is parsed on first access."""
-        return self.problems_until(lambda: None)
+        return [*self._problems, *self._source.problems()]
 
     def problem_count(self) -> int:
         """Return how many problems there are; on first use, the document is parsed."""
-        count = getattr(self._pages, "problem_count", None)
-        return how_many(self._problems) + count() if count else super().problem_count()
+        return how_many(self._problems) + self._source.problem_count()
 
     def examined_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages in blocks and check every field: then problems and page count are known."""
-        examined = getattr(self._pages, "examined", None)
-        return self.page_blocks() if examined is None else zip(repeat(self), examined())
+        return zip(repeat(self), self._source.examined())
 
     def problems_until(self, given_up: Callable[[], Reason | None]) -> list[Problem]:
         """Return the problems; stop reading the document once ``given_up`` returns a reason."""
-        own = super().problems
-        if isinstance(self._pages, list):
-            return own
-        if hasattr(self._pages, "steps"):
-            return own + self._pages.problems(given_up)  # type: ignore[call-arg]
-        return own + self._pages.problems()
+        return [*self._problems, *self._source.problems(given_up)]
 
     @property
     def sub_sitemaps(self) -> list[AbstractSitemap]:
@@ -348,19 +345,15 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of the sitemap in blocks."""
-        blocks = getattr(self._pages, "blocks", None)
-        if blocks is None:
-            return zip(repeat(self), _lists(self._pages))
-        return zip(repeat(self), blocks())
+        return zip(repeat(self), self._source.blocks())
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
         """Yield the pages of the sitemap in blocks, with None after a step without pages."""
-        steps = getattr(self._pages, "steps", None)
-        return self.page_blocks() if steps is None else zip(repeat(self), steps())
+        return zip(repeat(self), self._source.steps())
 
     def page_count(self) -> int:
         """Return the number of pages; on first use, the document is parsed."""
-        return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
+        return self._source.count()
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:
         result = super()._own_dict(with_pages)
@@ -377,15 +370,6 @@ class AbstractPagesSitemap(AbstractSitemap):
             f"<{counted(len(self._pages), 'page')}>" if isinstance(self._pages, list) else "<pages>"
         )
         return f"{type(self).__name__}(url={bounded(self.url)}, pages={known})"
-
-
-def _lists(pages: Iterable[SitemapPage]) -> Iterator[PageList]:
-    remaining = iter(pages)
-    while some := list(islice(remaining, _BLOCK)):
-        yield PageList(some)
-
-
-_BLOCK = 1000
 
 
 class PagesXMLSitemap(AbstractPagesSitemap):

@@ -8,7 +8,6 @@ halved, and each half is tried: little more than what is odd goes to the scanner
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from usp._base.date_words import unknown_zone
@@ -36,13 +35,11 @@ _LONG_COMMENT = 4096  # characters; a longer one that hides a tag is left to the
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _START_TAG = re.compile(r"<([A-Za-z_][^\s<>/]*+)[^<>/]*+>")
+_FIRST_ENTRY = re.compile(
+    rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(url|sitemap|item|entry))[\s>]"
+)
 _BLANKS = " \t\r\n"
-
-
-@lru_cache(maxsize=16)
-def _first_entry(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of the beginning of an entry."""
-    return re.compile(rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(?:{'|'.join(names)}))[\s>]")
+_CDATA = "<![CDATA["
 
 
 def _hidden_from(text: str, begin: int, at: int) -> int:
@@ -53,12 +50,17 @@ def _hidden_from(text: str, begin: int, at: int) -> int:
 
 def _sections_end(block: str) -> bool:
     """Return whether no CDATA section has another one inside, or the end tag of its element."""
-    for text in block.split("]]>"):
-        before, begin, inside = text.partition("<![CDATA[")
-        if begin and "<" in inside:
-            tag = _START_TAG.match(before, before.rfind("<"))
-            if "<![CDATA[" in inside or (f"</{tag[1]}" if tag else "</") in inside:
-                return False
+    at, last = block.find(_CDATA), 0
+    while at >= 0:
+        end, following = block.find("]]>", at), block.find(_CDATA, at + 1)
+        if end < 0:
+            return True  # and is not well-formed
+        begin = block.rfind("<", last, at)
+        tag = _START_TAG.match(block, begin) if begin >= 0 else None
+        own_end = f"</{tag[1]}" if tag else "</"
+        if 0 <= following < end or block.find(own_end, at, end) >= 0:
+            return False
+        at, last = following, end
     return True
 
 
@@ -67,8 +69,8 @@ class BlockParser(XmlParser):
 
     _name = ""  # of entries, as the first one is written
     _held = ""  # text that waits for the end of an entry
-    largest = LARGEST  # how long a block may be, if all are well
-    _size = LARGEST  # how long a block may be that is worth a try
+    largest = LARGEST_TREE  # how long a block may be, if all are well
+    _size = LARGEST_TREE  # how long a block may be that is worth a try
     _passed = 0  # characters of blocks that were read
     _trees: TreeReader | None = None
 
@@ -87,14 +89,16 @@ class BlockParser(XmlParser):
         """Scan to the first entry, whose name is then known; return the text from there on."""
         entries: list[Entry] = []
         at = 0
-        for found in _first_entry(tuple(self.entries)).finditer(text):
+        for found in _FIRST_ENTRY.finditer(text):
+            if found[2] not in self.entries:
+                continue
             before = text[at : found.start()]
             is_between = self._between_entries()
             if before.strip(_BLANKS) or not is_between:
                 entries += self.scan(before)
                 is_between = self._between_entries()
-            elif before:
-                self.scanner.skip(before, count=self.report_problems)
+            elif before and self.report_problems:
+                self.scanner.skip(before)
             at = found.start()
             if is_between:
                 self._name = found[1]
@@ -147,7 +151,11 @@ class BlockParser(XmlParser):
                 self._size = min(2 * self._size, self.largest)
                 if not self.fast and isinstance(entries[0], PageBatch):
                     entries[0].block = BlockText(block, self.scanner.line, self._name)
-                self._skip_block(block)
+                if self.report_problems:
+                    self.scanner.skip(block)
+                self.scanner.damage = 0
+                self._passed += len(block)
+                self._has_entries, self._stray_text, self._wrapped = True, False, None
                 return entries
             self._size = max(min(self._size, self.largest, len(block) // 2), _SMALLEST)
         return self.scan(block) if len(block) <= _SMALLEST else self._divided(block)
@@ -187,22 +195,13 @@ class BlockParser(XmlParser):
             and self.scanner.idle
         )
 
-    def _skip_block(self, block: str) -> None:
-        """Skip a block that was read."""
-        self._passed += len(block)
-        self._has_entries = True
-        self._stray_text = False
-        self._wrapped = None
-        self.scanner.damage = 0
-        self.scanner.skip(block, count=self.report_problems)
-
     def close(self) -> list[Entry]:
         """Return the rest; of most documents that is the end of the root, which need not be scanned."""
         name, stack = self.root_tag[0], self._stack
         is_end = self._held.strip(_BLANKS) == f"</{name}>" and stack == [name]
         if not (is_end and self._between_entries()):
             return self.scan(self._held) + super().close()
-        self.scanner.skip(self._held, count=self.report_problems)
+        self.scanner.skip(self._held)
         self._stray_text = False
         self._pop()
         return super().close()
@@ -213,7 +212,7 @@ class BlockParser(XmlParser):
         """Return the entries of a block that is regular or well-formed; None for the scanner."""
         if self.report_problems and unknown_zone(block):
             return None  # a problem, perhaps
-        if "<![CDATA[" in block and not _sections_end(block):
+        if "[" in block and not _sections_end(block):
             return None
         entries = self._cut(block)
         if entries is not None:

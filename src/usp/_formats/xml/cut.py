@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from usp._formats.xml.references import without_cdata
 
 FIELDS = ("lastmod", "changefreq", "priority")
 """The fields of the protocol other than the loc, in their usual order."""
@@ -39,13 +38,26 @@ _VALUE, _VALUE_IN_CDATA = r"[ -%'-;=-~]{0,100}+", r"[ -%'-;=-Z^-~]{0,100}+"
 
 _MAX_LOC = 4096  # characters; a longer one is read elsewhere
 _HEAD = 4096  # characters that show whether comments stand between entries
-_NAME = re.compile("<([^!/<>]++)>")
+_NAME = re.compile("<(?:[^!/<>:]++:)?+([^!/<>:]++)>")
+
+
+class CutNames(NamedTuple):
+    """Which names matter where entries of some ``name`` are cut.
+
+    ``others`` are how the names of entries and locs begin that are not written as the first one is,
+    ``extensions`` how the tags of extensions begin. Without ``others``, nothing is cut: the name of
+    entries, or of a field, does not mean what it is called.
+    """
+
+    name: str
+    others: tuple[str, ...] | None
+    extensions: tuple[str, ...]
 
 
 class EntryShape(NamedTuple):
-    """How entries are written: their tags as written, and the names of fields around the loc."""
+    """How entries are written: their tags as written, and the local names of fields around the loc."""
 
-    name: str
+    names: CutNames
     url: str
     before: tuple[str, ...]
     loc: str  # with the beginning of CDATA, if addresses stand in it
@@ -56,25 +68,26 @@ class EntryShape(NamedTuple):
     url_end: str
     has_cdata: bool
     has_comments: bool  # between entries
-    others: tuple[str, ...]  # beginnings of names that must not occur
 
 
-def shape_of(block: str, name: str, others: tuple[str, ...]) -> EntryShape | None:
-    """Return how the first entry of a block is written; None if no others can be cut like it.
+def shape_of(block: str, names: CutNames) -> tuple[str, EntryShape | None]:
+    """Return a block, and how its first entry is written; None if no others can be cut like it.
 
-    ``name`` is that of entries; ``others`` are how the names of entries and locs begin that are
-    written otherwise.
+    The block is returned without CDATA if that leaves nothing else.
     """
-    first = _first(name).match(block)
+    first = None if names.others is None else _first(names.name).match(block)
     if first is None:
-        return None
+        return block, None
     url, before, loc, stop, loc_end, after, end = first.groups()
-    if loc.endswith("[") is not loc_end.startswith("]"):
-        return None
-    if ("=" in url or "=" in loc) and not _are_last(block, url, loc):
-        return None
-    return EntryShape(
-        name,
+    if end is None and "[" in block:  # perhaps there is no other field, but CDATA
+        plain_block = without_cdata(block)
+        if plain_block != block:
+            return shape_of(plain_block, names)
+    is_closed = loc.endswith("[") is loc_end.startswith("]")
+    if not is_closed or (("=" in url or "=" in loc) and not _are_last(block, url, loc)):
+        return block, None
+    shape = EntryShape(
+        names,
         url,
         tuple(_NAME.findall(before)),
         loc,
@@ -85,8 +98,8 @@ def shape_of(block: str, name: str, others: tuple[str, ...]) -> EntryShape | Non
         block[block.rindex("</") :],
         "<![" in first[0],
         "<!--" in block[:_HEAD],
-        others,
     )
+    return block, shape
 
 
 def end_of(block: str) -> str:
@@ -102,9 +115,9 @@ def _are_last(block: str, *tags: str) -> bool:
 @lru_cache(maxsize=64)
 def _first(name: str) -> re.Pattern[str]:
     """Return the pattern of the first entry of a block."""
-    url, loc, *fields = map(re.escape, _names(name, "loc", *FIELDS))
-    one = "|".join(fields)
-    given = rf"((?:<(?:{one})>(?:{_CDATA})?+[^<]*+</(?:{one})>{_B}){{0,9}}+)"
+    prefix = re.escape(name.removesuffix("url"))
+    url, loc, one = f"{prefix}url", f"{prefix}loc", f"{prefix}(?:{'|'.join(FIELDS)})"
+    given = rf"((?:<{one}>(?:{_CDATA})?+[^<]*+</{one}>{_B}){{0,9}}+)"
     return re.compile(
         rf"{_B}(?:{_COMMENT}{_B}){{0,9}}+(<{url}{_TAG_END}){_B}{given}"
         rf"(<{loc}{_TAG_END}(?:{_CDATA})?+){_B}https?://[^<\] \t\r\n]*+([ \t\r\n]?+){_B}"
@@ -124,31 +137,27 @@ def columns(block: str, shape: EntryShape) -> dict[str, list[str]] | None:
 
     An empty text is a missing field. None if the entries have anything else, or another order.
     """
-    for pattern, names in _column_patterns(shape) if shape.core_fields_only else ():
+    if not shape.core_fields_only:
+        return None
+    for tag in shape.names.extensions:
+        if tag in block:
+            return None
+    shapes = [shape]
+    if not shape.before and shape.after != FIELDS:  # the first entry may lack what others have
+        shapes.append(shape._replace(after=FIELDS))
+    for one in shapes:
         # A split has no tuple for each entry, but what is between the matches, which is nothing.
-        flat = pattern.split(shape.url_end + block)
+        flat = _entry(one, values=True).split(one.url_end + block)
+        names = (*one.before, "loc", *one.after)
         step = 1 + len(names)
         found: dict[str, list[str]] = {}
         for at, name in enumerate(names, 1):
             texts = flat[at:-step:step]
             found[name] = texts if all(texts) else [text or "" for text in texts]
-        if all(found["loc"]):  # an entry followed every end but the last
+        # An entry followed every end but the last, and no field was there twice.
+        if all(found["loc"]) and len(found) == len(names):
             return found
     return None
-
-
-@lru_cache(maxsize=64)
-def _column_patterns(shape: EntryShape) -> list[tuple[re.Pattern[str], list[str]]]:
-    """Return patterns of entries with the values of their fields, and the names of these."""
-    shapes = [shape]
-    if not shape.before:  # the first entry may lack what others have
-        shapes.append(shape._replace(after=tuple(_names(shape.name, *FIELDS))[1:]))
-    found = []
-    for one in shapes:
-        names = [name.rpartition(":")[2] for name in (*one.before, "loc", *one.after)]
-        if len(set(names)) == len(names):
-            found.append((_entry(one, values=True), names))
-    return found
 
 
 @lru_cache(maxsize=64)
@@ -158,7 +167,8 @@ def _entry(shape: EntryShape, *, values: bool = False) -> re.Pattern[str]:
     It has the loc, and the ``values`` of fields if there is nothing else. Where no such entry follows
     an end, empty texts tell.
     """
-    name, end, text = re.escape(shape.name), re.escape(shape.url_end), "[^<]*+"
+    names, end, text = shape.names, re.escape(shape.url_end), "[^<]*+"
+    name, prefix = re.escape(names.name), names.name.removesuffix("url")
     if values:
         text = f"({_VALUE})"
         if shape.has_cdata:
@@ -166,15 +176,16 @@ def _entry(shape: EntryShape, *, values: bool = False) -> re.Pattern[str]:
             text = rf"(?:{_CDATA}{closed}|(?!{_CDATA}|{closed}))({_VALUE_IN_CDATA})(?:\]\]>)?+"
     elif shape.has_cdata:
         text = rf"(?:{_CDATA}[^<\]]*+\]\]>|[^<]*+)"
-    before, after = (
-        "".join(rf"(?:<{one}>{text}</{one}>{_B})?+" for one in map(re.escape, names))
-        for names in (shape.before, shape.after)
-    )
+    before = after = ""
+    for one in shape.before:
+        before += rf"(?:<{prefix}{one}>{text}</{prefix}{one}>{_B})?+"
+    for one in shape.after:
+        after += rf"(?:<{prefix}{one}>{text}</{prefix}{one}>{_B})?+"
     comments = rf"(?:{_COMMENT}{_B})*+" if shape.has_comments else ""
     last = rf"(?={end})"
     if not values:
-        own = list(_names(shape.name, "loc"))
-        tag = _beginning("!", "?", *shape.others, *own, *(f"/{one}" for one in own))
+        url, loc = names.name, f"{prefix}loc"
+        tag = _beginning("!", "?", *(names.others or ()), url, loc, f"/{url}", f"/{loc}")
         last = rf"(?:{last}|(?:[^<]*+<{tag})*+[^<]*+{last})"
     return re.compile(
         rf"</{name}(?:{end.removeprefix(f'</{name}')}{_B}{comments}{re.escape(shape.url)}{_B}{before}"
@@ -197,14 +208,6 @@ def _beginning(*others: str) -> str:
             rests.setdefault(first, []).append(rest if colon else re.escape(other[1:]))
     known = (f"{re.escape(first)}(?!{'|'.join(rest)})" for first, rest in rests.items())
     return f"(?:[^<{re.escape(''.join(rests))}]|{'|'.join(known)})"
-
-
-def _names(name: str, *others: str) -> Iterator[str]:
-    """Yield the name of entries, and others with the same prefix."""
-    prefix, colon, _ = name.rpartition(":")
-    yield name
-    for other in others:
-        yield f"{prefix}{colon}{other}"
 
 
 def plain(urls: list[str]) -> bool:

@@ -107,7 +107,7 @@ class Scope:
     What names mean is remembered, and so are the scopes below, as far as the document has room for it.
     """
 
-    __slots__ = ("_below", "_case_insensitive", "_meanings", "_room", "_uris")
+    __slots__ = ("_below", "_case_insensitive", "_known", "_room", "known", "uris")
 
     def __init__(
         self,
@@ -115,32 +115,30 @@ class Scope:
         room: list[int] | None = None,
         *,
         case_insensitive: bool = False,
+        like: Scope | None = None,
     ) -> None:
-        self._uris = uris  # as the innermost tag declares them, the one around it, and so on
+        """Begin with declarations, or ``like`` the scope of another document."""
+        # As the innermost tag declares them, the one around it, and so on.
+        self.uris: tuple[dict[str, str], ...] = like.uris if like else uris
         self._room = room or [_ROOM]  # which all scopes of a document share
         self._case_insensitive = case_insensitive  # whether the document is written in capitals
         self._below: dict[str, Scope] = {}
-        self._meanings: dict[type, dict[str, Any]] = {}
-
-    def copy(self) -> Scope:
-        """Return a copy of the scope for another document, with the meanings that are known."""
-        scope = Scope(self._uris, case_insensitive=self._case_insensitive)
-        scope._meanings = {inside: known.copy() for inside, known in self._meanings.items()}
-        return scope
+        self._known: dict[type, dict[str, Any]] = like.known if like else {}
+        self.known: dict[type, dict[str, Any]] = {}  # what tags mean, inside of what
 
     def prefixes(self) -> Iterator[str]:
         """Yield the declared prefixes, perhaps several times; the default namespace is ``""``."""
-        return chain.from_iterable(self._uris)
+        return chain.from_iterable(self.uris)
 
     def uri(self, prefix: str) -> str | None:
         """Return the namespace that a prefix, in lower case, is declared as."""
-        return next((uris[prefix] for uris in self._uris if prefix in uris), None)
+        return next((uris[prefix] for uris in self.uris if prefix in uris), None)
 
     def meanings(self, inside: type) -> dict[str, Any]:
         """Return what a parser remembers of the meaning of tags, in some entries."""
-        meanings = self._meanings.get(inside)
+        meanings = self.known.get(inside)
         if meanings is None:
-            meanings = self._meanings[inside] = {}
+            meanings = self.known[inside] = dict(self._known.get(inside, ()))
         return meanings
 
     def remember(self, inside: type, written: str, meaning: Any) -> None:
@@ -182,7 +180,7 @@ class Scope:
                 for name, value in attributes.items()
                 if name == "xmlns" or name.startswith("xmlns:")
             }
-            scope = Scope((uris, *self._uris), self._room, case_insensitive=self._case_insensitive)
+            scope = Scope((uris, *self.uris), self._room, case_insensitive=self._case_insensitive)
             if self._takes(written, _SCOPE):
                 self._below[written] = scope
         return scope

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
@@ -9,7 +10,7 @@ from usp._base.urls import PORTS, origin_of, resolved
 from usp._formats.values import begins_with_host, is_address
 from usp._formats.xml.namespaces import MAX_URI, Name, Space
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.references import decode_text, without_blanks
+from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.cut import CutNames
     from usp._formats.xml.namespaces import Scope
     from usp._formats.xml.xml_parser import XmlParser
 
 MAX_TEXT = 8 * 1024
 """The length of an entry's own text that is kept, in case it is the URL."""
+
+MAX_FIELD = 1024 * 1024
+"""A longer text of a field is cut off here."""
+
+_VALUES = frozenset(  # fields that are addresses, dates, numbers or words of the protocol
+    {"loc", "lastmod", "changefreq", "priority", "link", "guid", "id", "date", "pubdate"}
+    | {"published", "updated", "issued", "created", "modified", "publication_date"}
+    | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
+)
 
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""
@@ -97,21 +108,6 @@ class ElementNames(NamedTuple):
     fields: frozenset[str] = frozenset()
 
 
-class Field(NamedTuple):
-    """An element as written in the document.
-
-    References in its text are decoded; its attributes are parsed on demand.
-    """
-
-    name: str
-    text: str
-    written: Written = ""
-
-    def attributes(self, note: Note) -> Mapping[str, str]:
-        """Return the attributes; ``note`` is called for damage in them."""
-        return given_in(self.written, note)
-
-
 Record: TypeAlias = "list[Any]"
 """The elements of a record, the name, text and attributes of each in turn: objects take longer."""
 
@@ -183,19 +179,11 @@ class RawEntry:
 
     def begin_record(self, space: Space, name: str, written: Written) -> None:
         """Begin a record of an extension with its own element."""
-        records = self.records.get(space)
-        if records is None:
-            self.records[space] = [[name, "", written]]
-        else:
-            records.append([name, "", written])
+        self.records.setdefault(space, []).append([name, "", written])
 
     def add_to_record(self, space: Space, name: str, text: str, written: Written) -> None:
         """Add a field to the record that was begun last, or to one that was never begun."""
-        records = self.records.get(space)
-        if records is None:
-            self.records[space] = [[name, text, written]]
-        else:
-            records[-1] += name, text, written
+        self.records.setdefault(space, [[]])[-1] += name, text, written
 
 
 # What an element means, by its name and position ----------------------------------------------------
@@ -214,6 +202,68 @@ MAX_NAME = 100
 """How many names, and of which length, are kept."""
 
 
+class OpenField:
+    """What a field means, its depth, and its text, as far as there is room for it.
+
+    It is ``nested`` if it is not directly below its entry. Damage goes to ``notes``.
+    """
+
+    __slots__ = ("_decoded", "_notes", "_raw", "_room", "attributes", "depth", "meaning", "nested")
+
+    def __init__(
+        self, meaning: Meaning, attributes: str, depth: int, notes: Notes, *, nested: bool
+    ) -> None:
+        self.meaning = meaning
+        self.attributes = attributes
+        self.depth = depth
+        self.nested = nested
+        self._notes = notes
+        self._room = MAX_FIELD
+        self._raw: list[str] = []
+        self._decoded: list[str] = []  # what stands before that
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it never has markup inside."""
+        return self.meaning.local.lower() in _VALUES
+
+    @property
+    def is_empty_loc(self) -> bool:
+        """Whether it is the loc of an entry, and empty so far."""
+        is_loc = self.meaning.local == "loc" and self.meaning.role is ElementRole.FIELD
+        # One that is nested counts only if the entry has no other.
+        return is_loc and not self.nested and not "".join([*self._decoded, *self._raw]).strip()
+
+    def add(self, raw: str) -> None:
+        """Take text, references not decoded."""
+        if self._room > 0:
+            self._raw.append(raw[: self._room])
+        self._spend(len(raw))
+
+    def add_cdata(self, text: str) -> None:
+        """Take the text of a CDATA section."""
+        self._decode_raw()
+        if self._room > 0:
+            self._decoded.append(without_forbidden(text[: self._room], self._notes.note))
+        self._spend(len(text))
+
+    def text(self) -> str:
+        """Return the text; of a loc that is too long nothing: a part of an address is another one."""
+        self._decode_raw()
+        is_cut = self._room < 0 and self.meaning.local == "loc"
+        return "" if is_cut else "".join(self._decoded)
+
+    def _spend(self, length: int) -> None:
+        if 0 < self._room <= length:
+            self._notes.note(ProblemCode.LONG_FIELD)
+        self._room -= length
+
+    def _decode_raw(self) -> None:
+        if self._raw:
+            self._decoded.append(decode_text("".join(self._raw), self._notes.note))
+            self._raw.clear()
+
+
 class KnownRoot(NamedTuple):
     """The tag of a root as it is written, what it means, and the prefixes in force below it."""
 
@@ -221,15 +271,8 @@ class KnownRoot(NamedTuple):
     attributes: str
     meaning: Name
     scope: Scope
-    cut_names: dict[str, CutNames]
-    """What is known for cutting, by the name of entries."""
-
-
-class CutNames(NamedTuple):
-    """Which names matter where entries are cut: see :func:`usp._formats.xml_sitemaps.cut_names`."""
-
-    others: tuple[str, ...] | None
-    extensions: tuple[str, ...]
+    names: CutNames | None
+    """What is known for cutting, if entries are cut."""
 
 
 class SeenElement(NamedTuple):
@@ -241,26 +284,17 @@ class SeenElement(NamedTuple):
     role: ElementRole
 
 
+@dataclass(slots=True, eq=False)
 class Dialect:
     """What the elements of a document mean: the tables of its parser, below its root.
 
     ``seen`` are the elements that are not the usual ones.
     """
 
-    def __init__(
-        self,
-        tables: type[XmlParser],
-        root: Name,
-        longest: int | None,
-        seen: list[SeenElement] | None = None,
-    ) -> None:
-        self.entries = tables.entries
-        self.strays = tables.strays
-        self.root = root
-        self.seen = [] if seen is None else seen
-        self._spaces = tables.vocabulary
-        self._implies = tables.implied_entry is not None
-        self.longest = longest
+    tables: type[XmlParser]
+    root: Name
+    longest: int | None
+    seen: list[SeenElement] = field(default_factory=list)
 
     def meaning(self, scope: Scope, name: str, inside: type) -> Meaning:
         """Return what an element means in entries of some class, or outside (``NoneType``)."""
@@ -282,10 +316,11 @@ class Dialect:
     def _find_meaning(self, name: Name, inside: type) -> Meaning:
         space, local = name.space, name.local
         own, role = self.is_own(name), ElementRole.OTHER
-        if own and local in self.entries:
+        if own and local in self.tables.entries:
             role = ElementRole.ENTRY
         elif not issubclass(inside, RawEntry):
-            role = ElementRole.FIELD if own and local == "loc" and self._implies else role
+            if own and local == "loc" and self.tables.implied_entry is not None:
+                role = ElementRole.FIELD
         elif own and local in inside.own_fields:
             role = ElementRole.FIELD
         else:
@@ -301,7 +336,7 @@ class Dialect:
     def is_own(self, name: Name) -> bool:
         """Return whether an element is of the document's own vocabulary."""
         space = name.space
-        return space in self._spaces or space is Space.NONE or name.uri == self.root.uri
+        return space in self.tables.vocabulary or space is Space.NONE or name.uri == self.root.uri
 
     def joined_base(self, base: str | None, step: str) -> str | None:
         """Return the base inside an element that declares one; what cannot be a base is ignored."""

@@ -206,10 +206,9 @@ class Scanner:
             and not self.given_up
         )
 
-    def skip(self, text: str, *, count: bool) -> None:
-        """Skip text that was read elsewhere; ``count`` its lines."""
-        if count:
-            self._line = self.line + text.count("\n")
+    def skip(self, text: str) -> None:
+        """Skip text that was read elsewhere."""
+        self._line = self.line + text.count("\n")
         self._hole = False
 
     def take_declaration(self) -> bool:

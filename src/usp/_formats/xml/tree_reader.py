@@ -11,6 +11,7 @@ A block is declined if the scanner would read it differently, or note a problem.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
@@ -90,7 +91,8 @@ class TreeReader:
         self.base = base
         self._prefixes: set[str] = set()
         self._start = ""
-        self._known: dict[type, dict[str, Meaning]] = {}
+        self._known: defaultdict[type, dict[str, Meaning]] = defaultdict(dict)
+        self._kinds: dict[str, type[RawEntry]] = {}  # of entries, by their tags
         self._declare(islice(scope.prefixes(), _MAX_PREFIXES + 1))
 
     def _declare(self, prefixes: Iterable[str]) -> bool:
@@ -107,15 +109,17 @@ class TreeReader:
 
     def parse(self, block: str) -> Element | None:
         """Return the tree of a block; None if it is not well-formed, or its names may mislead."""
-        if len(block) > LARGEST_TREE or ("xmlns" in block and _may_mislead(block)):
+        if len(block) > LARGEST_TREE:
             return None
-        if "xml:" in block and _XML_BASE.search(block):  # of an element inside
+        if "xml" in block and (_XML_BASE.search(block) or _may_mislead(block)):
             return None
         # Comments are made and thrown away: let it be done in C.
         builder = TreeBuilder(comment_factory=str)  # type: ignore[arg-type]
         parser = XMLParser(target=builder)  # noqa: S314 - no entity is declared in a block
         try:
-            parser.feed(f"{self._start}{block}</r>")
+            parser.feed(self._start)
+            parser.feed(block)
+            parser.feed("</r>")
             return parser.close()
         except ParseError as error:
             # A prefix that was not declared, or in capitals, means something to the scanner.
@@ -128,7 +132,7 @@ class TreeReader:
     def entries(self, block: str, notes: Notes) -> list[RawEntry] | None:
         """Return the entries of a block, not finished; None if it is declined."""
         root = self.parse(block)
-        if root is None or (root.text or "").strip(_BLANKS):
+        if root is None or (root.text and root.text.strip(_BLANKS)):
             return None
         try:
             return [self._entry(element, notes) for element in root]
@@ -137,10 +141,18 @@ class TreeReader:
 
     # What names mean ------------------------------------------------------------------------------
 
+    def _kind(self, tag: str) -> type[RawEntry]:
+        """Return the class of the entries of some tag; raises :class:`FastPathDeclined`."""
+        role, local, _ = self._meaning(tag, type(None))
+        if role is not _ENTRY or local in self._dialect.tables.strays:
+            raise FastPathDeclined
+        kind = self._kinds[tag] = self._dialect.tables.entries[local]
+        return kind
+
     def _meaning(self, tag: str, inside: type) -> Meaning:
         """Return what a tag means in entries of some class, or outside (``NoneType``)."""
         meaning = self._find(tag, inside)
-        known = self._known.setdefault(inside, {})
+        known = self._known[inside]
         if len(known) < MAX_NAMES and len(tag) <= MAX_NAME:
             known[tag] = meaning
         return meaning
@@ -161,58 +173,60 @@ class TreeReader:
 
     def _entry(self, element: Element, notes: Notes) -> RawEntry:
         """Return the entry that an element is; raises :class:`FastPathDeclined`."""
-        known = self._known.get(type(None), {})
-        role, local, _ = known.get(element.tag) or self._meaning(element.tag, type(None))
+        kind = self._kinds.get(element.tag) or self._kind(element.tag)
         text, tail = element.text, element.tail
-        if (
-            role is not _ENTRY
-            or local in self._dialect.strays
-            or (text and not text.isspace())
-            or (tail and tail.strip(_BLANKS))
-        ):
+        if (text and not text.isspace()) or (tail and tail.strip(_BLANKS)):
             raise FastPathDeclined
-        kind = self._dialect.entries[local]
-        entry = kind(None, self.base)
+        entry, known = kind(None, self.base), self._known[kind]
         if element.keys():
             entry.written = element
-        self._fill(entry, element, self._known.setdefault(kind, {}), notes)
+        for child in element:
+            tail = child.tail
+            if tail and not tail.isspace():
+                raise FastPathDeclined
+            role, local, space = known.get(child.tag) or self._meaning(child.tag, kind)
+            if role is _FIELD:
+                text = self._text(child, kind) if len(child) else child.text or ""
+                entry.add(local, text, child if child.keys() else "", notes)
+            elif role is _RECORD_FIELD:
+                text = self._text(child, kind) if len(child) else child.text or ""
+                entry.add_to_record(space, local, text, child)
+            elif role is _ENTRY:
+                raise FastPathDeclined
+            else:
+                if role is _RECORD:
+                    entry.begin_record(space, local, child)
+                if len(child):
+                    self._fill(entry, child, known)
         return entry
 
     def _fill(
-        self,
-        entry: RawEntry,
-        element: Element,
-        known: dict[str, Meaning],
-        notes: Notes,
-        depth: int = 0,
+        self, entry: RawEntry, element: Element, known: dict[str, Meaning], depth: int = 1
     ) -> None:
-        """Give an entry its elements, and those of its records; raises :class:`FastPathDeclined`."""
+        """Give an entry what is inside one of its elements; raises :class:`FastPathDeclined`.
+
+        No field counts where it is nested, except a loc.
+        """
         if depth > _MAX_DEPTH:
             raise FastPathDeclined
         for child in element:
-            tail, tag = child.tail, child.tag
-            if tail and not depth and not tail.isspace():
-                raise FastPathDeclined
-            role, local, space = known.get(tag) or self._meaning(tag, type(entry))
-            if role is _FIELD and not depth:
-                text = self._text(child, type(entry)) if len(child) else child.text or ""
-                entry.add(local, text, child if child.keys() else "", notes)
-            elif role is _RECORD_FIELD:
+            role, local, space = known.get(child.tag) or self._meaning(child.tag, type(entry))
+            if role is _RECORD_FIELD:
                 text = self._text(child, type(entry)) if len(child) else child.text or ""
                 entry.add_to_record(space, local, text, child)
             elif role is _ENTRY or (role is _FIELD and local == "loc" and len(child)):
                 raise FastPathDeclined
-            elif role is _FIELD and local == "loc":  # no other field counts where it is nested
+            elif role is _FIELD and local == "loc":
                 entry.nested_loc = child.text or ""
             else:
                 if role is _RECORD:
                     entry.begin_record(space, local, child)
                 if len(child):
-                    self._fill(entry, child, known, notes, depth + 1)
+                    self._fill(entry, child, known, depth + 1)
 
     def _text(self, element: Element, inside: type) -> str:
         """Return the text of a field with elements inside, which must mean nothing themselves."""
-        known = self._known.get(inside, {})
+        known = self._known[inside]
         for child in islice(element.iter(), 1, None):
             if (known.get(child.tag) or self._meaning(child.tag, inside))[0] is not _OTHER:
                 raise FastPathDeclined
@@ -221,6 +235,8 @@ class TreeReader:
 
 def _may_mislead(block: str) -> bool:
     """Return whether a block may declare namespaces in another way than a tree shows them."""
+    if "xmlns" not in block:
+        return False
     found = declared(block)
     prefixes = {prefix for prefix, _ in found or () if prefix}
     if found is None or len(prefixes) > _MAX_PREFIXES:

@@ -24,10 +24,11 @@ from usp._formats.xml.raw_entries import (
     KnownRoot,
     Meaning,
     Notes,
+    OpenField,
     RawEntry,
 )
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
+from usp._formats.xml.references import without_blanks
 from usp._formats.xml.scanner import Scanner, TokenHandler
 from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, ProblemCode, Problems
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from usp._formats.abstract_parser import Entry
+    from usp._formats.xml.cut import CutNames
     from usp._formats.xml.namespaces import Name, Space
-    from usp._formats.xml.raw_entries import CutNames
 
 MAX_DEPTH = 200
 """Elements that are nested more deeply are only counted."""
@@ -45,23 +46,8 @@ MAX_DEPTH = 200
 MAX_FIELDS = 10_000
 """The maximum number of elements of an entry; the rest is ignored."""
 
-MAX_FIELD = 1024 * 1024
-"""A longer text of a field is cut off here."""
-
 _CUT_ENTRY = Reason(FailureCode.TRUNCATED, "the document breaks off inside an entry")
-_VALUES = frozenset(  # fields that are addresses, dates, numbers or words of the protocol
-    {"loc", "lastmod", "changefreq", "priority", "link", "guid", "id", "date", "pubdate"}
-    | {"published", "updated", "issued", "created", "modified", "publication_date"}
-    | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
-)
 _NOTHING = "\0\ufeff"  # what is between entries and says nothing, as blanks do
-
-
-class _OpenField(NamedTuple):
-    meaning: Meaning
-    attributes: str
-    depth: int  # of the element itself
-    nested: bool
 
 
 class _Wrapped(NamedTuple):
@@ -112,10 +98,10 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     _entry: RawEntry | None = None
     _entry_depth = 0
     _implied = False
-    _field: _OpenField | None = None
+    _field: OpenField | None = None
     _wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
-    _room = MAX_FIELD
     _stray_text = False
+    _names: CutNames | None = None  # if entries are cut
 
     def __init__(
         self,
@@ -141,16 +127,16 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self._bases: list[tuple[int, str | None]] = []  # depth, and the base from there on
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._told: set[str] = set()  # strays that were spoken of
-        self._raw: list[str] = []
-        self._decoded: list[str] = []
         self._done: list[Entry] = []
-        self._cut_names: dict[str, CutNames] = {} if root is None else root.cut_names
-        self._scope = Scope(case_insensitive=case_insensitive)
-        if root is not None:
+        if root is None:
+            self._scope = Scope(case_insensitive=case_insensitive)
+        else:
+            self._names = root.names
             self._stack.append(root.name)
-            self._scopes.append(self._scope)
-            self._scope = root.scope.copy()
-            self._set_root(root.meaning, root.name, root.attributes)
+            self._scopes.append(Scope())
+            self._scope = Scope(like=root.scope)
+            self._root, self.root_tag = root.meaning, (root.name, root.attributes)
+            self.dialect = Dialect(type(self), root.meaning, longest)
 
     def scan(self, text: str) -> list[Entry]:
         """Return the entries that the scanner has read so far."""
@@ -190,27 +176,18 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """What the root is called, if there is one."""
         return None if self.root_implied else self._root
 
-    def known_root(self) -> KnownRoot:
-        """Return the root, directly below which the parser is."""
-        assert self._root is not None
-        return KnownRoot(*self.root_tag, self._root, self._scope, self._cut_names)
-
-    def _set_root(self, root: Name, name: str, attributes: str) -> None:
-        self._root = root
-        self.root_tag = (name, attributes)
-        self.dialect = Dialect(type(self), root, self.url_length)
-
     def _known(self, name: str) -> Meaning:
         """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
-    def learn(self) -> None:
-        """Look up the usual names: those of entries and their fields, written as the root is."""
+    def learned(self) -> KnownRoot:
+        """Look up the usual names, written as the root is: those of entries and their fields."""
         prefix, colon, _ = self.root_tag[0].rpartition(":")
         for local, entry in self.entries.items():
             self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
             for field in entry.own_fields:
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
+        return KnownRoot(*self.root_tag, self.dialect.root, self._scope, self._names)
 
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""
@@ -285,7 +262,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         if role is ElementRole.OTHER:
             if not self._has_entries:
                 self._count_unknown(name)
-        elif role is ElementRole.ENTRY and self._field is not None and self._is_inside_loc():
+        elif role is ElementRole.ENTRY and self._field and self._field.is_empty_loc:
             self._wrap(name, meaning)
             role = ElementRole.OTHER
         elif (
@@ -325,9 +302,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     def text(self, raw: str) -> None:
         """Take text, references not decoded."""
         if self._field is not None:
-            if self._room > 0:
-                self._raw.append(raw[: self._room])
-            self._spend(len(raw))
+            self._field.add(raw)
         elif self._entry is not None:
             is_own = len(self._stack) - (not self._implied) == self._entry_depth
             if is_own and (self._entry.texts or not raw.isspace()):
@@ -341,16 +316,13 @@ class XmlParser(TokenHandler, Notes, FormatParser):
 
     def innermost(self) -> tuple[str, bool]:
         """Return the name of the innermost open element, and whether it never has markup inside."""
-        is_value = self._field is not None and self._field.meaning.local.lower() in _VALUES
+        is_value = self._field is not None and self._field.is_value
         return self._stack[-1] if self._stack else "", is_value
 
     def cdata(self, text: str) -> None:
         """Take the text of a CDATA section."""
         if self._field is not None:
-            self._decode_raw()
-            if self._room > 0:
-                self._decoded.append(without_forbidden(text[: self._room], self.note))
-            self._spend(len(text))
+            self._field.add_cdata(text)
         else:
             self.text(escape(text))
 
@@ -365,7 +337,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         outside = self._scope
         if "xml" in attributes:
             self._scope = self._scope_inside(attributes)
-        self._set_root(self._scope.name(name), name, attributes)
+        self._root, self.root_tag = self._scope.name(name), (name, attributes)
+        self.dialect = Dialect(type(self), self._root, self.url_length)
         if "xml" in attributes:
             self._declare_base(attributes, 0)
         self._stack.append(kept(name))
@@ -420,18 +393,6 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """Note an entry inside an empty loc: the loc may be meant to be inside the entry."""
         self.note(ProblemCode.ENTRY_IN_LOC, f"<{name}>")
         self._wrapped = _Wrapped(self.entries[meaning.local], kept(name), len(self._stack))
-
-    def _is_inside_loc(self) -> bool:
-        """Return whether the parser is in a loc that is empty so far."""
-        field = self._field
-        return (
-            field is not None
-            and field.meaning.local == "loc"
-            and field.meaning.role is ElementRole.FIELD
-            and not field.nested  # such a loc counts only if the entry has no other
-            and not "".join(self._raw).strip()
-            and not "".join(self._decoded).strip()
-        )
 
     def _make_room(self, meaning: Meaning) -> None:
         """Close what is open and cannot hold an element of that meaning."""
@@ -512,11 +473,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             nested = depth != self._entry_depth + (not self._implied)
             if nested and meaning.local != "loc":
                 return
-        self._field = _OpenField(meaning, attributes, depth, nested)
+        self._field = OpenField(meaning, attributes, depth, self, nested=nested)
         self._wrapped = None
-        self._raw.clear()
-        self._decoded.clear()
-        self._room = MAX_FIELD
 
     # Ends -----------------------------------------------------------------------------------------
 
@@ -541,7 +499,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         if self._implied:
             self._finish_entry()
 
-    def _end_unclosed_field(self, field: _OpenField) -> None:
+    def _end_unclosed_field(self, field: OpenField) -> None:
         self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{field.meaning.local}>")
         self._close_to(field.depth)
 
@@ -565,18 +523,10 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         if not depth:
             self.root_closed = True
 
-    def _end_field(self, field: _OpenField) -> None:
+    def _end_field(self, field: OpenField) -> None:
         assert self._entry is not None
         self._field = None
-        if len(self._raw) == 1 and not self._decoded:  # as nearly all fields are
-            text = self._raw[0]
-            if "&" in text or not text.isprintable():
-                text = decode_text(text, self.note)
-        else:
-            self._decode_raw()
-            text = "".join(self._decoded)
-        if self._room < 0 and field.meaning.local == "loc":
-            text = ""  # a part of an address is another one
+        text = field.text()
         if field.nested:
             self._entry.nested_loc = text
         else:
@@ -610,13 +560,3 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self.scanner.damage = 0
         else:
             self.scanner.count_damage()
-
-    def _spend(self, length: int) -> None:
-        if 0 < self._room <= length:
-            self.note(ProblemCode.LONG_FIELD)
-        self._room -= length
-
-    def _decode_raw(self) -> None:
-        if self._raw:
-            self._decoded.append(decode_text("".join(self._raw), self.note))
-            self._raw.clear()
