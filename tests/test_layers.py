@@ -48,7 +48,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "selection"): "select: filters of pages",
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
-    ("_base.safe_text", "_base.urls"): "most text is printable",
+    ("_base.display", "_base.urls"): "most text is printable",
     (
         "options",
         "_base.filters",
@@ -59,10 +59,10 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "_snapshot.recording"): "save: warcio is an extra",
     ("_crawl.thread_driver", "_snapshot.recording"): "the same; most crawls are not recorded",
     ("_crawl.fetch", "web_client.requests_client"): "programs on asyncio never need it",
-    ("_inputs.sources", "_snapshot.warc"): "most inputs are not files",
-    ("_inputs.sources", "snapshot"): "the same, and most files are not snapshots",
-    ("_inputs.sources", "_inputs.folder"): "the same, or folders",
-    ("_inputs.sources", "aio"): "most programs do without asyncio",
+    ("_inputs", "_snapshot.warc"): "most inputs are not files",
+    ("_inputs", "snapshot"): "the same, and most files are not snapshots",
+    ("_inputs", "_inputs.folder"): "the same, or folders",
+    ("_inputs", "aio"): "most programs do without asyncio",
     (
         "aio",
         "web_client.aiohttp_client",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import usp
-from usp._base.safe_text import get_logger
+from usp._base.display import get_logger
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import AbstractWebClient, WebClientErrorResponse
 
@@ -88,5 +88,5 @@ def test_what_a_website_wrote_does_not_steer_whoever_reads_the_log(collected):
 def test_every_logger_of_the_package_is_made_safe():
     log_nothing_of_a_website = {"names.py", "output.py", "ray_engine.py", "crawler.py"}
     for path in Path(usp.__file__).parent.rglob("*.py"):
-        if path.name not in {"safe_text.py", *log_nothing_of_a_website}:
+        if path.name not in {"display.py", *log_nothing_of_a_website}:
             assert not re.search(r"\.getLogger\b", path.read_text("utf-8")), path

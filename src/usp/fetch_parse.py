@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._compat import (
     AbstractSitemapParser,

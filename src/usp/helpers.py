@@ -14,8 +14,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.dates import read_date
+from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.safe_text import get_logger
 from usp._base.urls import is_http_url, urlsplit, urlunsplit, without_login
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
 from usp.web_client.abstract_client import (

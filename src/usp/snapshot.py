@@ -6,8 +6,7 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from usp._base.display import counted, duration, size
-from usp._base.safe_text import excerpt, get_logger
+from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.urls import read_url, with_login, without_login
 from usp._crawl.fetch import own_client
 from usp._crawl.thread_driver import crawl_with, tree_of

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with, tree_of

@@ -11,7 +11,7 @@ import pytest
 from check_examples import HOME, Client, found_in, replies_of
 
 import usp
-from usp._inputs.sources import tree_of
+from usp._inputs import tree_of
 from usp.checks import Baseline
 from website import SITEMAP_NS
 

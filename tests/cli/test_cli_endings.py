@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
-from usp._base.safe_text import printable
+from usp._base.display import printable
 from usp.cli.output import write_lines
 from website import robots, urlset
 
@@ -60,7 +60,7 @@ def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("usp._inputs.sources.crawl_with", interrupted)
+    monkeypatch.setattr("usp._inputs.crawl_with", interrupted)
     ended = run("ls", "example.org")
     assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
 

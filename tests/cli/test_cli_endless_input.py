@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from usp._inputs.sources import piped
+from usp._inputs import piped
 from usp.limits import LimitReached, Limits
 from website import urlset
 

@@ -13,7 +13,7 @@ import pytest
 
 from cases import cases
 from memory_web import Client, Doc, H, Web
-from usp._base.safe_text import MAX_TEXT, excerpt
+from usp._base.display import MAX_TEXT, excerpt
 from usp.limits import Limits
 from usp.objects.problem import Failure, Problem
 from usp.objects.sitemap import InvalidSitemap

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from memory_web import Client, H, Web
-from usp._inputs.sources import file_input, tree_of
+from usp._inputs import file_input, tree_of
 from usp.cli import main
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.cli.treeview import tree_view

@@ -17,8 +17,8 @@ import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from usp._base.display import excerpt
 from usp._base.names import load_extra
-from usp._base.safe_text import excerpt
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:

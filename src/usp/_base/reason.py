@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from usp._base.safe_text import excerpt
+from usp._base.display import excerpt
 
 if TYPE_CHECKING:
     from usp.objects.failure_codes import FailureCode

@@ -12,7 +12,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from usp._base.safe_text import get_logger
+from usp._base.display import get_logger
 from usp._crawl.orders import ClientRaised, NoNetwork
 from usp._formats.decode import Decoder
 from usp._formats.unpack import gunzip_complaint

@@ -13,8 +13,8 @@ from http import HTTPStatus
 from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar
 
+from usp._base.display import excerpt
 from usp._base.reason import Reason
-from usp._base.safe_text import excerpt
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from usp._base.display import excerpt
 from usp._base.reason import Reason
-from usp._base.safe_text import excerpt
 from usp._formats.abstract_parser import ignore
 from usp._formats.feeds import AtomParser, RssParser
 from usp._formats.html import HTML

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from usp._base.display import printable
 from usp._base.reason import Reason
-from usp._base.safe_text import printable
 from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, read_url
 from usp._http.encodings import ACCEPTED, BodyDecoder

@@ -11,7 +11,7 @@ import urllib3.exceptions
 import urllib3.response
 from requests.structures import CaseInsensitiveDict
 
-from usp._base.safe_text import excerpt, get_logger
+from usp._base.display import excerpt, get_logger
 from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
 from usp._http.failures import was_hung_up

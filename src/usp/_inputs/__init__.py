@@ -1,1 +1,313 @@
-"""From what a user names to a tree: a website, a sitemap, a file, a folder, a snapshot, a pipe."""
+"""What a user names, on the command line or in a call, and the tree of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from usp._base.files import is_ready, open_pipe
+from usp._base.urls import (
+    ARCHIVES,
+    DOCUMENTS,
+    PAGES,
+    looks_like_sitemap,
+    read_url,
+    url_parts,
+    with_login,
+    without_login,
+)
+from usp._crawl.receiver import parse_document
+from usp._crawl.thread_driver import crawl_with
+from usp._crawl.thread_driver import tree_of as finished
+from usp._formats.decode import Decoder
+from usp._formats.document import Role
+from usp.limits import LimitReached, Limits
+from usp.objects.abstract_sitemap import AbstractSitemap
+from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
+from usp.options import CrawlOptions
+from usp.tree import sitemap_search, website_search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from usp._base.urls import Login
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.website import OneSitemap, Website
+    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
+
+_CHUNK = 128 * 1024
+_TIMES = ("seconds", "document_seconds")
+_HEAD = 64 * 1024  # bytes that are examined to recognize a robots.txt
+_ROBOTS = re.compile(
+    r"^[^\S\n]*(?:user-agent|(?:dis)?allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE
+)
+
+Source: TypeAlias = AbstractSitemap | str | PathLike[str]
+"""A tree; the URL of a website or of a sitemap; the path of a snapshot, a sitemap or a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A URL, and whether it is the URL of a sitemap; or a file, a folder or the standard input.
+
+    ``url`` may be shown: user name and password are taken out of it, into ``login``. Only the content
+    can show whether something that ``may_be_sitemap`` is one, as with ``/feed/``.
+    """
+
+    url: str
+    is_sitemap: bool
+    path: Path | None = None
+    is_stdin: bool = False
+    login: Login | None = field(default=None, repr=False)
+    may_be_sitemap: bool = False
+
+    @property
+    def start(self) -> str:
+        """The URL with its login, for the crawl only."""
+        return self.url if self.login is None else with_login(self.url, self.login)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing needs to be fetched."""
+        return self.is_stdin or self.path is not None
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether this is a file in which a crawl was recorded, rather than a sitemap."""
+        if self.path is None or not self.path.is_file():
+            return False
+        from usp._snapshot.warc import is_warc  # noqa: PLC0415 - most inputs are not files
+
+        return is_warc(self.path)
+
+    @property
+    def has_path(self) -> bool:
+        """Whether the URL has a path or a query, and so is not just a website."""
+        parts = url_parts(self.url)
+        return bool(parts.path.strip("/") or parts.query)
+
+
+def read_input(text: str) -> Input:
+    """Return what a user wrote on a command line; the default scheme is https.
+
+    The name of an existing file or folder means that; ``-`` is the standard input. Raises ``BadUrl``.
+    """
+    stripped = text.strip()
+    if stripped == "-":
+        return Input("-", is_sitemap=True, is_stdin=True)
+    if stripped and "://" not in text and os.path.exists(text):  # noqa: PTH110 - it takes any text
+        return file_input(Path(text))
+    return read_web_input(stripped if "://" in stripped else _with_scheme(stripped))
+
+
+def read_web_input(given: str) -> Input:
+    """Return what a URL means that a user wrote; raises ``BadUrl``."""
+    login = read_url(given).login
+    parts = url_parts(without_login(given))
+    if not parts.path and not parts.query:
+        parts = parts._replace(path="/")
+    url = parts.geturl()
+    start = Input(url, looks_like_sitemap(url), login=login)
+    may_be_sitemap = not start.is_sitemap and start.has_path and not parts.path.endswith(PAGES)
+    return replace(start, may_be_sitemap=may_be_sitemap)
+
+
+def file_input(path: Path) -> Input:
+    """Return a file or a folder as what was named."""
+    return Input(path.resolve().as_uri(), is_sitemap=path.is_file(), path=path)
+
+
+def _with_scheme(text: str) -> str:
+    """Return the URL of a host written without a scheme; a word or a file name is not a host."""
+    host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
+    named = "." in host or host.partition(":")[0] == "localhost"
+    return f"https://{text}" if named and not host.endswith((*DOCUMENTS, *ARCHIVES)) else ""
+
+
+def is_url(given: object) -> TypeGuard[str]:
+    """Return whether a source is a URL."""
+    return isinstance(given, str) and "://" in given
+
+
+def _input(given: str | PathLike[str]) -> Input:
+    """Return what a program names: a text with a scheme is a URL, any other a path."""
+    return web_input(given) if is_url(given) else file_input(Path(given))
+
+
+def web_input(url: str, *, is_sitemap: bool | None = None) -> Input:
+    """Return a URL as what was named; None if only its looks tell whether it is that of a sitemap."""
+    url = url.strip()
+    return Input(url, looks_like_sitemap(url) if is_sitemap is None else is_sitemap)
+
+
+# The tree of it -------------------------------------------------------------------------------------
+
+
+def tree_of(
+    given: Source | Input,
+    web_client: AbstractWebClient | None,
+    options: CrawlOptions | None,
+    *,
+    site: str | None = None,
+) -> AbstractSitemap:
+    """Return the tree of what was named; ``site`` is the website to read from a WARC file."""
+    if isinstance(given, AbstractSitemap):
+        return given
+    options = options or CrawlOptions()
+    start = given if isinstance(given, Input) else _input(given)
+    if start.is_local:
+        return _local_tree(start, options if start is given else _only_limits(options), site)
+    for search in searches(start, options):
+        top = crawl_with(search, start.start.strip(), web_client, options)
+        if not top.is_wrong_guess:
+            break
+    return finished(top, options)
+
+
+async def tree_of_async(
+    given: Source | Input,
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None,
+    options: CrawlOptions | None,
+) -> AbstractSitemap:
+    """Return the same on asyncio."""
+    from usp import aio  # noqa: PLC0415 - most programs do without asyncio
+
+    if isinstance(given, AbstractSitemap):
+        return given
+    start = given if isinstance(given, Input) else _input(given)
+    if start.is_local:
+        return await asyncio.to_thread(_local_tree, start, _only_limits(options))
+    if start.is_sitemap or start.may_be_sitemap:
+        tree = await aio.sitemap_tree_for_sitemap(start.start, web_client, options=options)
+        if start.is_sitemap or not isinstance(tree, InvalidSitemap | PagesTextSitemap):
+            return tree
+    return await aio.sitemap_tree_for_homepage(start.start, web_client, options=options)
+
+
+def searches(
+    start: Input, options: CrawlOptions
+) -> Iterator[Callable[[Crawl], Website | OneSitemap]]:
+    """Yield where to start: a URL that may be a sitemap is tried before its website."""
+    if start.is_sitemap or start.may_be_sitemap:
+        yield sitemap_search(start.start, guess=start.may_be_sitemap)
+    if not start.is_sitemap:
+        yield website_search(start.start, options)
+
+
+def _local_tree(start: Input, options: CrawlOptions, site: str | None = None) -> AbstractSitemap:
+    limits = options.effective_limits
+    if start.is_snapshot and start.path is not None:
+        from usp.snapshot import load  # noqa: PLC0415
+
+        return load(start.path, site, **given_options(options))
+    if start.path is not None and start.path.is_dir():
+        from usp._inputs.folder import tree_of_folder  # noqa: PLC0415
+
+        return tree_of_folder(start.path, limits)
+    return _document_tree(start.path, limits)
+
+
+def _only_limits(options: CrawlOptions | None) -> CrawlOptions:
+    """Return what counts of a program's options for a file: the others are for what is fetched."""
+    return CrawlOptions(limits=None if options is None else options.limits)
+
+
+def given_options(options: CrawlOptions) -> dict[str, Any]:
+    """Return the options that are not the usual ones: a snapshot has those of its crawl."""
+    usual = CrawlOptions(limits=Limits())
+    return {
+        field.name: value
+        for field in fields(CrawlOptions)
+        if (value := getattr(options, field.name)) != getattr(usual, field.name)
+        and value is not None
+    }
+
+
+# A document: a file, a pipe, the standard input -----------------------------------------------------
+
+
+def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
+    """Return the tree of a file, a pipe, or the standard input: a sitemap or a robots.txt."""
+    if path is None:
+        return _document(piped(sys.stdin.buffer, limits), "-", limits)
+    is_robots = path.name == "robots.txt"
+    if not path.is_file():  # a pipe has no other name
+        name = path.absolute().as_uri()
+        return _document(piped(path, limits), name, limits, is_robots=is_robots)
+    with path.open("rb") as file:
+        chunks = iter(partial(file.read, _CHUNK), b"")
+        return _document(chunks, path.resolve().as_uri(), limits, is_robots=is_robots)
+
+
+def _document(
+    chunks: Iterator[bytes], name: str, limits: Limits, *, is_robots: bool = False
+) -> AbstractSitemap:
+    chunks, begun = _begun(chunks)
+    role = Role.ROBOTS if is_robots or _looks_like_robots(begun, limits) else Role.SITEMAP
+    return parse_document(chunks, None, role=role, name=name, limits=limits)
+
+
+def _begun(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bytes]:
+    """Return the same chunks, and their first bytes."""
+    taken: list[bytes] = []
+    try:
+        while sum(map(len, taken)) < _HEAD and (chunk := next(chunks, b"")):
+            taken.append(chunk)
+    except LimitReached as limit:
+        chunks = _raising(limit)
+    return chain(taken, chunks), b"".join(taken)[:_HEAD]
+
+
+def _raising(limit: LimitReached) -> Iterator[bytes]:
+    yield from ()
+    raise limit
+
+
+def _looks_like_robots(head: bytes, limits: Limits) -> bool:
+    decoder = Decoder(limits=limits)
+    text = decoder.feed(head) + decoder.close()
+    return not text.lstrip("\ufeff \t\r\n").startswith("<") and bool(_ROBOTS.search(text))
+
+
+# Pipes, which may be endless or slow, like a website -------------------------------------------
+
+
+def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
+    """Yield data as it arrives; raise ``LimitReached`` at the first limit of a document.
+
+    The time begins before a pipe is opened: perhaps nobody ever writes to it.
+    """
+    times = [(value, name) for name in _TIMES if (value := getattr(limits, name)) is not None]
+    allowed, name = min(times, default=(None, ""))
+    deadline = None if allowed is None else time.monotonic() + allowed
+    received = 0
+    with open_pipe(source) if isinstance(source, Path) else nullcontext(source) as file:
+        while True:
+            left = None if deadline is None else deadline - time.monotonic()
+            if (left is not None and left <= 0) or not is_ready(file, left):
+                raise LimitReached(name)
+            chunk = _read(file)
+            if not chunk:
+                return
+            most = limits.document_bytes
+            if most is not None and received + len(chunk) > most:
+                yield chunk[: most - received]
+                raise LimitReached("document_bytes")
+            received += len(chunk)
+            yield chunk
+
+
+def _read(file: IO[bytes]) -> bytes:
+    """Return what is available, without waiting for more."""
+    read = getattr(file, "read1", file.read)
+    return bytes(read(_CHUNK))

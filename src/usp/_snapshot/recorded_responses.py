@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from usp._base.display import printable
 from usp._base.reason import Reason
-from usp._base.safe_text import printable
 from usp._base.urls import BadUrl, read_url, url_parts, urljoin, without_login
 from usp._http.encodings import BodyDecoder
 from usp._http.flow import phrase

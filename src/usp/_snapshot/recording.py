@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import usp
+from usp._base.display import get_logger
 from usp._base.files import NewFile
-from usp._base.safe_text import get_logger
 from usp._crawl.orders import Fetched, Received
 from usp._snapshot.snapshot_entries import entry_of
 from usp._snapshot.snapshot_file import option_values

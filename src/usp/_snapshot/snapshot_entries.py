@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from usp._base.display import printable
 from usp._base.reason import Advice, Reason, Topic
-from usp._base.safe_text import printable
 from usp._base.urls import without_login
 from usp._crawl.orders import Failed, HostGivenUp, NoNetwork, NotRequested, Probe
 from usp._formats.document import Role

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from usp._base.display import printable
 from usp._base.filters import is_regular
-from usp._base.safe_text import printable
 from usp._base.urls import is_http_url
 from usp._snapshot.recorded_responses import RecordStore, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
-from usp._base.safe_text import printable
+from usp._base.display import printable
 from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._inputs.sources import tree_of, tree_of_async
+from usp._inputs import tree_of, tree_of_async
 from usp.changes.change_values import (
     Change,
     ChangeCounts,
@@ -27,7 +27,7 @@ from usp.changes.sides import sides, sitemap_changes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp._inputs.sources import Source
+    from usp._inputs import Source
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.dates import as_written, precision_of
-from usp._base.safe_text import printable
+from usp._base.display import printable
 from usp.export.schema import COLUMNS, OF_FIELDS
 from usp.export.text_formats import guarded, json_list, plain, quoted, to_json
 from usp.objects.extension_values import plain as plain_value

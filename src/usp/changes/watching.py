@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from usp import aio
 from usp._base.urls import without_login
-from usp._inputs.sources import tree_of, tree_of_async, web_input
+from usp._inputs import tree_of, tree_of_async, web_input
 from usp._snapshot.snapshot_file import start_of
 from usp.changes import Diff
 from usp.changes.change_values import ChangeKind, PageChange

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from usp._base.urls import unquote, urlsplit
-from usp._inputs.sources import is_url, tree_of, tree_of_async
+from usp._inputs import is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import FetchedPage, Sample, fetched_pages
 from usp.checks.finding import Baseline, Finding, Hit, Severity
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Unpack
 
-    from usp._inputs.sources import Source
+    from usp._inputs import Source
     from usp.checks.hreflang import HreflangGroups
     from usp.checks.page_urls import SeenPages
     from usp.objects.abstract_sitemap import AbstractSitemap

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import url2pathname
 
+from usp._base.display import excerpt as cut
 from usp._base.files import replacing
-from usp._base.safe_text import excerpt as cut
 from usp._base.urls import quote, urlsplit
 
 if TYPE_CHECKING:

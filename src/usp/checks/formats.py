@@ -17,8 +17,7 @@ from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element, SubElement
 
 import usp
-from usp._base.display import counted
-from usp._base.safe_text import excerpt, printable
+from usp._base.display import counted, excerpt, printable
 from usp.checks.finding import (
     FindingCounts,
     FindingGroup,

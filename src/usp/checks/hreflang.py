@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from usp._base.safe_text import get_logger
+from usp._base.display import get_logger
 from usp._base.seen_urls import SeenUrls
 from usp.checks.page_urls import normal_all
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
-from usp._base.display import counted
+from usp._base.display import counted, get_logger, printable
 from usp._base.names import MissingExtraError
 from usp._base.reason import Topic, limit_advice
-from usp._base.safe_text import get_logger, printable
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.limits import Limits
     from usp.selection import Selection
 
@@ -109,7 +109,7 @@ def count_option(*names: str, most: int | None = None, **more: Any) -> Callable[
 def input_type(text: str) -> Input:
     """Return what a user named: a website, a sitemap, a file, a folder or the standard input."""
     from usp._base.urls import BadUrl, redact_url
-    from usp._inputs.sources import read_input
+    from usp._inputs import read_input
 
     try:
         return read_input(text)

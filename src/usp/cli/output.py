@@ -16,7 +16,7 @@ import rich_click as click
 from click import HelpFormatter, core
 from click.exceptions import Exit
 
-from usp._base.safe_text import printable
+from usp._base.display import printable
 from usp.cli.errors import EXPECTED, messages, words_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def write_text(lines: Iterable[str], output: Path | None) -> None:
         write_lines(lines, sys.stdout)
         sys.stdout.flush()
         return
-    from usp.export.targets import opened
+    from usp.export.text_formats import opened
 
     with naming(output), opened(output, "text") as file:
         file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)

@@ -15,8 +15,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from usp._base.display import clock, counted, size
-from usp._base.safe_text import printable
+from usp._base.display import clock, counted, printable, size
 from usp._base.urls import url_parts
 from usp.cli.output import is_pipe
 from usp.events import (

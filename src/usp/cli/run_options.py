@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
-from usp._inputs.sources import searches, tree_of
+from usp._inputs import searches, tree_of
 from usp.cli.errors import FAILED, PARTIAL, messages
 from usp.cli.output import logging_to
 from usp.cli.progress_line import Progress, progress
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.events import Listener
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions

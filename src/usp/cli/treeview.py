@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich.tree import Tree
 
-from usp._base.display import counted, size
-from usp._base.safe_text import printable
+from usp._base.display import counted, printable, size
 from usp.cli.errors import problem_text, why
 from usp.cli.output import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage

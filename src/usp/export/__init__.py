@@ -16,8 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from usp.export import xml_file
 from usp.export.arrow import write_parquet
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
-from usp.export.targets import opened
-from usp.export.text_formats import LAYOUTS, write_pages
+from usp.export.text_formats import LAYOUTS, opened, write_pages
 from usp.export.xml_file import TooLargeError
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection

@@ -9,8 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from usp.export.arrow import ParquetFileWriter
 from usp.export.arrow_arrays import array_of
 from usp.export.schema import Kind, pyarrow
-from usp.export.targets import opened
-from usp.export.text_formats import write_rows
+from usp.export.text_formats import opened, write_rows
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 
 if TYPE_CHECKING:

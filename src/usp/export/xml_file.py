@@ -17,7 +17,7 @@ from usp._base.display import size
 from usp._base.files import NewFile, new_file
 from usp._base.urls import quote, urljoin
 from usp.exceptions import SitemapException
-from usp.export.targets import compressing
+from usp.export.text_formats import compressing
 from usp.helpers import html_unescape_strip
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY

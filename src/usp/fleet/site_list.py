@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from usp._base.display import get_logger, printable
 from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
-from usp._base.safe_text import get_logger, printable
 from usp._base.urls import BadUrl, read_url, redact_url
 from usp.export.schema import pyarrow
 from usp.limits import DEFAULT

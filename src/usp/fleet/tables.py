@@ -15,8 +15,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from usp._base.display import printable
 from usp._base.files import StoredFile
-from usp._base.safe_text import printable
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.export.sitemaps import SITEMAP_COLUMNS

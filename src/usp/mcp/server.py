@@ -19,8 +19,7 @@ from pydantic import ValidationError, create_model
 from starlette.responses import PlainTextResponse
 
 import usp
-from usp._base.display import duration
-from usp._base.safe_text import get_logger
+from usp._base.display import duration, get_logger
 from usp.mcp import ServerOptions, tool_call
 from usp.mcp.page_tools import list_pages
 from usp.mcp.site_tools import check_site, explain, list_sitemaps, summarise_site

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_serializer
 
+from usp._base.display import excerpt, printable
 from usp._base.reason import Topic, limit_advice
-from usp._base.safe_text import excerpt, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

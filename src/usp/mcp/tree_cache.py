@@ -23,7 +23,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from usp._base.display import counted, duration
 from usp._base.urls import BadUrl, host_in, without_login
 from usp._http.identity import DEFAULT_TIMEOUT
-from usp._inputs.sources import read_web_input, tree_of_async
+from usp._inputs import read_web_input, tree_of_async
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
 from usp.mcp.tool_values import clean, clean_url, nothing_read
@@ -37,7 +37,7 @@ from usp.web_client.zones import Zones
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.events import Event
     from usp.mcp import ServerOptions
     from usp.objects.problem import Failure

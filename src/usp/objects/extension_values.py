@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from usp._base.safe_text import printable
+from usp._base.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

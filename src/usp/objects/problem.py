@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from usp._base.safe_text import excerpt as cut
-from usp._base.safe_text import shortened
+from usp._base.display import excerpt as cut
+from usp._base.display import shortened
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem_codes import ProblemCode
 

@@ -23,9 +23,8 @@ from __future__ import annotations
 from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from usp._base.display import counted
+from usp._base.display import counted, get_logger, printable
 from usp._base.names import lazy_getattr
-from usp._base.safe_text import get_logger, printable
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import SitemapPage
 from usp.objects.page_blocks import NodePages, PageSource, is_source

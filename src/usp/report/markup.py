@@ -12,8 +12,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from usp._base.display import counted, grouped
-from usp._base.safe_text import excerpt, printable
+from usp._base.display import counted, excerpt, grouped, printable
 from usp._base.urls import origin_of
 
 if TYPE_CHECKING:

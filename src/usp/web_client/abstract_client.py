@@ -12,9 +12,9 @@ import abc
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from usp._base.display import excerpt
 from usp._base.names import lazy_getattr
 from usp._base.reason import Reason, Topic, advised
-from usp._base.safe_text import excerpt
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 import requests
 from urllib3 import HTTPHeaderDict
 
+from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._http import requests_foreign
 from usp._http.flow import Arrived, Deadline, Flow, Head, Request, SessionFacts

@@ -28,7 +28,7 @@ from usp.cli.output import Command, exit_on_error, has_colors, painted, write_te
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.checks.finding import Baseline, Finding
     from usp.checks.registry import RuleSelection
     from usp.cli.progress_line import Progress
@@ -314,7 +314,7 @@ class _Check:
 def _baseline(path: str | None, limits: Limits) -> Baseline | None:
     if path is None:
         return None
-    from usp._inputs.sources import piped
+    from usp._inputs import piped
     from usp.checks.finding import Baseline
     from usp.limits import LimitReached
 

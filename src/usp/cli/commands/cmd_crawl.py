@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.exceptions import Exit
 
-from usp._base.display import counted, duration, size
-from usp._base.safe_text import printable
+from usp._base.display import counted, duration, printable, size
 from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
 from usp.cli.option_values import Number, bad_value, read_columns
 from usp.cli.options import (

@@ -15,7 +15,7 @@ from usp.cli.output import Command, exit_on_error, has_colors, write_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.changes import Change, Diff
     from usp.cli.run_options import RunOptions
     from usp.events import Listener

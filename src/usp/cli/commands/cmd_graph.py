@@ -19,7 +19,7 @@ from usp.cli.output import Command, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.cli.run_options import RunOptions
 
 # The names of usp.graph's functions and their default, which the help shows without loading it.

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp._base.display import counted
-from usp._base.safe_text import printable
+from usp._base.display import counted, printable
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
 from usp.cli.options import (
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.cli.progress_line import Progress
     from usp.cli.run_options import RunOptions
     from usp.objects.page import SitemapPage

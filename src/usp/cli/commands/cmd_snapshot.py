@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.exceptions import Exit
 
-from usp._base.safe_text import printable
+from usp._base.display import printable
 from usp.cli.options import output_option, run_options, url_argument
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.cli.run_options import RunOptions
 
 

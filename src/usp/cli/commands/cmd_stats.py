@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp._base.display import counted, duration, size
-from usp._base.safe_text import printable
+from usp._base.display import counted, duration, printable, size
 from usp.cli.errors import common_options, failure_line, remedy
 from usp.cli.options import count_option, format_option
 from usp.cli.output import Command, show

@@ -12,7 +12,7 @@ from usp.cli.output import Command
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.cli.run_options import RunOptions
 
 

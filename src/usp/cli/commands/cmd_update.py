@@ -51,7 +51,7 @@ def command(
     """  # noqa: D301 - click knows the backspace
     from dataclasses import replace
 
-    from usp._inputs.sources import file_input, given_options
+    from usp._inputs import file_input, given_options
     from usp.cli.errors import FAILED, messages, update_warning
     from usp.snapshot import update
 

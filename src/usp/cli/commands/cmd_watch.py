@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from usp._inputs.sources import Input
+    from usp._inputs import Input
     from usp.changes import PageChange
     from usp.changes.watching import Round
     from usp.cli.run_options import RunOptions
