@@ -25,9 +25,9 @@ def parses(monkeypatch):
     counts: Counter[str] = Counter()
     make = DocumentParser.__init__
 
-    def counted(self, url, **options):
+    def counted(self, url, *labels, **options):
         counts[url.rpartition("/")[2]] += 1
-        make(self, url, **options)
+        make(self, url, *labels, **options)
 
     monkeypatch.setattr(DocumentParser, "__init__", counted)
     return counts
