@@ -291,8 +291,8 @@ class FileStore:
     def _reason(self, error: BaseException) -> str:
         """Return what went wrong, in a few words, and what to do."""
         causes = _causes(error)
-        told = _MESSAGE.search(causes[-1])
-        cause = excerpt(told[1] if told else causes[-1], 200)
+        found = _MESSAGE.search(causes[-1])
+        cause = excerpt(found[1] if found else causes[-1], 200)
         # Names of buckets and files are not what is said about them.
         text = _ADDRESS.sub("", " ".join(causes))
         for sign, advice in _ADVICE.items() if self.is_remote else ():

@@ -127,7 +127,7 @@ class HasEarlierResults(abc.ABC):
         return None
 
     @abc.abstractmethod
-    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
+    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return the earlier document if a response, told without secrets, says it is the same."""
 
 

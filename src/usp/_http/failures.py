@@ -167,9 +167,9 @@ class _Target:
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
     """Return the reason, if the exceptions are among those that are known."""
-    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response):
+    for reader in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response):
         for one in found:
-            if said := told(one, target):
+            if said := reader(one, target):
                 return said
     for code, fitting in (_IN_BODY if target.in_body else _BEFORE).items():
         if not names.isdisjoint(fitting.split()):
@@ -291,12 +291,12 @@ def is_bot_wall(status: int, headers: Mapping[str, str]) -> bool:
         return True
     if status not in _ERRORS:
         return False
-    told = {name.lower(): value.lower() for name, value in headers.items()}
-    if "challenge" in told.get("cf-mitigated", ""):
+    lowered = {name.lower(): value.lower() for name, value in headers.items()}
+    if "challenge" in lowered.get("cf-mitigated", ""):
         return True
     if status not in _GUARDED:
         return False
     return any(
         name.startswith(_GUARD_PREFIX) or (name in _GUARDS and (_GUARDS[name] or "") in value)
-        for name, value in told.items()
+        for name, value in lowered.items()
     )

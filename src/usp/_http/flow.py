@@ -269,8 +269,8 @@ class Flow:
         # Where it leads is the URL of the next one, without what the session adds to it.
         kept: tuple[tuple[str, str], ...] = ()
         if leads_on:
-            told = safe_headers(head.headers.items())
-            kept = tuple((name, value) for name, value in told if name.lower() != "location")
+            safe = safe_headers(head.headers.items())
+            kept = tuple((name, value) for name, value in safe if name.lower() != "location")
         reason = head.reason[:_LONGEST_REASON]
         if not reason.isprintable():
             reason = printable(reason)

@@ -156,23 +156,23 @@ def _read_cookie(text: str, url: HttpUrl) -> tuple[tuple[str, str], str, bool] |
     """Return name and path, the value, and whether it is expired; None for one that is not accepted."""
     if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
         return None
-    pair, *attributes = text.split(";")
+    pair, *rest = text.split(";")
     name, equals, value = (part.strip() for part in pair.partition("="))
-    told = {
+    attributes = {
         key.strip().lower(): said.strip()
-        for key, _, said in (attribute.partition("=") for attribute in attributes)
+        for key, _, said in (attribute.partition("=") for attribute in rest)
     }
-    domain = told.get("domain", "").lower().lstrip(".")
+    domain = attributes.get("domain", "").lower().lstrip(".")
     if (
         (not name or not equals)
         or (domain and url.host != domain and not url.host.endswith(f".{domain}"))
-        or ("secure" in told and url.scheme != "https")
+        or ("secure" in attributes and url.scheme != "https")
     ):
         return None
-    path = told.get("path", "")
+    path = attributes.get("path", "")
     if not path.startswith("/"):
         path = _path(url).rpartition("/")[0] or "/"
-    return (name, path), value, _is_over(told)
+    return (name, path), value, _is_over(attributes)
 
 
 def _path(url: HttpUrl) -> str:
@@ -183,12 +183,12 @@ def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
-def _is_over(told: dict[str, str]) -> bool:
+def _is_over(attributes: dict[str, str]) -> bool:
     """Return whether a cookie is expired, which deletes it."""
-    age = told.get("max-age")
+    age = attributes.get("max-age")
     if age:  # an empty one is ignored, as RFC 6265 says
         return age.startswith("-") or age.strip("0") == ""
-    date = email.utils.parsedate_tz(told.get("expires", "")[:_LONGEST_DATE])
+    date = email.utils.parsedate_tz(attributes.get("expires", "")[:_LONGEST_DATE])
     try:
         return date is not None and email.utils.mktime_tz(date) <= time.time()
     except (ValueError, OverflowError):
@@ -225,7 +225,7 @@ def within_bounds(kept: Iterable[tuple[str, str, str]], host: str, answers: list
             room -= len(name) + len(value) + 3
     taken = []
     for text in answers[:MOST_COOKIES]:
-        pair, *attributes = text.split(";")
+        pair, *rest = text.split(";")
         room -= len(pair) + 2
         if len(text) <= _LONGEST and room >= 0:
             own = (part for part in attributes if not part.strip().lower().startswith("domain"))

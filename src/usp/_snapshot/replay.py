@@ -145,8 +145,8 @@ class RecordedAnswers:
             why = instead.probe.refusal or instead.probe.unfinished
         if why is None:  # with other limits, what came may be good
             return None
-        told = replace(why, text=f"{why.text}; kept as it was {_when(before)}", full=None)
-        return replace(result, kept=Kept(instead, told))
+        reason = replace(why, text=f"{why.text}; kept as it was {_when(before)}", full=None)
+        return replace(result, kept=Kept(instead, reason))
 
     def _result(self, entry: Entry) -> Received | Failed:
         if entry.error is not None:
@@ -166,14 +166,14 @@ class RecordedAnswers:
             broken, ended = None, broken
         return self._read(entry, exchange, entry.offset, broken, ended)
 
-    def _bounded(self, told: Exchange) -> Exchange:
+    def _bounded(self, exchange: Exchange) -> Exchange:
         """Return a response without its headers if those of all of them take too much memory."""
-        texts = [*told.redirects, *(text for pair in told.headers for text in pair)]
+        texts = [*exchange.redirects, *(text for pair in exchange.headers for text in pair)]
         try:
             self._snapshot.room.take(sum(map(len, texts)), 2 * len(texts))
         except ValueError:
-            return replace(told, headers=(), redirects=())
-        return told
+            return replace(exchange, headers=(), redirects=())
+        return exchange
 
     def _captured(self, order: FetchOrder, found: Capture, exchange: Exchange) -> Received | Failed:
         """Return what a record of another program is."""

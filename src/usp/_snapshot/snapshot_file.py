@@ -137,8 +137,8 @@ def _date(given: object) -> str:
 
 def _limits(given: object) -> Limits:
     """Return recorded limits; those that only another version knows are left out."""
-    told = mapping(given)
-    return Limits(**{one.name: told[one.name] for one in fields(Limits) if one.name in told})
+    values = mapping(given)
+    return Limits(**{one.name: values[one.name] for one in fields(Limits) if one.name in values})
 
 
 _FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
@@ -425,12 +425,12 @@ class _Scan:
 def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:
     """Take over what the first record says about the crawl."""
     lines = record.beginning(_ENTRY).split(b"\n") if record.kind == "warcinfo" else ()
-    told = dict(
+    values = dict(
         line.split(b": ", 1) for line in lines if line.startswith(b"usp-") and b": " in line
     )
     with suppress(KeyError, ValueError):
-        options = told[b"usp-options"]
-        ((kind, url),) = mapping(read_json(told[b"usp-start"])).items()
+        options = values[b"usp-options"]
+        ((kind, url),) = mapping(read_json(values[b"usp-start"])).items()
         if kind not in _STARTS or not is_http_url(text(url)):
             return snapshot
         snapshot.start = kind, printable(url)

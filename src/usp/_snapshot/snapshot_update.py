@@ -107,16 +107,16 @@ class PreviousResponses:
         self.trusted.add(key)
         return self._answers.recalled(entry.asked_as(order.url)).result
 
-    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
+    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return the recorded document if the server says that it is still the same."""
         key = key_of(order.role, order.url)
-        entry = self.good(key) if told.status == _NOT_MODIFIED else None
+        entry = self.good(key) if exchange.status == _NOT_MODIFIED else None
         if entry is None or entry.exchange is None:
             return None
         result = self._answers.recalled(replace(entry, error=None).asked_as(order.url)).result
         if not isinstance(result, Received):
             return None
-        self.seen[key] = told
+        self.seen[key] = exchange
         return result
 
 
@@ -148,9 +148,9 @@ class _Updating(HasEarlierResults):
         """Return what need not be asked for."""
         return self._known.recall(order)
 
-    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
+    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return the document if it is still the same."""
-        return self._known.unchanged(order, told)
+        return self._known.unchanged(order, exchange)
 
     def for_crawl(self, start_url: str, limits: Limits) -> Self:
         """Return the client of one crawl, which sends the validators, if it can."""
@@ -254,8 +254,10 @@ class UpdateRecorder(SnapshotRecorder):
         before = known.good(key)
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)
-        told = known.seen.get(key) or (None if key in known.trusted else settled.result.exchange)
-        self.hops += 0 if told is None else len(told.redirects)
+        exchange = known.seen.get(key) or (
+            None if key in known.trusted else settled.result.exchange
+        )
+        self.hops += 0 if exchange is None else len(exchange.redirects)
         if document is None:
             self.writer.add(self._failed(settled, entry, before))
             return

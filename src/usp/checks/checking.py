@@ -115,10 +115,10 @@ class _Run:
             yield from self._check(sitemap)
             self._site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
-        told = {url for one in self._site.sitemaps for url in (one.url, one.requested)}
+        reported = {url for one in self._site.sitemaps for url in (one.url, one.requested)}
         for failure in self._site.not_found:
             # There is a rule about robots.txt; what is declared and looked for is told once.
-            if not self._site.is_robots_url(failure.url) and failure.url not in told:
+            if not self._site.is_robots_url(failure.url) and failure.url not in reported:
                 yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
         yield from self._ask(RuleScope.SITE, self._site, self._site.root.url)
         if self._rules[RuleScope.FETCHED]:

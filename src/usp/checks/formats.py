@@ -185,16 +185,16 @@ _MOST_ANNOTATIONS = 10  # annotations of a severity in a step
 def github(report: CheckReport) -> Iterator[str]:
     """Yield the annotations, and a summary."""
     shown: Counter[Severity] = Counter()
-    told = 0
+    annotated = 0
     grouped = GroupedFindings.of(report.counted())
     for group in _in_turn(grouped):
         severity = group.first.severity
         if report.everything or shown[severity] < _MOST_ANNOTATIONS:
             shown[severity] += 1
-            told += group.times
+            annotated += group.times
             yield _annotation(report, group)
     yield _totals(report, lambda one, number: f"{one.value}: {number:,}")
-    if left := report.counts.total - told:
+    if left := report.counts.total - annotated:
         yield f"{left:,} of them are not annotated; -f text or -f sarif shows more."
 
 
@@ -290,7 +290,7 @@ def _suite(
     failed = sum(report.fails(case.first) for case in cases)
     suite = Element("testsuite", about, failures=str(failed), errors="0", time="0")
     SubElement(SubElement(suite, "properties"), "property", name="usp", value=usp.__version__)
-    told: list[str] = []
+    output: list[str] = []
     if not cases:
         SubElement(suite, "testcase", name="check", classname=_one_line(name), time="0")
     for first, summary, lines in cases:
@@ -301,8 +301,8 @@ def _suite(
             failure = SubElement(test, "failure", type=kind, message=message)
             failure.text = f"\n{_lines([*lines, first.hint])}\n"
         else:
-            told += lines
-    SubElement(suite, "system-out").text = _lines(told)
+            output += lines
+    SubElement(suite, "system-out").text = _lines(output)
     SubElement(suite, "system-err")
     return suite
 

@@ -36,7 +36,7 @@ class Interrupts:
     """Handles Ctrl-C in the process of a command."""
 
     def __init__(self) -> None:
-        self.told = False  # whether the user knows
+        self.reported = False  # whether the user knows
         self.received = False
         self._armed = self._over = False
 
@@ -66,7 +66,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
     def _end(self, *_: object) -> NoReturn:
-        if not self.told:
+        if not self.reported:
             os.write(2, _clearing() + _line())
         os._exit(INTERRUPTED)
 

@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     Always ends in ``SystemExit``.
     """
     messages.begin(as_json=wants_json(argv))
-    interrupts.told = interrupts.received = False
+    interrupts.reported = interrupts.received = False
     try:
         sys.exit(_status(argv))
     except (KeyboardInterrupt, click.Abort):
@@ -159,6 +159,6 @@ def _origin(error: click.UsageError) -> str:
 
 
 def _report_interrupt() -> None:
-    if not interrupts.told:
-        interrupts.told = True
+    if not interrupts.reported:
+        interrupts.reported = True
         messages.error("interrupted", INTERRUPTED)

@@ -260,8 +260,8 @@ class _JsonFormatter(logging.Formatter):
     """Formats each record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {"level": record.levelname, "logger": record.name, "log": super().format(record)}
-        return json.dumps(told, ensure_ascii=True)
+        fields = {"level": record.levelname, "logger": record.name, "log": super().format(record)}
+        return json.dumps(fields, ensure_ascii=True)
 
 
 @contextmanager

@@ -110,8 +110,8 @@ def bytes_received(node: AbstractSitemap) -> int | None:
 def failure_row(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:
     """Return the row of an address that failed without being declared."""
     known = {"url": failure.url, "type": "invalid", "status": failure.status}
-    told = {"failure": reason_of(failure), "code": failure.code.value}
-    return dict.fromkeys(SITEMAP_COLUMNS) | known | told
+    reason = {"failure": reason_of(failure), "code": failure.code.value}
+    return dict.fromkeys(SITEMAP_COLUMNS) | known | reason
 
 
 def why_missing(node: AbstractSitemap) -> Failure | None:

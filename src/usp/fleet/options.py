@@ -118,9 +118,9 @@ class FleetOptions(CrawlOptions):
         """
         given = self.on_event
 
-        def told(event: Event) -> None:
+        def both(event: Event) -> None:
             on_event(event)
             if given is not None:
                 given(event)
 
-        return replace(self, wait=0.0, keep_partial=False, on_event=told)
+        return replace(self, wait=0.0, keep_partial=False, on_event=both)

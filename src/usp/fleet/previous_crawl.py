@@ -121,21 +121,25 @@ class PreviousCrawl:
         )
         return dict(one for one in found if one is not None)
 
-    def unchanged(self, told: Exchange | None) -> dict[str, Any] | None:
+    def unchanged(self, exchange: Exchange | None) -> dict[str, Any] | None:
         """Return the row of a sitemap if its response says that it has not changed."""
-        if told is None or told.status != _NOT_MODIFIED or _text(told.url) not in self._unchanged:
+        if (
+            exchange is None
+            or exchange.status != _NOT_MODIFIED
+            or _text(exchange.url) not in self._unchanged
+        ):
             return None
-        newer = {key: told.header(name) for key, name in _VALIDATORS.items()}
-        return self._unchanged[_text(told.url)] | {
+        newer = {key: exchange.header(name) for key, name in _VALIDATORS.items()}
+        return self._unchanged[_text(exchange.url)] | {
             key: value for key, value in newer.items() if value
         }
 
-    def document(self, order: FetchOrder, told: Exchange) -> Received | None:
+    def document(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return a document without pages in place of one that has not changed."""
-        row = self.unchanged(replace(told, url=order.url))
+        row = self.unchanged(replace(exchange, url=order.url))
         if row is None:
             return None
-        document = Document(Documents(), told, len(_NO_PAGES), _NO_PAGES)
+        document = Document(Documents(), exchange, len(_NO_PAGES), _NO_PAGES)
         return Received(document, Probe(_KINDS[row["type"]]))
 
     def pages(self, sitemaps: Collection[str] | None = None) -> Iterator[Any]:

@@ -244,7 +244,7 @@ class SiteCrawl:
         failed = {} if self._tree is None else {one.url: one for one in self._tree.failures()}
         if self._tree is not None and self._found is None:
             for node, parent, depth in places_in(self._tree):
-                told = node.exchange
+                exchange = node.exchange
                 if kept.get(node.url):
                     row = kept[node.url].pop(0) | _failure_columns(failed.get(node.url))
                 else:
@@ -253,17 +253,17 @@ class SiteCrawl:
                     "parent": parent,
                     "depth": depth,
                     "status": node.status,
-                    "duration": None if told is None else told.seconds,
+                    "duration": None if exchange is None else exchange.seconds,
                 }
         for row in (row for rows in kept.values() for row in rows):
             yield row | _failure_columns(failed.get(row["url"]))
 
     def _row(self, node: AbstractSitemap) -> dict[str, Any]:
-        told = node.exchange
+        exchange = node.exchange
         row = sitemap_row(node, attrgetter("plain"), count=False) | {
             "site": self.site,
-            "etag": None if told is None else told.header("ETag"),
-            "last_modified": None if told is None else told.header("Last-Modified"),
+            "etag": None if exchange is None else exchange.header("ETag"),
+            "last_modified": None if exchange is None else exchange.header("Last-Modified"),
         }
         if not isinstance(node, AbstractPagesSitemap):
             return row | problem_columns(node.problems)
@@ -356,9 +356,9 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
             client.set_conditions(self._previous.conditions())
         return client
 
-    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
+    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return a document whose pages are those of the last crawl, if it is still the same."""
-        return None if self._previous is None else self._previous.document(order, told)
+        return None if self._previous is None else self._previous.document(order, exchange)
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL once it is its turn at the host."""

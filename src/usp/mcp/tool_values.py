@@ -209,8 +209,10 @@ def remedy_of(failure: Failure) -> str:
 def nothing_read(cached: CachedTree) -> ToolError:
     """Return what to say if no pages of a website could be read: the first reasons of each kind."""
     firsts = {failure.code: failure for failure in reversed(cached.failures)}
-    told = {reason_of(failure): remedy_of(failure) for failure in firsts.values()}
-    lines = [f"{why}. To do: {what}." if what else f"{why}." for why, what in [*told.items()][-3:]]
+    reasons = {reason_of(failure): remedy_of(failure) for failure in firsts.values()}
+    lines = [
+        f"{why}. To do: {what}." if what else f"{why}." for why, what in [*reasons.items()][-3:]
+    ]
     return ToolError(
         f"Nothing could be read from {clean_url(cached.url)}: {' '.join(reversed(lines))}"
     )

@@ -253,8 +253,8 @@ def _several(spread: Spread) -> bool:
 
 
 def _caution(exact: bool) -> str:
-    told = " There were too many to count exactly: counts of rare ones may be too low."
-    return "" if exact else told
+    note = " There were too many to count exactly: counts of rare ones may be too low."
+    return "" if exact else note
 
 
 def _all(count: int, noun: str) -> str:

@@ -251,11 +251,11 @@ def _totals(
 
 def _reasons(failures: Sequence[Failure]) -> Iterator[str]:
     """Yield the reason of each failure; those of one code share one, though their words may differ."""
-    told: dict[str, set[str]] = {}
+    reasons: dict[str, set[str]] = {}
     for failure in failures:
-        told.setdefault(failure.code, set()).add(failure.brief)
+        reasons.setdefault(failure.code, set()).add(failure.brief)
     for failure in failures:
-        alike = len(told[failure.code]) == 1 or failure.code is FailureCode.OTHER_FAILURE
+        alike = len(reasons[failure.code]) == 1 or failure.code is FailureCode.OTHER_FAILURE
         yield failure.brief if alike else failure.code.message
 
 

@@ -156,10 +156,10 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Add an xmlns attribute for the prefix to the root element.
     """
     found = {} if sitemap.xml is None else undeclared_prefixes(sitemap.xml)
-    told = (
+    messages = (
         (written, f"the prefix {prefix!r} is not declared") for prefix, written in found.items()
     )
-    yield from _at_first(sitemap, told)
+    yield from _at_first(sitemap, messages)
 
 
 def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
@@ -216,8 +216,10 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for seen in _own(markup):
         if _is_miswritten(seen.name.local):
             wrong.setdefault(seen.name.local, seen.written)
-    told = ((written, f"<{name}> should be <{name.lower()}>") for name, written in wrong.items())
-    yield from _at_first(sitemap, told)
+    messages = (
+        (written, f"<{name}> should be <{name.lower()}>") for name, written in wrong.items()
+    )
+    yield from _at_first(sitemap, messages)
 
 
 @sitemap_rule("SM306", Severity.WARNING)
