@@ -228,6 +228,6 @@ def within_bounds(kept: Iterable[tuple[str, str, str]], host: str, answers: list
         pair, *rest = text.split(";")
         room -= len(pair) + 2
         if len(text) <= _LONGEST and room >= 0:
-            own = (part for part in attributes if not part.strip().lower().startswith("domain"))
+            own = (part for part in rest if not part.strip().lower().startswith("domain"))
             taken.append(";".join([pair, *own]))
     return taken
