@@ -11,6 +11,8 @@ import zlib
 
 import pytest
 from snapshots import assert_same, mixed
+from test_hostile_snapshots import DOCUMENTS, forged
+from test_third_party_warcs import HOST, urls
 
 import usp
 from usp import aio
@@ -150,6 +152,13 @@ def test_two_snapshots_in_one_file_are_the_later_one(serve, tmp_path):
     both = tmp_path / "both.warc.gz"
     both.write_bytes(b"".join((tmp_path / f"{name}.warc.gz").read_bytes() for name in "ab"))
     assert_same(tree, usp.load(both))
+
+
+def test_two_snapshots_in_one_file_are_the_later_one_also_if_their_indexes_are_at_one_place(path):
+    both = [forged({**DOCUMENTS, "/0.xml": urlset(page)}) for page in ("/a", "/b")]
+    assert len({len(data) for data in both}) == 1
+    path.write_bytes(b"".join(both))
+    assert f"{HOST}/b" in urls(usp.load(path))
 
 
 def test_events_are_told(serve, tmp_path):

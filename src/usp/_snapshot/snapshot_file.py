@@ -253,14 +253,17 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     """Read the index at the end of a file, if there is one that is true of it."""
     file = snapshot.file
     try:
-        facts = _facts(file)
-        if facts is None:
+        found = _facts(file)
+        if found is None:
             return False
+        facts, end = found
         at = whole(facts["index"])
         index = file.record(at)
         if index.url != INDEX:
             return False
         entries = [_read_line(snapshot, line) for line in _lines(index.block())]
+        if index.skip() != end:  # it is that of another snapshot, in front of this one
+            return False
         if len(entries) != facts["documents"] or not _are_apart(entries, 0, at):
             return False
         _read_info(snapshot, file.record(0))
@@ -274,8 +277,8 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     return snapshot.start is not None
 
 
-def _facts(file: WarcFile) -> dict[str, Any] | None:
-    """Return what the last record says, if it is ours and ends the file."""
+def _facts(file: WarcFile) -> tuple[dict[str, Any], int] | None:
+    """Return what the last record says and where it begins, if it is ours and ends the file."""
     begin = max(0, file.size - _TAIL)
     tail = file.read(begin, _TAIL)
     at = tail.rfind(GZIP)
@@ -292,7 +295,7 @@ def _facts(file: WarcFile) -> dict[str, Any] | None:
         data = record.beginning(_TAIL)
         if record.skip() != file.size:
             return None
-        return mapping(read_json(data.removeprefix(_END_FIELD)))
+        return mapping(read_json(data.removeprefix(_END_FIELD))), record.offset
     return None
 
 
