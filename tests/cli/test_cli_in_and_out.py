@@ -42,6 +42,7 @@ def test_a_dash_is_the_standard_output(run, folder, subtests):
 
 def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, folder, subtests):
     (folder / "folder").mkdir()
+    (folder / "link.csv").symlink_to("gone/b.csv")
     site = serve({})
     in_proc = {"/proc/out.csv": "cannot write to '/proc/out.csv'"}
     wrong = {
@@ -49,6 +50,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, f
         "folder": "is a folder",
         "x" * 300 + ".csv": "cannot write to",
         "a.xml/out.csv": "there is no folder 'a.xml'",
+        "link.csv": "there is no folder",
     } | (in_proc if Path("/proc").is_dir() else {})
     for name in ["ls", "graph", "report"]:
         for target, told in wrong.items():

@@ -51,8 +51,8 @@ def test_nothing_read_at_all_is_1(run, serve, subtests):
         for strict in [[], ["--strict"]]:
             with subtests.test(command=command, strict=strict):
                 nobody = "http://127.0.0.1:9/"
-                gone = serve({"/robots.txt": "Sitemap: {site}/a.xml"})
-                for start in (nobody, gone, f"{gone}/missing.xml"):
+                gone = serve({"/robots.txt": robots("/a.xml"), "/i.xml": index("/a.xml")})
+                for start in (nobody, gone, f"{gone}/missing.xml", f"{gone}/i.xml"):
                     assert run(command[0], start, *strict, *command[1:]).status == 1
 
 
@@ -130,12 +130,13 @@ def test_programs_are_told_the_same(run, demo):
     }
 
 
-def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo):
-    ended = run("ls", demo, "-rk", "-f", "pages")
-    assert (ended.status, ended.out) == (0, "")
-    assert "no sitemaps with pages were found" in ended.err
-    assert "--html-links" in ended.err
-    assert "--known-path" in ended.err
+def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo, serve):
+    for start in ([demo, "-rk"], [serve({})]):
+        ended = run("ls", *start, "-f", "pages")
+        assert (ended.status, ended.out) == (0, "")
+        assert "no sitemaps with pages were found" in ended.err
+        assert "--html-links" in ended.err
+        assert "--known-path" in ended.err
 
 
 def test_an_option_that_was_given_is_not_proposed(run, serve):

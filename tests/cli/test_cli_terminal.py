@@ -137,6 +137,7 @@ def test_a_report_and_the_demo_print_the_same(site, tmp_path):
     assert shown(ran.screen) == ["out.html"]
     plain = run_plain("demo").stdout.decode().splitlines()
     ran = run_on_terminal("demo", stdout="terminal")
+    assert b"\x1b[31mfailed" in ran.screen
     assert list(map(demo_line, shown(ran.screen))) == list(map(demo_line, plain))
 
 

@@ -51,6 +51,8 @@ WRONG = {
     ],
     "--include 're:(' is not a valid regular expression": [["ls", SITE, "--include", "re:("]],
     "no format given": [["ls", SITE, "-o", "pages.dat"]],
+    "-o": [["graph", SITE, "-o", "a.png"]],
+    "--log-file": [["ls", SITE, "-l", place] for place in (".", "no/where")],
     "unknown column 'loc'; choose from url": [["ls", SITE, "-f", "csv", "--columns", "loc"]],
     "use for example -f csv": [["ls", SITE, "--columns", "url"]],
     "--strip-url works with": [["ls", SITE, "-f", "csv", "-u"]],
