@@ -12,14 +12,14 @@ import pytest
 
 from usp.export import FORMATS
 from usp.tree import sitemap_from_str
-from website import index, robots, urlset
+from website import dated, index, robots, urlset
 
 
 @pytest.fixture
-def dated(serve):
+def blog(serve):
     """A website of two sitemaps with a page in common; every second page has a date."""
-    dates = {n: f"<lastmod>2024-05-{n:02}</lastmod>" if n % 2 else "" for n in range(1, 10)}
-    entries = [f"<url><loc>{{site}}/blog/{n}</loc>{date}</url>" for n, date in dates.items()]
+    paths = {n: f"/blog/{n}" for n in range(1, 10)}
+    entries = [dated(at, f"2024-05-0{n}") if n % 2 else at for n, at in paths.items()]
     return serve(
         {
             "/robots.txt": robots("/a.xml", "/b.xml"),
@@ -43,15 +43,15 @@ def urls_of(out: str | bytes, form: str) -> list[str]:
 
 
 def test_every_format_has_the_pages_of_the_site_and_files_tell_theirs_by_their_suffix(
-    run, dated, tmp_path, subtests
+    run, blog, tmp_path, subtests
 ):
-    pages = run("ls", dated, "-f", "pages").lines
+    pages = run("ls", blog, "-f", "pages").lines
     assert len(pages) == 12
     packed = (f"{form}.gz" for form in (*FORMATS, "txt") if form != "parquet")
     for suffix in [*FORMATS, "txt", *packed]:
         with subtests.test(suffix=suffix):
             path = tmp_path / f"pages.{suffix}"
-            ended = run("ls", dated, "-o", str(path))
+            ended = run("ls", blog, "-o", str(path))
             assert (ended.status, ended.out) == (0, "")
             assert list(tmp_path.iterdir()) == [path]
             data = path.read_bytes()
@@ -60,11 +60,11 @@ def test_every_format_has_the_pages_of_the_site_and_files_tell_theirs_by_their_s
             data = gzip.decompress(data) if is_packed else data
             if form != "parquet":
                 data = data.decode()
-                assert data == run("ls", dated, "-f", form.replace("txt", "pages")).out
+                assert data == run("ls", blog, "-f", form.replace("txt", "pages")).out
             assert urls_of(data, form) == (pages if form != "xml" else list(dict.fromkeys(pages)))
 
 
-def test_filters_are_for_every_format(run, dated, subtests):
+def test_filters_are_for_every_format(run, blog, subtests):
     for options, expected in [
         (["--since", "2024-05-05", "--dated"], ["/blog/5", "/blog/7", "/blog/9"]),
         (["--until", "2024-05-03", "--dated"], ["/blog/1", "/blog/3"]),
@@ -77,42 +77,42 @@ def test_filters_are_for_every_format(run, dated, subtests):
     ]:
         for form in ["pages", "tabtree", "jsonl", "csv"]:
             with subtests.test(options=options, expected=expected, form=form):
-                ended = run("ls", dated, "-f", form, *options)
+                ended = run("ls", blog, "-f", form, *options)
                 assert ended.status == 0
                 if form == "tabtree":
                     skipped = "sitemap:*/a.xml" in options  # the others are all there
-                    assert (f"\t\t{dated}/a.xml" in ended.lines) != skipped
+                    assert (f"\t\t{blog}/a.xml" in ended.lines) != skipped
                     found = [line.strip() for line in ended.lines if line.startswith("\t\t\t")]
                 else:
                     found = urls_of(ended.out, form)
-                assert found == [dated + path if path[0] == "/" else path for path in expected]
+                assert found == [blog + path if path[0] == "/" else path for path in expected]
 
 
-def test_columns_are_those_that_are_asked_for(run, dated):
-    ended = run("ls", dated, "-f", "csv", "--columns", "lastmod, url", "--limit", "1")
-    assert ended.out == f"lastmod,url\r\n2024-05-01T00:00:00Z,{dated}/blog/1\r\n"
+def test_columns_are_those_that_are_asked_for(run, blog):
+    ended = run("ls", blog, "-f", "csv", "--columns", "lastmod, url", "--limit", "1")
+    assert ended.out == f"lastmod,url\r\n2024-05-01T00:00:00Z,{blog}/blog/1\r\n"
 
 
-def test_parquet_is_refused_on_a_terminal(run, dated, monkeypatch):
+def test_parquet_is_refused_on_a_terminal(run, blog, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    ended = run("ls", dated, "-f", "parquet")
+    ended = run("ls", blog, "-f", "parquet")
     assert ended.status == 2
     assert "-o pages.parquet" in ended.err
 
 
-def test_without_pyarrow_the_command_says_what_brings_it(run, dated, monkeypatch, tmp_path):
+def test_without_pyarrow_the_command_says_what_brings_it(run, blog, monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
         monkeypatch.setitem(sys.modules, name, None)
-    ended = run("ls", dated, "-o", str(tmp_path / "a.parquet"))
+    ended = run("ls", blog, "-o", str(tmp_path / "a.parquet"))
     assert ended.status == 1
     assert "pip install 'usp[arrow]'" in ended.err
     assert not list(tmp_path.iterdir())
-    assert run("ls", dated, "-f", "jsonl").status == 0
+    assert run("ls", blog, "-f", "jsonl").status == 0
 
 
-def test_a_site_that_is_too_large_for_one_sitemap_needs_files(run, dated, monkeypatch):
+def test_a_site_that_is_too_large_for_one_sitemap_needs_files(run, blog, monkeypatch):
     monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
-    ended = run("ls", dated, "-f", "xml")
+    ended = run("ls", blog, "-f", "xml")
     assert (ended.status, ended.out) == (1, "")
     assert "-o sitemap.xml" in ended.err
 

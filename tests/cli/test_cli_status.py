@@ -64,6 +64,19 @@ def test_an_index_that_lists_itself_is_complete(run, itself, subtests):
             assert "incomplete" not in ended.err
 
 
+def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
+    told = "it is one of the sitemaps above it"
+    listed = json.loads(run("ls", itself, "--sitemaps", "-f", "json").out)
+    tree = json.loads(run("tree", itself, "-f", "json").out)
+    loops = [row for row in listed if row["type"] == "invalid"]
+    loops.append(tree["sitemaps"][0]["sitemaps"][0]["sitemaps"][0])
+    assert [(loop["code"], loop["failure"]) for loop in loops] == [("recursion", told)] * 3
+    drawn = run("tree", itself).out
+    assert f"not followed: {told}" in drawn
+    assert "Recursion" not in drawn
+    assert f"\t{told}\trecursion" in run("ls", itself, "--sitemaps").out
+
+
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
     put({"a.xml": index("http://h/b.xml"), "b.xml": index("http://h/a.xml")})
     drawn = run("tree", ".", "--strict")

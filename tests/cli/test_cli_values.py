@@ -41,7 +41,7 @@ WRONG = {
     ],
     **{
         f"{option} {text!r} {NOT_A_DATE}": [["ls", SITE, option, text]]
-        for text in ("30m", "", "soon")
+        for text in ("30m", "", "soon", "7y")
         for option in ("--since", "--until")
     },
     "--since '999999w' is before the year 1": [["ls", SITE, "--since", "999999w"]],
@@ -78,6 +78,10 @@ WRONG = {
     "--severity: unknown severity 'bad' of SM407; choose from error, warning": [
         ["check", ".", "--severity", "SM407=bad"]
     ],
+    "no rule has the code or name 'relative-urls'; did you mean relative-url": [
+        ["rule", "relative-urls"]
+    ],
+    "name a rule": [["rule"]],
     "use for example SM407=info": [["check", ".", "--severity", "SM407"]],
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]

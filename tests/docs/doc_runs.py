@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 import yaml
-from doc_blocks import READ, Block, blocks, commands, prompts
+from doc_blocks import Block, blocks, commands, prompts
 from doc_sites import ADDRESSES, Sites
 
 from usp._demo import demo_files
@@ -29,6 +29,13 @@ from usp.cli import main
 PATIENCE = 120  # seconds for a block, on a busy machine
 WIDTH = "100"
 
+
+READERS = {
+    "json": json.loads,
+    "toml": tomllib.loads,
+    "xml": ET.fromstring,
+    "yaml": yaml.safe_load,
+}
 
 _SERVE = re.compile(r"usp demo --serve\b")
 
@@ -119,20 +126,8 @@ def _run(block: Block, names: dict[str, object]) -> None:
             _shell(block)
         case "sql" if block.text.startswith("-- DuckDB\n"):
             duckdb.execute(block.text).fetchall()
-        case language if language in READ:
-            _read(block)
-
-
-def _read(block: Block) -> None:
-    match block.language:
-        case "toml":
-            tomllib.loads(block.text)
-        case "yaml":
-            yaml.safe_load(block.text)
-        case "json":
-            json.loads(block.text)
-        case "xml":
-            ET.fromstring(block.text)
+        case language if language in READERS:
+            READERS[language](block.text)
 
 
 # Commands -----------------------------------------------------------------------------------------
