@@ -347,6 +347,20 @@ def robots(*urls: str) -> str:
     return "User-agent: *\nDisallow: /private\n" + "".join(f"Sitemap: {full(u)}\n" for u in urls)
 
 
+def dated(url: str, date: str, tag: str = "url") -> str:
+    """Give an entry of a sitemap (or of an index: ``sitemap``) with its date of change."""
+    return f"<{tag}><loc>{full(url)}</loc><lastmod>{date}</lastmod></{tag}>"
+
+
+def story(url: str, date: str, title: str = "t") -> str:
+    """Give an entry of a news sitemap."""
+    return (
+        f'<url xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><loc>{full(url)}</loc><n:news>'
+        "<n:publication><n:name>The Tea Post</n:name><n:language>en</n:language></n:publication>"
+        f"<n:publication_date>{date}</n:publication_date><n:title>{title}</n:title></n:news></url>"
+    )
+
+
 def rss(*urls: str, title: str = "t") -> str:
     """Give an RSS feed."""
     items = "".join(f"<item><title>{title}</title><link>{full(u)}</link></item>" for u in urls)
@@ -359,6 +373,10 @@ def atom(*urls: str, title: str = "t") -> str:
         f'<entry><title>{title}</title><link href="{full(u)}"/></entry>' for u in urls
     )
     return f'<feed xmlns="http://www.w3.org/2005/Atom"><title>c</title>{entries}</feed>'
+
+
+ONE_PAGE = {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/tea")}
+"""The answers of a website of one page."""
 
 
 # Reading a tree ----------------------------------------------------------------------------------

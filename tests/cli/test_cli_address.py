@@ -80,6 +80,7 @@ def test_anything_else_stands_for_its_website(run, site, subtests):
             with subtests.test(path=path, options=options):
                 ended = run("ls", site + path, *options)
                 assert ended.status == 0
+                assert f"is not a sitemap; its website {site}/ was read instead" in ended.err
                 assert ended.lines == run("ls", site, *options).lines
                 assert ended.lines[-1].strip() == f"{site}/page"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
 
 from usp.cli.progress_line import Progress
 from usp.events import (
@@ -13,7 +12,6 @@ from usp.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from website import urlset
 
 
 def test_options_come_from_a_file(run, site, here, put, subtests):
@@ -43,26 +41,6 @@ def test_the_environment_beats_the_file_and_the_command_line_beats_both(
     assert list(dict.fromkeys(agents)) == ["environment", "command line"]
 
 
-def test_a_file_that_is_wrong_is_named(run, site, put, subtests):
-    for text, word in [
-        ("nonsense = 1\n", "no command has an option --nonsense"),
-        ("[ls]\nsiblings = 1\n", "usp ls has no option --siblings"),
-        ("a = ", "cannot read "),
-    ]:
-        with subtests.test(text=text, word=word):
-            put({"usp.toml": text})
-            ended = run("ls", site)
-            assert (ended.status, ended.out) == (2, "")
-            assert word in ended.err
-            assert "usp.toml" in ended.err
-
-
-def test_a_pyproject_of_somebody_else_is_left_alone(run, site, put):
-    for text in ("[tool.other]\nx = 1\n", "broken = "):
-        put({"pyproject.toml": text})
-        assert run("ls", site, "-f", "pages").lines
-
-
 def test_headers_are_sent(run, site):
     run("ls", site, "-H", "Accept-Language: de", "-H", "X-One:1")
     sent = [request.headers for request in site.web.requests]
@@ -90,27 +68,3 @@ def test_progress_counts_what_happens():
     line = progress.line()
     assert line.startswith("2 of 3 addresses, 1 sitemap · 2,500 pages · 1.4 MiB, ")
     assert line.endswith(" · i")
-
-
-def test_completion_knows_commands_and_options(run, monkeypatch):
-    monkeypatch.setenv("_USP_COMPLETE", "bash_complete")
-    for words, number, known in (
-        ("usp tr", "1", "plain,tree"),
-        ("usp ls --si", "2", "plain,--site"),
-    ):
-        monkeypatch.setenv("COMP_WORDS", words)
-        monkeypatch.setenv("COMP_CWORD", number)
-        assert known in run().lines
-
-
-def test_dates_may_be_so_long_ago(run, put):
-    now = datetime.now(UTC)
-    dates = {n: f"{now - timedelta(hours=n):%Y-%m-%dT%H:%M:%SZ}" for n in (1, 20, 100, 400)}
-    entries = (
-        f"<url><loc>http://h/{hours}</loc><lastmod>{date}</lastmod></url>"
-        for hours, date in dates.items()
-    )
-    put({"a.xml": urlset(*entries)})
-    for ago, found in (("2h", 1), ("1d", 2), ("1w", 3), ("30D", 4), ("0h", 0)):
-        assert len(run("ls", "a.xml", "-f", "pages", "--since", ago).lines) == found
-    assert run("ls", "a.xml", "--since", "7y").status == 2

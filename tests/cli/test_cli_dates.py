@@ -5,25 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from website import index, urlset
-
-NEWS = (
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-    ' xmlns:n="http://www.google.com/schemas/sitemap-news/0.9">'
-    "<url><loc>{site}/2019</loc>%s</url><url><loc>{site}/yesterday</loc>%s</url>"
-    "<url><loc>{site}/undated</loc></url></urlset>"
-)
-STORY = (
-    "<n:news><n:publication_date>{}</n:publication_date><n:title>A title</n:title>"
-    "<n:publication><n:name>x</n:name><n:language>en</n:language></n:publication></n:news>"
-)
+from website import dated, index, robots, story, urlset
 
 
 @pytest.fixture
 def news(serve):
     yesterday = (datetime.now(UTC) - timedelta(days=1)).isoformat()
-    text = NEWS % (STORY.format("2019-03-01"), STORY.format(yesterday))
-    return serve({"/robots.txt": "Sitemap: {site}/news.xml", "/news.xml": text})
+    text = urlset(story("/2019", "2019-03-01"), story("/yesterday", yesterday), "/undated")
+    return serve({"/robots.txt": robots("/news.xml"), "/news.xml": text})
 
 
 def test_a_story_of_yesterday_is_of_the_last_week(run, news, subtests):
@@ -53,24 +42,15 @@ def test_nothing_is_said_if_nothing_without_a_date_was_kept(run, news):
     assert told["undated"] == 1
 
 
-def child(path: str, lastmod: str) -> str:
-    return f"<sitemap><loc>{{base}}{path}</loc><lastmod>{lastmod}</lastmod></sitemap>"
-
-
-def page(path: str, lastmod: str) -> str:
-    return f"<url><loc>{{base}}{path}</loc><lastmod>{lastmod}</lastmod></url>"
-
-
-DOCUMENTS = {
-    "/index.xml": index(child("/old.xml", "2020-01-01"), child("/new.xml", "2099-01-01")),
-    "/old.xml": urlset(page("/old", "2098-01-01")),  # its index knows nothing of that
-    "/new.xml": urlset(page("/new", "2098-01-01"), page("/older", "2020-01-01")),
-}
-
-
 @pytest.fixture
 def website(serve):
-    return serve(DOCUMENTS).web
+    children = {"/old.xml": "2020-01-01", "/new.xml": "2099-01-01"}
+    documents = {
+        "/index.xml": index(*(dated(path, date, "sitemap") for path, date in children.items())),
+        "/old.xml": urlset(dated("/old", "2098-01-01")),  # its index knows nothing of that
+        "/new.xml": urlset(dated("/new", "2098-01-01"), dated("/older", "2020-01-01")),
+    }
+    return serve(documents).web
 
 
 def test_old_sitemaps_are_not_downloaded_and_the_summary_says_so(run, website, subtests):
@@ -102,7 +82,7 @@ def test_patterns_for_sitemaps_are_applied_before_the_download(run, website):
 
 
 def test_a_website_with_nothing_new_is_neither_empty_nor_a_failure(run, website):
-    website.answers["/index.xml"] = index(child("/old.xml", "2020"))
+    website.answers["/index.xml"] = index(dated("/old.xml", "2020", "sitemap"))
     ended = run("ls", website.url("/index.xml"), "--since", "30d", "--strict", "-f", "pages")
     assert (ended.status, ended.out) == (0, "")
     assert ended.err == "usp: 1 sitemap skipped by lastmod; --no-skip downloads all\n"

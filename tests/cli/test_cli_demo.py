@@ -38,18 +38,6 @@ def test_the_demo_ends_by_itself_and_shows_everything(run):
     assert "<html" in report.read_text(encoding="utf-8")
 
 
-def test_the_demo_on_a_terminal_has_colours_and_unbroken_lines(run, monkeypatch):
-    for name in ("NO_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    out = run("demo").out
-    assert "\x1b[31mfailed" in out
-    plain = re.sub(r"\x1b\[[\d;]*m", "", out)
-    monkeypatch.delenv("FORCE_COLOR")
-    assert len(plain.splitlines()) == len(run("demo").lines)
-
-
 def test_the_demo_site_works_at_any_port_and_is_gone_afterwards():
     client = RequestsWebClient()
     with demo_site() as one, demo_site() as two:

@@ -1,12 +1,9 @@
 """How commands end: statuses, pipes, full disks, closed streams; and what they say of themselves."""
 
-import io
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -14,8 +11,8 @@ from hypothesis import strategies as st
 
 import usp
 from usp._base.display import printable
-from usp.cli.output import write_lines
-from website import robots, urlset
+from usp.cli.commands.cmd_ls import LINES, TABLES
+from website import urlset
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 
@@ -27,33 +24,7 @@ def test_version_and_help(run):
     assert alone.status == 0
     assert "Examples" in alone.out
     assert run("--help").out == run("-h").out
-    for command in ("ls", "demo"):
-        assert command in alone.out
-        ended = run(command, "--help")
-        assert ended.status == 0
-        assert f"usp {command}" in ended.out
-    for option in ("--format", "--no-robots", "--no-known", "--strip-url", "--verbose"):
-        assert option in run("ls", "-h").out
-
-
-def test_the_module_can_be_run(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["usp", "--version"])
-    for module in ("usp", "usp.cli"):
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_module(module, run_name="__main__")
-        assert ended.value.code == 0
-        assert "usp v" in capsys.readouterr().out
-
-
-def test_a_closed_pipe_in_this_process(serve, run, monkeypatch):
-    pages = [f"/page/{number}" for number in range(20_000)]  # more than a pipe holds
-    large = serve({"/robots.txt": robots("/s.xml"), "/s.xml": urlset(*pages)})
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "w", encoding="utf-8") as stdout:
-        monkeypatch.setattr(sys, "stdout", stdout)
-        ended = run("ls", large)
-    assert (ended.status, ended.err) == (0, "")
+    assert run("ls", "--help").out == run("ls", "-h").out
 
 
 def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
@@ -65,17 +36,27 @@ def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
     assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
 
 
+def test_a_reader_that_has_seen_enough_ends_any_output_quietly(process, put, here, subtests):
+    put({"map.xml": urlset(*(f"http://h/page/{number}" for number in range(5000)))})
+    put({f"maps/{number}.xml": urlset() for number in range(500)})
+    for argv in [
+        *(["ls", "map.xml", "-f", form] for form in [*LINES, *TABLES]),
+        *(["tree", "maps", "--all"], ["diff", "map.xml", "maps"]),
+    ]:
+        with subtests.test(argv=argv):
+            reader, writer = os.pipe()
+            os.close(reader)
+            ended = process(*argv, stdout=writer, cwd=here)
+            os.close(writer)
+            assert (ended.returncode, ended.stderr) == (0, b"")
+
+
 @pytest.fixture
 def shell(put, here):
     """Run a line of the shell in which ``usp`` is the command, in a folder with sitemaps."""
+    words = ["café", "plain", "茶?a=b&amp;c=%20"]
     put({"map.xml": urlset("https://h.example/1"), "new.xml": urlset("https://h.example/2")})
-    put(
-        {
-            "words.xml": urlset(
-                "https://h.example/café", "https://h.example/plain", "https://h.example/茶"
-            )
-        }
-    )
+    put({"words.xml": urlset(*(f"https://h.example/{word}" for word in words))})
 
     def _shell(line: str, **more: str) -> tuple[int, bytes, bytes]:
         line = line.replace("usp", f"'{sys.executable}' -m usp.cli")
@@ -87,24 +68,15 @@ def shell(put, here):
 
 
 def test_what_the_terminal_cannot_show_is_percent_encoded(shell, subtests):
-    for encoding, word in [("ascii", "caf%C3%A9"), ("latin-1", "café")]:
+    for encoding, word, tea in [
+        ("ascii", "caf%C3%A9", "%E8%8C%B6"),
+        ("latin-1", "café", "%E8%8C%B6"),
+        ("utf-8", "café", "茶"),
+    ]:
         with subtests.test(encoding=encoding):
             status, out, _ = shell("usp ls words.xml -f pages", PYTHONIOENCODING=encoding)
             shown = [line.rpartition("/")[2] for line in out.decode(encoding).split()]
-            assert (status, shown) == (0, [word, "plain", "%E8%8C%B6"])
-
-
-def test_any_line_can_be_written_in_any_encoding(subtests):
-    for encoding in ["ascii", "cp1252", "utf-8"]:
-        with subtests.test(encoding=encoding):
-            written = io.BytesIO()
-            with io.TextIOWrapper(written, encoding=encoding, newline="\n") as stream:
-                write_lines(["\thttp://x/plain", "\thttp://x/茶?a=b&c=%20"], stream)
-                stream.flush()
-                first, second, _ = written.getvalue().decode(encoding).split("\n")
-            assert first == "\thttp://x/plain"
-            assert unquote(second, errors="strict") == "\thttp://x/茶?a=b&c= "
-            assert "&c=%20" in second
+            assert (status, shown) == (0, [word, "plain", f"{tea}?a=b&c=%20"])
 
 
 @given(st.text())

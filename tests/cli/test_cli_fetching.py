@@ -77,8 +77,11 @@ def test_a_bundle_that_has_no_certificates_is_a_wrong_call(run, certificate, put
         assert "--ca-bundle" in ended.err
 
 
-@pytest.mark.parametrize("path", ["", "/i.xml"])
-def test_a_pause_is_kept_between_requests(run, serve, path):
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [("", ["--wait", "0.3"]), ("/i.xml", ["--wait", "0.3"]), ("", ["--crawl-delay"])],
+)
+def test_a_pause_is_kept_between_requests(run, serve, path, options):
     asked = []
 
     def noting(text):
@@ -88,10 +91,10 @@ def test_a_pause_is_kept_between_requests(run, serve, path):
 
         return answer
 
-    files = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
-    files |= {"/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
+    files = {"/robots.txt": robots("/i.xml") + "Crawl-delay: 0.3\n"}
+    files |= {"/i.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
     site = serve({path: noting(text) for path, text in files.items()})
-    ended = run("ls", site + path, "-k", "-f", "pages", "--wait", "0.3")
+    ended = run("ls", site + path, "-k", "-f", "pages", *options)
     assert ended.lines == [f"{site}/1", f"{site}/2"]
     assert len(asked) == (3 if path else 4)
     # A request may be a little late, and the next one then a little early.

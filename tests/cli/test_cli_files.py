@@ -144,26 +144,38 @@ def test_a_log_file_is_in_the_folder_of_the_file_that_names_it(below, run, subte
             assert "a.xml" in (below.parent / "usp.log").read_text()
 
 
-def test_a_wrong_value_is_an_error_in_words(below, run, subtests):
-    for text in [
+WRONG = {
+    "usp.toml": [
         *("timeout = [1]", "concurrency = inf", "concurrency = nan", "limit = -1"),
         *("strict = 1", 'strict = "maybe"', "verbose = 'x'", "ls = 3"),
         *("user-agent = true", "user-agent = {a = 1}", 'user-agent = "a\\u0000"'),
         *("max = {pages = [1]}", "max = [[1]]", 'columns = ["url"]', "include = [true]"),
-        *("since = 00:00:00", "since = [2020-01-01]"),
+        "since = [2020-01-01]",
         *("a = " + "[" * 5000, "a = " + "{a=" * 5000),
         *(f"timeout = 0x{'f' * 5000}", f"a = 1{'0' * 5000}"),
-    ]:
+    ],
+    "no command has an option --nonsense": ["nonsense = 1\n"],
+    "usp ls has no option --siblings": ["[ls]\nsiblings = 1\n"],
+    "cannot read ": ["a = "],
+    "--since '00:00:00' is not a date": ["since = 00:00:00"],
+}
+
+
+def test_what_is_wrong_in_a_file_is_an_error_in_words_that_names_it(below, run, subtests):
+    for said, text in [(said, text) for said, texts in WRONG.items() for text in texts]:
         with subtests.test(text=text):
             (below / "usp.toml").write_text(text)
             ended = run("ls", "a.xml")
             assert (ended.status, ended.out) == (2, "")
             assert ended.err.startswith("usp ls: ")
+            assert said in ended.err
+            assert "usp.toml" in ended.err or "--since" in said
             assert len(ended.err) < 1000
 
 
 def test_a_pyproject_without_our_table_is_left_alone(below, run, subtests):
-    for text in ["tool = 3", "[tool]\nusp = 3", "tool = [[1]]"]:
+    texts = ["tool = 3", "[tool]\nusp = 3", "tool = [[1]]", "[tool.other]\nx = 1\n", "broken = "]
+    for text in texts:
         with subtests.test(text=text):
             (below / "pyproject.toml").write_text(text)
             assert run("ls", "a.xml").status == 0

@@ -42,6 +42,7 @@ def test_a_dash_is_the_standard_output(run, folder, subtests):
 
 def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, folder, subtests):
     (folder / "folder").mkdir()
+    (folder / "link.csv").symlink_to("gone/b.csv")
     site = serve({})
     in_proc = {"/proc/out.csv": "cannot write to '/proc/out.csv'"}
     wrong = {
@@ -49,6 +50,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, f
         "folder": "is a folder",
         "x" * 300 + ".csv": "cannot write to",
         "a.xml/out.csv": "there is no folder 'a.xml'",
+        "link.csv": "there is no folder",
     } | (in_proc if Path("/proc").is_dir() else {})
     for name in ["ls", "graph", "report"]:
         for target, told in wrong.items():
@@ -126,10 +128,14 @@ def test_the_suffix_of_a_file_sets_its_format_and_gz_compresses_it(run, put, her
 def test_only_what_is_on_the_web_can_be_recorded(run, folder, stdin, subtests):
     for start in ["-", "a.xml", "."]:
         with subtests.test(start=start):
-            stdin(urlset("http://h/1"))
-            ended = run("snapshot", start, "-o", "a.warc.gz")
-            assert ended.status == 2
-            assert "not a file" in ended.err
+            for command, option, said in (
+                ("snapshot", "-o", "not a file"),
+                ("watch", "--snapshot", "only a website"),
+            ):
+                stdin(urlset("http://h/1"))
+                ended = run(command, start, option, "a.warc.gz")
+                assert ended.status == 2
+                assert said in ended.err
 
 
 def test_a_file_has_no_host_of_its_own(run, folder, stdin, subtests):

@@ -1,41 +1,10 @@
 """Limits on the command line, and what a command says of what is missing."""
 
-import time
-
-import pytest
-
 from usp.cli.option_values import read_limits
 from usp.limits import DEFAULT, Limits
 from website import index, robots, urlset
 
 PAGES = [f"/{number:02}" for number in range(10)]
-
-
-@pytest.fixture
-def whole(serve):
-    return serve({"/robots.txt": robots("/s.xml"), "/s.xml": urlset(*PAGES)})
-
-
-# How it ends --------------------------------------------------------------------------------------
-
-
-def test_a_complete_site_ends_with_0_and_says_nothing(whole, run, serve):
-    ended = run("ls", whole, "-f", "pages")
-    assert (ended.status, ended.err) == (0, "")
-    assert len(ended.lines) == 10
-    assert run("ls", serve({}), "-f", "pages").status == 0  # and so is one without sitemaps
-
-
-def test_one_sitemap_that_breaks_off_is_incomplete(serve, run):
-    text = urlset("/a", "/b")
-    site = serve({"/s.xml": text[: text.rindex("</url>") + 6]})
-    ended = run("ls", site + "/s.xml", "-f", "pages")
-    assert (ended.status, ended.lines) == (0, [f"{site}/a", f"{site}/b"])
-    assert "incomplete" in ended.err
-
-
-def test_an_index_whose_children_are_all_gone_does_not_end_with_0(serve, run):
-    assert run("ls", serve({"/i.xml": index("/a.xml")}) + "/i.xml").status == 1
 
 
 def test_failures_for_one_reason_share_a_line_if_they_are_many(serve, run):
@@ -63,9 +32,6 @@ def test_at_most_five_lines_tell_of_failures(serve, run):
     assert lines[0] == "usp: incomplete: 8 sitemaps missing or incomplete"
     assert lines[-1] == "  and 2 more; --json lists them all"  # the two alike share a line
     assert len(lines) == 1 + 5 + 1
-
-
-# Setting limits -----------------------------------------------------------------------------------
 
 
 def test_limits_are_read_with_units(subtests):
@@ -98,31 +64,20 @@ def test_limits_are_read_with_units(subtests):
     assert {type(value) for value in (whole.pages, whole.document_bytes)} == {int}
 
 
-def test_a_limit_that_is_reached_says_how_to_raise_it(whole, run):
-    for start in (whole, f"{whole}/s.xml"):
-        ended = run("ls", start, "-f", "pages", "--max", "pages=3")
-        assert (ended.status, ended.lines) == (0, [whole + path for path in PAGES[:3]])
-        assert "--max pages=" in ended.err
-    for value in ("10", "none"):
-        ended = run("ls", whole, "-f", "pages", "--max", f"pages={value}")
-        assert (ended.status, len(ended.lines)) == (0, 10)
-
-
-def test_limits_reach_the_crawl(serve, run, subtests):
-    for limit in ["document_bytes=300", "unpacked_bytes=300", "depth=0", "sitemaps=1", "seconds=0"]:
-        with subtests.test(limit=limit):
-            files = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/s.xml")}
-            site = serve(files | {"/s.xml": urlset(*PAGES)})
-            assert run("ls", site, "-k", "-f", "pages", "--strict").status == 0
-            ended = run("ls", site, "-k", "-f", "pages", "--strict", "--max", limit)
-            assert ended.status in (1, 3)
-            assert len(ended.lines) < 10
-            assert f"--max {limit.partition('=')[0]}=" in ended.err
-
-
-def test_the_pause_that_robots_txt_asks_for_is_kept(serve, run):
-    files = {"/robots.txt": robots("/a.xml", "/b.xml") + "Crawl-delay: 0.3\n"}
-    site = serve(files | {"/a.xml": urlset("/a"), "/b.xml": urlset("/b")})
-    started = time.monotonic()
-    assert run("ls", site, "-k", "-f", "pages", "--crawl-delay").lines == [f"{site}/a", f"{site}/b"]
-    assert time.monotonic() - started > 0.3
+def test_limits_reach_the_crawl_and_one_that_is_reached_says_how_to_raise_it(serve, run, subtests):
+    files = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/s.xml"), "/s.xml": urlset(*PAGES)}
+    site = serve(files)
+    for start in (site, f"{site}/i.xml"):
+        for limit in [
+            *("document_bytes=300", "unpacked_bytes=300", "depth=0", "sitemaps=1", "seconds=0"),
+            "pages=3",
+        ]:
+            with subtests.test(start=start, limit=limit):
+                ended = run("ls", start, "-k", "-f", "pages", "--strict", "--max", limit)
+                assert ended.status in (1, 3)
+                assert len(ended.lines) < 10
+                assert f"--max {limit.partition('=')[0]}=" in ended.err
+        assert ended.lines == [site + path for path in PAGES[:3]]
+        for value in ("10", "none"):
+            ended = run("ls", start, "-k", "-f", "pages", "--strict", "--max", f"pages={value}")
+            assert (ended.status, ended.err, len(ended.lines)) == (0, "", 10)

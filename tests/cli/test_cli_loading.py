@@ -80,11 +80,12 @@ def test_a_command_loads_no_other(put):
     assert not modules & others
 
 
-def test_completion_of_a_name_loads_no_command(run, monkeypatch):
-    asked = {"_USP_COMPLETE": "bash_complete", "COMP_WORDS": "usp ", "COMP_CWORD": "1"}
-    for name, value in asked.items():
-        monkeypatch.setenv(name, value)
-    assert all(f"plain,{name}" in run().lines for name in COMMANDS)
+def test_completion_knows_options_and_commands_without_loading_them(run, monkeypatch):
+    monkeypatch.setenv("_USP_COMPLETE", "bash_complete")
+    for words, number, known in [("usp ls --si", "2", ["--site"]), ("usp ", "1", COMMANDS)]:
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", number)
+        assert {f"plain,{name}" for name in known} <= set(run().lines)
     (modules,) = loaded([])
     assert "usp.cli.commands.cmd_ls" not in modules
 

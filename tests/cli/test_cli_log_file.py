@@ -74,17 +74,16 @@ def test_a_watch_groups_failures_of_one_reason(run, website, snapshot):
     assert len(others) == 2
 
 
-def test_nothing_is_logged_unless_it_is_asked_for(run, site):
-    assert run("ls", site).err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
-
-
-def test_verbosity_adds_information_and_details(run, site):
+def test_verbosity_adds_information_and_details_for_the_command_alone(run, site):
+    root = logging.getLogger()
+    before = (root.level, list(root.handlers))
     info, debug = run("ls", site, "-v"), run("ls", site, "-vv")
     assert "INFO:" in info.err
     assert "DEBUG:" not in info.err
     assert "DEBUG:" in debug.err
     assert info.out == debug.out == run("ls", site).out
     assert run("ls", site, "-vvvv").status == 0
+    assert (root.level, list(root.handlers)) == before
 
 
 def test_a_log_file_is_appended_to_and_the_console_stays_quiet(run, site, tmp_path):
@@ -98,17 +97,3 @@ def test_a_log_file_is_appended_to_and_the_console_stays_quiet(run, site, tmp_pa
     stamp = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} [A-Z]+:usp")
     assert all(stamp.match(line) for line in log.read_text().splitlines())
     assert logging.getLogger().level == logging.WARNING
-
-
-def test_the_logging_of_the_process_is_left_as_it_was(run, site):
-    root = logging.getLogger()
-    before = (root.level, list(root.handlers))
-    run("ls", site, "-vv")
-    assert (root.level, list(root.handlers)) == before
-
-
-def test_a_log_file_that_cannot_be_written_is_a_wrong_call(run, tmp_path):
-    for place in (tmp_path, tmp_path / "no" / "where"):
-        ended = run("ls", "example.org", "-l", str(place))
-        assert (ended.status, ended.out) == (2, "")
-        assert "--log-file" in ended.err

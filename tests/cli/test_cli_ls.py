@@ -1,9 +1,7 @@
-import socket
-
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
-from website import index, robots, urlset
+from website import robots, urlset
 
 
 def test_tabtree_has_a_line_for_every_node_the_root_first(run, site):
@@ -26,12 +24,6 @@ def test_tabtree_has_a_line_for_every_node_the_root_first(run, site):
     assert run("ls", "-f", "tabtree", site).out == ended.out
 
 
-def test_pages_has_one_url_a_line(run, site):
-    other = "http://other.example/two"
-    pages = [f"{site}/one", other, f"{site}/a b?x=1&y=2", f"{site}/known", site, f"{site}/"]
-    assert run("ls", site, "--format", "pages").lines == pages
-
-
 def test_strip_url_leaves_the_root_and_other_hosts_whole(run, site):
     whole = run("ls", site).lines
     assert run("ls", site, "-u").lines == [
@@ -52,13 +44,6 @@ def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
     )
 
 
-def test_a_path_of_a_website_stands_for_the_website(run, site):
-    page = f"{site}/shop/index.html"
-    ended = run("ls", page, "-u", "-f", "pages")
-    assert "/one" in ended.lines
-    assert f"{page} is not a sitemap; its website {site}/ was read instead" in ended.err
-
-
 def test_a_sitemaps_own_url_is_the_root(run, site, subtests):
     for path in ["/main.xml", "/robots.txt"]:
         with subtests.test(path=path):
@@ -68,24 +53,11 @@ def test_a_sitemaps_own_url_is_the_root(run, site, subtests):
             assert not [line for line in ended.lines if "known" in line]
 
 
-def test_a_sitemap_that_cannot_be_read_is_an_error(run, site, serve):
-    ended = run("ls", f"{site}/missing.xml", "-f", "pages")
-    assert (ended.status, ended.out) == (1, "")
-    assert ended.err == f"usp: {site}/missing.xml: 404 Not Found\n"
+def test_a_page_that_is_called_a_sitemap_is_an_error(run, serve):
     html = serve({"/sitemap.php": "<html><body>nothing</body></html>"})
     ended = run("ls", f"{html}/sitemap.php", "-f", "pages")
     assert (ended.status, ended.out) == (1, "")
     assert ended.err == f"usp: {html}/sitemap.php: it is an HTML page\n"
-
-
-def test_a_site_that_does_not_answer_is_said_to_have_nothing(run):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # not listening
-        at = f"127.0.0.1:{taken.getsockname()[1]}"
-        ended = run("ls", f"http://{at}")
-    assert ended.status == 1
-    assert len(ended.lines) == 1
-    assert ended.err == f"usp: connection refused by {at}\n"
 
 
 # What websites write ---------------------------------------------------------------------------
@@ -126,9 +98,3 @@ def test_pages_are_listed_while_they_are_read():
     lines = tabtree_lines(tree, str)
     assert [next(lines) for _ in range(3)] == ["http://x/", "\thttp://x/s.xml", "\t\thttp://x/0"]
     assert read == [0]
-
-
-def test_deep_trees_are_indented_level_by_level(run, serve):
-    files = {f"/{n}.xml": index(f"/{n + 1}.xml") for n in range(5)}
-    site = serve({**files, "/5.xml": urlset("/page")})
-    assert run("ls", f"{site}/0.xml", "-u").lines[-1] == "\t" * 6 + "/page"

@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import socket
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import rich_click as click
 
 import usp
 from usp import cli
-from usp._base.reason import Advice, Reason, Topic
+from usp._base.reason import Advice, Topic
 from usp.cli import errors
 from usp.cli.commands import COMMANDS
 from usp.cli.errors import failure_line
@@ -22,7 +21,7 @@ from usp.objects.sitemap import InvalidSitemap
 from usp.report.markup import without_origin
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
 from usp.web_client.requests_client import RequestsWebClient
-from website import index, urlset
+from website import index, nobody, urlset
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 FETCHING = ["ls", "tree", "graph", "report"]
@@ -34,26 +33,25 @@ pytestmark = pytest.mark.usefixtures("here")
 @pytest.fixture
 def closed():
     """The address of a port at which nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{taken.getsockname()[1]}"
+    with nobody() as url:
+        yield url.removeprefix("http://")
 
 
-def test_a_host_that_does_not_exist_is_told_in_one_line(run, subtests):
-    for command in FETCHING:
-        with subtests.test(command=command):
-            ended = run(command, "example.invalid")
-            assert ended.status == 1
-            (line,) = ended.err.splitlines()
-            assert line.startswith("usp: no such host: example.invalid")
-
-
-def test_https_that_is_refused_suggests_http(run, closed, subtests):
-    for command in FETCHING:
-        with subtests.test(command=command):
-            for path in ("", "sitemap.xml", "blog/", "blog/post.html?page=2"):
-                (line,) = run(command, f"https://{closed}/{path}").err.splitlines()
-                assert line == f"usp: connection refused by {closed} (try http://{closed}/{path})"
+def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed, subtests):
+    refused = f"connection refused by {closed}"
+    paths = ("", "sitemap.xml", "blog/", "blog/post.html?page=2")
+    told = {
+        "example.invalid": "no such host: example.invalid",
+        f"http://{closed}": refused,
+        **{f"https://{closed}/{path}": f"{refused} (try http://{closed}/{path})" for path in paths},
+        f"{site}/gone.xml": f"{site}/gone.xml: 404 Not Found",
+    }
+    for command, start in [(command, start) for command in FETCHING for start in told]:
+        with subtests.test(command=command, start=start):
+            ended = run(command, start)
+            assert (ended.status, ended.err) == (1, f"usp: {told[start]}\n")
+            if command in ("ls", "tree"):
+                assert len(ended.lines) == (command == "ls")
 
 
 def test_each_failure_is_told_once(run, site, subtests):
@@ -65,16 +63,6 @@ def test_each_failure_is_told_once(run, site, subtests):
             assert told.count("404 Not Found") == 1
             assert "WARNING" not in told
             assert "Unable to fetch" not in told
-
-
-def test_a_sitemap_that_is_not_there_is_told_in_one_line(run, site, subtests):
-    for command in FETCHING:
-        with subtests.test(command=command):
-            ended = run(command, f"{site}/gone.xml")
-            assert ended.status == 1
-            assert ended.err == f"usp: {site}/gone.xml: 404 Not Found\n"
-            if command == "tree":
-                assert ended.out == ""
 
 
 def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
@@ -95,15 +83,6 @@ def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
 def test_what_is_not_drawn_is_told(run, site):
     ended = run("tree", site, "--depth", "1")
     assert ended.err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
-
-
-def test_the_reason_of_a_failure_without_its_address():
-    url = "http://h/a b.xml"
-    why = Reason(FailureCode.NOT_FOUND, "404 Not Found").at(f"Unable to fetch sitemap from {url}")
-    failure = Failure.of(url, why)
-    assert failure.reason == f"Unable to fetch sitemap from {url}: 404 Not Found"
-    assert failure.brief == "404 Not Found"
-    assert Failure(url, "something else").brief == "something else"
 
 
 # JSON ---------------------------------------------------------------------------------------------

@@ -139,21 +139,3 @@ def test_json_gives_the_same_with_the_codes(run, damaged):
         {"code": "bad-loc", "message": "a loc is not an HTTP URL", "times": 600, "lost": 600,
          "line": 602, "excerpt": "mailto:0"},
     ]  # fmt: skip
-
-
-def test_an_index_that_lists_itself_says_so_everywhere(run, serve):
-    files = {"/i.xml": index("/i.xml", "/a.xml"), "/a.xml": urlset("/p")}
-    site = serve({"/robots.txt": robots("/i.xml"), **files})
-    told = "it is one of the sitemaps above it"
-    rows = json.loads(run("ls", site, "--no-known", "--sitemaps", "-f", "json").out)
-    (loop,) = [row for row in rows if row["type"] == "invalid"]
-    assert (loop["code"], loop["failure"]) == ("recursion", told)
-    tree = json.loads(run("tree", site, "--no-known", "-f", "json").out)
-    loop = tree["sitemaps"][0]["sitemaps"][0]["sitemaps"][0]
-    assert (loop["code"], loop["failure"]) == ("recursion", told)
-    drawn = run("tree", site, "--no-known").out
-    assert f"not followed: {told}" in drawn
-    assert "Recursion" not in drawn
-    ended = run("ls", site, "--no-known", "--sitemaps", "--strict")
-    assert ended.status == 0  # nothing is missing
-    assert f"\t{told}\trecursion" in ended.out

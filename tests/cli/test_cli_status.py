@@ -51,8 +51,8 @@ def test_nothing_read_at_all_is_1(run, serve, subtests):
         for strict in [[], ["--strict"]]:
             with subtests.test(command=command, strict=strict):
                 nobody = "http://127.0.0.1:9/"
-                gone = serve({"/robots.txt": "Sitemap: {site}/a.xml"})
-                for start in (nobody, gone, f"{gone}/missing.xml"):
+                gone = serve({"/robots.txt": robots("/a.xml"), "/i.xml": index("/a.xml")})
+                for start in (nobody, gone, f"{gone}/missing.xml", f"{gone}/i.xml"):
                     assert run(command[0], start, *strict, *command[1:]).status == 1
 
 
@@ -62,6 +62,19 @@ def test_an_index_that_lists_itself_is_complete(run, itself, subtests):
             ended = run(command[0], itself, "--strict", *command[1:])
             assert ended.status == 0
             assert "incomplete" not in ended.err
+
+
+def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
+    told = "it is one of the sitemaps above it"
+    listed = json.loads(run("ls", itself, "--sitemaps", "-f", "json").out)
+    tree = json.loads(run("tree", itself, "-f", "json").out)
+    loops = [row for row in listed if row["type"] == "invalid"]
+    loops.append(tree["sitemaps"][0]["sitemaps"][0]["sitemaps"][0])
+    assert [(loop["code"], loop["failure"]) for loop in loops] == [("recursion", told)] * 3
+    drawn = run("tree", itself).out
+    assert f"not followed: {told}" in drawn
+    assert "Recursion" not in drawn
+    assert f"\t{told}\trecursion" in run("ls", itself, "--sitemaps").out
 
 
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
@@ -130,12 +143,13 @@ def test_programs_are_told_the_same(run, demo):
     }
 
 
-def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo):
-    ended = run("ls", demo, "-rk", "-f", "pages")
-    assert (ended.status, ended.out) == (0, "")
-    assert "no sitemaps with pages were found" in ended.err
-    assert "--html-links" in ended.err
-    assert "--known-path" in ended.err
+def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo, serve):
+    for start in ([demo, "-rk"], [serve({})]):
+        ended = run("ls", *start, "-f", "pages")
+        assert (ended.status, ended.out) == (0, "")
+        assert "no sitemaps with pages were found" in ended.err
+        assert "--html-links" in ended.err
+        assert "--known-path" in ended.err
 
 
 def test_an_option_that_was_given_is_not_proposed(run, serve):

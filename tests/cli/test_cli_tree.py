@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import shlex
 import shutil
-import subprocess
 
 import pytest
 
-from quick_usp import usp_command
 from website import index, robots, urlset
 
 
@@ -59,18 +56,6 @@ def test_without_counting_no_document_is_read(run, many):
     assert "page" not in ended.out.replace(str(many), "")
 
 
-def test_a_document_from_the_standard_input_may_be_packed(run, stdin):
-    stdin(gzip.compress(urlset("http://h/1", "http://h/2").encode()))
-    ended = run("tree", "-")
-    assert "XML: 2 pages" in ended.out
-    assert ended.status == 0
-
-
-def test_files_and_folders_can_be_listed_too(run, many):
-    assert run("ls", ".", "-f", "pages").lines == [f"http://h/{n}" for n in range(30)]
-    assert run("ls", str(many / "part-07.xml"), "-f", "pages").lines == ["http://h/7"]
-
-
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     put({"index.xml": index("http://h/a.xml", "http://h/b.xml"), "a.xml": urlset("http://h/1")})
     ended = run("tree", ".", "--strict")
@@ -118,17 +103,6 @@ def test_limits_hold_for_files_too(run, many):
     ended = run("ls", "part-01.xml", "--max", "pages=0", "--strict")
     assert ended.status == 3
     assert "the limit pages=0" in ended.err
-
-
-def test_a_pipe_that_is_closed_is_no_error(many):
-    shell = f"{shlex.join(usp_command())} tree . --all | head -1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_a_graph_whose_file_says_nothing_is_a_wrong_call(run, many):
-    assert run("graph", ".", "-o", "a.png").status == 2
-    assert run("graph", ".", "-o", "no/a.dot").status == 2
 
 
 def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve, subtests):

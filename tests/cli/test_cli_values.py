@@ -41,7 +41,7 @@ WRONG = {
     ],
     **{
         f"{option} {text!r} {NOT_A_DATE}": [["ls", SITE, option, text]]
-        for text in ("30m", "", "soon")
+        for text in ("30m", "", "soon", "7y")
         for option in ("--since", "--until")
     },
     "--since '999999w' is before the year 1": [["ls", SITE, "--since", "999999w"]],
@@ -51,6 +51,8 @@ WRONG = {
     ],
     "--include 're:(' is not a valid regular expression": [["ls", SITE, "--include", "re:("]],
     "no format given": [["ls", SITE, "-o", "pages.dat"]],
+    "-o": [["graph", SITE, "-o", "a.png"]],
+    "--log-file": [["ls", SITE, "-l", place] for place in (".", "no/where")],
     "unknown column 'loc'; choose from url": [["ls", SITE, "-f", "csv", "--columns", "loc"]],
     "use for example -f csv": [["ls", SITE, "--columns", "url"]],
     "--strip-url works with": [["ls", SITE, "-f", "csv", "-u"]],
@@ -76,6 +78,10 @@ WRONG = {
     "--severity: unknown severity 'bad' of SM407; choose from error, warning": [
         ["check", ".", "--severity", "SM407=bad"]
     ],
+    "no rule has the code or name 'relative-urls'; did you mean relative-url": [
+        ["rule", "relative-urls"]
+    ],
+    "name a rule": [["rule"]],
     "use for example SM407=info": [["check", ".", "--severity", "SM407"]],
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]

@@ -66,23 +66,6 @@ def test_failures_are_told_once(watch, website):
     assert ended.out == ""
 
 
-def test_what_takes_a_loss_is_named_as_an_option(run, watch, website, tmp_path):
-    website.answers["/a.xml"] = urlset("/1", "/2", "/3")
-    watch()
-    website.answers["/a.xml"] = urlset("/1")
-    for ended in (watch(), run("update", str(tmp_path / "site.warc.gz"))):
-        assert ended.status == 1
-        assert "nothing was replaced; --accept takes that" in ended.err
-        assert "accept=" not in ended.err
-
-
-def test_a_file_cannot_be_watched(run, tmp_path):
-    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
-    ended = run("watch", str(tmp_path / "a.xml"), "--snapshot", str(tmp_path / "s.warc.gz"))
-    assert ended.status == 2
-    assert "only a website" in ended.err
-
-
 def test_strict_ends_with_3_if_the_last_round_is_incomplete(watch, website):
     website.answers["/map.xml"] = index("/a.xml", "/b.xml")
     website.answers["/b.xml"] = urlset("/3")

@@ -102,15 +102,9 @@ def blocks(page: Path, text: str) -> Iterator[Block]:
             indent, ticks, language = fence.groups()
             end = next((n for n in range(at, len(lines)) if lines[n].strip() == ticks), len(lines))
             body = "".join(f"{one.removeprefix(indent)}\n" for one in lines[at:end])
-            yield Block(
-                page,
-                at + 1,
-                language.strip(),
-                body,
-                indent,
-                comments.get("not run"),
-                tuple(map(int, comments.get("exit status", "0").split(","))),
-            )
+            not_run, statuses = comments.get("not run"), comments.get("exit status", "0")
+            told = (not_run, tuple(map(int, statuses.split(","))))
+            yield Block(page, at + 1, language.strip(), body, indent, *told)
             comments, at = {}, end + 1
         elif line.strip():
             comments = {}

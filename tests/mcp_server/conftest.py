@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -69,15 +68,11 @@ class NewServer:
 
         return asyncio.run(whole())
 
-    def result(
-        self, tool: str, server: Mapping[str, Any] = MappingProxyType({}), **given: Any
-    ) -> Any:
-        return self(lambda talk: talk.result(tool, **given), **server)
+    def result(self, tool: str, server: Mapping[str, Any] | None = None, **given: Any) -> Any:
+        return self(lambda talk: talk.result(tool, **given), **server or {})
 
-    def refusal(
-        self, tool: str, server: Mapping[str, Any] = MappingProxyType({}), **given: Any
-    ) -> str:
-        return self(lambda talk: talk.refusal(tool, **given), **server)
+    def refusal(self, tool: str, server: Mapping[str, Any] | None = None, **given: Any) -> str:
+        return self(lambda talk: talk.refusal(tool, **given), **server or {})
 
 
 @pytest.fixture

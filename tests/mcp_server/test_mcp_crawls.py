@@ -6,10 +6,9 @@ import asyncio
 import threading
 
 import anyio
-from mcp_documents import ONE_PAGE
 
 from usp.mcp import tree_cache
-from website import Answer, urlset
+from website import ONE_PAGE, Answer, urlset
 
 
 def numbered(*numbers: int) -> dict[str, str]:

@@ -11,12 +11,12 @@ import pytest
 import requests
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_documents import ONE_PAGE
 from starlette.testclient import TestClient
 
 from usp.cli import main
 from usp.mcp import server as serving
 from usp.mcp.server import create_server
+from website import ONE_PAGE
 
 USP = [sys.executable, "-m", "usp", "mcp"]
 
@@ -94,34 +94,19 @@ SERVED = 400  # a request that means nothing
 NAMED = {
     ("Host", SERVED): ["localhost:PORT", "LocalHost:PORT", "[::1]:PORT"],
     ("Host", 421): [
-        *[
-            "evil.example",
-            "evil.example:PORT",
-            "localhost.evil.example:PORT",
-            "localhost",
-            "localhost:1",
-        ],
-        *["localhost:PORT.evil.example", "localhost:PORT0", "127.0.0.1:PORT@x", "localhost.:PORT"],
-        *("[::1%25lo]:PORT", "127.0.0.2:PORT", ""),
+        *("evil.example", "evil.example:PORT", "localhost.evil.example:PORT", "localhost"),
+        *("localhost:PORT.evil.example", "localhost:PORT0", "127.0.0.1:PORT@x", "localhost.:PORT"),
+        *("[::1%25lo]:PORT", "127.0.0.2:PORT", "localhost:1", ""),
     ],
     ("Origin", SERVED): [
         f"http://{name}:PORT" for name in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST")
     ],
     ("Origin", 403): [
-        *["http://localhost.evil.example", "http://localhost:PORT.evil.example", "null"],
-        *[
-            "http://localhost",
-            "http://localhost:1",
-            "http://localhost:PORT0",
-            "http://evil.example",
-        ],
-        *[
-            "http://localhost:PORT/",
-            "ftp://localhost:PORT",
-            "localhost:PORT",
-            "http://x@localhost:PORT",
-        ],
-        *("http://localhost:PORT http://evil.example", ""),
+        *("http://localhost.evil.example", "http://localhost:PORT.evil.example", "null"),
+        *("http://localhost", "http://localhost:1", "http://localhost:PORT0"),
+        *("http://localhost:PORT/", "ftp://localhost:PORT", "localhost:PORT", ""),
+        *("http://x@localhost:PORT", "http://localhost:PORT http://evil.example"),
+        "http://evil.example",
     ],
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}

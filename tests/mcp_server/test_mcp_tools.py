@@ -7,7 +7,6 @@ import json
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_documents import ONE_PAGE, dated, story
 
 import usp
 from usp._demo import demo_site
@@ -15,7 +14,7 @@ from usp.checks.rules import RULES
 from usp.mcp.server import TOOLS
 from usp.mcp.site_tools import explain
 from usp.objects.problem import FailureCode, ProblemCode
-from website import index, robots, urlset
+from website import ONE_PAGE, dated, index, robots, story, urlset
 
 OF_THE_DEMO = {
     "list_sitemaps": {},
@@ -107,12 +106,12 @@ def test_pages_are_filtered(serve, talk):
         {
             "/robots.txt": robots("/a.xml", "/news.xml"),
             "/a.xml": urlset(
-                dated("{base}/blog/old", "2020-01-01"),
-                dated("{base}/blog/new", "2026-05-01"),
+                dated("/blog/old", "2020-01-01"),
+                dated("/blog/new", "2026-05-01"),
                 "/shop/tea",
-                dated("{base}/story", "2026-04-01"),
+                dated("/story", "2026-04-01"),
             ),
-            "/news.xml": story("{base}/story", "A Big Harvest", "2026-05-02"),
+            "/news.xml": urlset(story("/story", "2026-05-02", "A Big Harvest")),
         }
     )
 
@@ -137,7 +136,9 @@ def test_pages_are_filtered(serve, talk):
 
 
 def test_the_pages_of_one_sitemap_are_listed_by_its_url(serve, talk):
-    site = serve({"/a/feed/": story("{base}/story", "Tea", "2026-05-02"), "/page": "<html></html>"})
+    site = serve(
+        {"/a/feed/": urlset(story("/story", "2026-05-02", "Tea")), "/page": "<html></html>"}
+    )
 
     async def conversation(talk):
         listed = await talk.result("list_pages", url=f"{site.base}/a/feed/")
@@ -153,11 +154,11 @@ def test_sitemaps_that_are_too_old_for_a_period_are_not_downloaded(serve, talk):
         {
             "/robots.txt": robots("/index.xml"),
             "/index.xml": index(
-                dated("{base}/old.xml", "2020-01-01", "sitemap"),
-                dated("{base}/new.xml", "2026-05-02", "sitemap"),
+                dated("/old.xml", "2020-01-01", "sitemap"),
+                dated("/new.xml", "2026-05-02", "sitemap"),
             ),
-            "/old.xml": urlset(dated("{base}/old", "2020-01-01")),
-            "/new.xml": urlset(dated("{base}/new", "2026-05-02")),
+            "/old.xml": urlset(dated("/old", "2020-01-01")),
+            "/new.xml": urlset(dated("/new", "2026-05-02")),
         }
     )
 
@@ -209,9 +210,9 @@ def test_a_check_finds_what_the_library_finds_folded_by_rule(demo, talk):
 
 
 def test_what_changed_since_a_snapshot_is_told_in_parts(serve, talk, tmp_path):
-    site = serve(ONE_PAGE | {"/a.xml": urlset(dated("{base}/1", "2026-01-01"), "/2")})
+    site = serve(ONE_PAGE | {"/a.xml": urlset(dated("/1", "2026-01-01"), "/2")})
     usp.sitemap_tree_for_homepage(site.base).save(tmp_path / "monday.warc.gz")
-    site.answers["/a.xml"] = urlset(dated("{base}/1", "2026-01-02"), "/3", "/4")
+    site.answers["/a.xml"] = urlset(dated("/1", "2026-01-02"), "/3", "/4")
 
     async def conversation(talk):
         (snapshot,) = (await talk.result("list_snapshots"))["snapshots"]
