@@ -24,6 +24,12 @@ def found(body: str, name: str = "sitemap.xml"):
 STYLESHEET = '<?xml-stylesheet type="text/xsl" href="/sitemap.xsl"?>'
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9 http://www.sitemaps.org/schemas/sitemap.xsd"
 JPG = f"{HOME}/tea.jpg"
+UPDATED = "<updated>2024-05-06T07:08:09Z</updated>"
+XHTML = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+LINK = (
+    f'<url><loc>{HOME}/{{0}}</loc><xhtml:link {{1}} rel="alternate" hreflang="en" '
+    f'href="{HOME}/{{0}}"/></url>'
+)
 
 
 def urlset(entries: str, attributes: str = XMLNS) -> str:
@@ -68,6 +74,14 @@ RIGHT = {
         '<PageMap xmlns="http://www.google.com/schemas/sitemap-pagemap/1.0"><DataObject type="d" '
         'id="1"><Attribute name="a" value="b"/></DataObject></PageMap>'
     ),
+    "a prefix that an element of a feed declares": (
+        f'<feed xmlns="http://www.w3.org/2005/Atom"><title>Tea</title><id>tag:a</id>{UPDATED}'
+        f'<entry><title>Tea</title><id>tag:b</id>{UPDATED}<link href="{HOME}/tea"/>'
+        '<m:group xmlns:m="urn:m"><m:title>x</m:title></m:group></entry></feed>'  # as of Blogger
+    ),
+    "links whose prefix is declared at each of 300 of them": urlset(
+        "".join(LINK.format(n, XHTML) for n in range(300))
+    ),
     "the language of an element": urlset(PAGE, f'{XMLNS} xml:lang="en"'),
     "blanks after the root": f"{urlset(PAGE)}\n\n  \n",
     "CDATA": urlset(f"<url><loc><![CDATA[{HOME}/?a=1&b=2]]></loc></url>"),
@@ -93,6 +107,13 @@ WRONG = {
     ("a prefix in an entry", "SM304 4"): urlset(
         f"\n{PAGE}<url>\n<loc>{HOME}/cup</loc><shop:x/></url>"
     ),
+    ("a prefix that another entry declares", "SM304 1"): urlset(
+        LINK.format("tea", XHTML) + LINK.format("milk", "")
+    ),
+    ("a prefix in an entry of a feed", "SM304 1"): (
+        f'<feed xmlns="http://www.w3.org/2005/Atom"><title>Tea</title>'
+        f'<entry><title>Tea</title><link href="{HOME}/tea"/><m:group/></entry></feed>'
+    ),
     ("a prefix of the root", "SM304 1"): (
         f"<s:urlset><s:url><s:loc>{HOME}/</s:loc></s:url></s:urlset>"
     ),
@@ -116,6 +137,7 @@ WRONG = {
     ("an element that is not in its place", "SM306 2"): urlset(
         f"\n<priority>0.5</priority>\n{PAGE}"
     ),
+    ("more after the end", "SM377 1"): f"{urlset(PAGE)}<script>x</script>",
     ("an empty sitemap", "SM309 None"): f"<urlset {XMLNS}/>",
     ("a document type", "SM375 1"): f'<!DOCTYPE urlset SYSTEM "sitemap.dtd">\n{urlset(PAGE)}',
 }

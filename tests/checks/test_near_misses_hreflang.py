@@ -120,6 +120,7 @@ def test_all_links_of_many_pages_are_compared(most, monkeypatch):
     told = found_in(site(entries[:100], entries[100:]), select=["SM602"])
     assert len(wanted) > 20
     assert sorted((one.page, one.message) for one in told) == sorted(wanted)
+    assert told == sorted(told, key=lambda one: (one.sitemap, one.line)), "the same order each time"
 
 
 def test_a_check_goes_on_where_there_is_no_room_for_temporary_files(monkeypatch, caplog):

@@ -28,8 +28,9 @@ def video(more):
 
 
 DATES = {
-    "{now-47h} {day-2d} {now} {now+20h} {day+1d}": [],
-    "{now-49h} {day-4d} 1970-01-01": ["old-news"],
+    # A day without a time is one of any time zone: where it ends last, it may be 59 hours ago.
+    "{now-47h} {day-2d} {day-59h} {now} {now+20h} {day+1d}": [],
+    "{now-49h} {day-4d} {day-108h} 1970-01-01": ["old-news"],
     "0001-01-01": ["missing-extension-field"],
     "{now+30h} 2999-12-31T23:59:59-12:00 9999-12-31": ["future-news"],
 }
@@ -42,10 +43,14 @@ def test_the_news_of_two_days_are_fine_and_others_are_not():
 
 
 def test_a_language_is_a_short_code_and_another_is_told():
-    assert [one for one in ("en", "fil", "zh-cn", "zh-TW", "EN") if story(language=one)] == []
+    assert [one for one in ("en", "ja", "fil", "ZH-CN", "zh-TW", "EN") if story(language=one)] == []
     for language in ("english", "en-US", "e", "zh-hk", "12", "e n"):
         message = f"{language!r} is not a language code of two or three letters"
         assert story(language=language) == [("news-language", message)]
+    assert [[name for name, _ in story(language=one)] for one in ("jp", "xx")] == [
+        ["news-language"],
+        ["news-language"],
+    ]
 
 
 def test_feeds_are_not_news_sitemaps():

@@ -34,6 +34,15 @@ def dated_index(text: str, *pages: str) -> str:
     return f"{website(entry)}\n--- /teas.xml\n{dated(*pages)}"
 
 
+def frequent(*values: str) -> str:
+    """Return entries with frequencies."""
+    return (
+        locs(*(f"/{at}" for at in range(len(values))))
+        .replace("</loc>", "</loc><changefreq>{}</changefreq>")
+        .format(*values)
+    )
+
+
 FREQUENT = (
     "<url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq>"
     "<priority>0.5</priority></url>"
@@ -112,6 +121,7 @@ NEAR_MISSES = {
     ("page in the future", "SM503"): dated_index("{now-1h}", "{now+20d}"),
     ("every form of the protocol and its schema", "SM504 SM510 SM55"): dated(*FORMS),
     ("frequencies of most pages", "SM506 SM507 SM508"): f"{FREQUENT} (x 30)\n{locs('/x')}",
+    ("frequencies between blanks", "SM511 SM55"): frequent("daily", " weekly\n"),
     ("dates of feeds", "SM5"): RSS.replace(
         "</item>", "<pubDate>6 May 1970 07:08 GMT</pubDate></item>"
     ),
@@ -151,6 +161,8 @@ FOUND = {
     ("odd dates, long ago and to come", "SM501 SM509", 3): dated(
         "31/12/2097", "1 Jan 1970", "2024-01-01", "2098-01-01"
     ),
+    ("frequencies in capitals", "SM511", 2): frequent("Daily", "NEVER"),
+    ("no frequency", "SM511 SM551", 1): frequent("x"),
     ("priorities of pages with images", "SM508", 1): (
         f"<url><loc>https://example.org/{{n}}</loc><priority>0.50</priority>{IMAGE}</url> (x 20)"
     ),
@@ -164,6 +176,12 @@ FOUND = {
 def test_a_rule_finds_more_than_its_example():
     for (name, codes, count), example in FOUND.items():
         assert len(found_in(example, select=codes.split())) == count, name
+
+
+def test_letters_that_cannot_be_seen_are_shown_by_their_numbers():
+    for letter, shown in {"é": "'é'", "\xa0": "U+00A0", "\u200b": "U+200B"}.items():
+        (found,) = found_in(locs(f"/a{letter}b"), select=["SM414"])
+        assert found.message == f"{shown} is not escaped"
 
 
 def test_a_duplicate_names_the_sitemap_that_lists_the_page_first():

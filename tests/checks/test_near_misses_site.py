@@ -82,22 +82,62 @@ def test_a_missing_sitemap_is_reported_with_where_it_is_declared():
     assert finding.message.endswith(f"(declared in {HOME}/robots.txt, line 3)")
 
 
+def answering(text: str, status: str = "", kind: str = "text/plain") -> str:
+    """Return a website whose robots.txt is this."""
+    headers = "" if status else f"Content-Type: {kind}\n\n"
+    return f"--- /robots.txt{status}\n{headers}{text}\n--- /sitemap.xml\n{PAGE}"
+
+
 MIXED = f"<urlset {XMLNS}>{PAGE}{index('/a.xml')}</urlset>\n"
-ONE_CAUSE = {  # a missing robots.txt declares nothing; a soft 404 is not a sitemap that is HTML
-    "SM101": f"--- /sitemap.xml\n{PAGE}",
-    "SM112": "<html><body>x</body></html>",
-    "SM102": "--- /robots.txt 500\n",
-    "SM456": f"--- /index.xml (declared)\n{index('example.org/a.xml')}\n--- /a.xml\n{PAGE}",
-    "SM152": f"--- /index.xml (declared)\n{index('/index.xml')}",
-    "SM378": f"--- /index.xml (declared)\n{MIXED}--- /a.xml\n{locs('/cup')}",
-    "SM111 SM111": "--- /a.xml -> /c.xml (declared)\n--- /b.xml -> /c.xml (declared)\n"
-    f"--- /c.xml\n{PAGE}",
+DTD = '"-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd"'
+STRANGE = ('{"error": "not found"}', "Nothing to see here.", "Error: no such page", "\x89PNG\n\x00")
+LITTLE = (
+    "# nothing is blocked",
+    "",
+    "Crawl-delay: 5",
+    "Host: a.example",
+    "user-agent:*\ndissallow:/x",
+)
+ONE_CAUSE = {
+    # A missing robots.txt declares nothing, and robots take one that is refused as missing.
+    "SM101": [f"--- /sitemap.xml\n{PAGE}", *(answering("", f" {n}") for n in (400, 401, 403, 410))],
+    "SM102": ["--- /robots.txt 500\n", *(answering("", f" {n}") for n in (429, 500))],
+    "SM103": [answering(text, kind="application/json") for text in STRANGE],
+    "SM107": [*map(answering, LITTLE)],
+    "SM109": [
+        f"{PAGE}--- {url}/sitemap.xml (declared)\n{PAGE}"
+        for url in ("https://EXAMPLE.org", "https://example.org:443")
+    ],
+    # A soft 404 is not a sitemap that is HTML, nor checked as XML.
+    "SM112": [
+        "<html><body>x</body></html>",
+        f'Content-Type: text/html\n\n<?xml version="1.0"?><!DOCTYPE html PUBLIC {DTD}><html/>',
+    ],
+    "SM456": [f"--- /index.xml (declared)\n{index('example.org/a.xml')}\n--- /a.xml\n{PAGE}"],
+    "SM152": [f"--- /index.xml (declared)\n{index('/index.xml')}"],
+    # A declared sitemap that is also looked for fails once.
+    "SM250": ["--- /sitemap.xml 403 (declared)\n"],
+    "SM251": ["--- /sitemap.xml 401 (declared)\n"],
+    "SM253": ["--- /sitemap.xml 503 (declared)\n"],
+    "SM254": ["--- /sitemap.xml 418 (declared)\n"],
+    "SM378": [f"--- /index.xml (declared)\n{MIXED}--- /a.xml\n{locs('/cup')}"],
+    "SM111 SM111": [
+        f"--- /a.xml -> /c.xml (declared)\n--- /b.xml -> /c.xml (declared)\n--- /c.xml\n{PAGE}"
+    ],
 }
 
 
 def test_one_cause_is_reported_once():
     """And a sitemap to which two redirects lead is checked once."""
-    assert {" ".join(codes_in(example)): example for example in ONE_CAUSE.values()} == ONE_CAUSE
+    for expected, examples in ONE_CAUSE.items():
+        for example in examples:
+            assert sorted(codes_in(example)) == expected.split(), example
+
+
+def test_hints_are_for_the_owner_of_a_website():
+    (found,) = found_in("--- /sitemap.xml 401 (declared)\n")
+    assert "auth=" not in found.hint
+    assert "login" in found.hint
 
 
 def test_rules_of_robots_txt_count_in_a_folder_too(tmp_path):

@@ -53,6 +53,7 @@ RULES = [
     ("Disallow: /folder\nAllow: /folder", ["/folder/page"], []),
     ("Disallow: /*.htm\nAllow: /page", [], ["/page.htm"]),
     ("Disallow: /café", ["/cafe"], ["/caf%C3%A9", "/caf%c3%a9/x", "/café"]),
+    ("Disallow: /%7Eu\nDisallow: /%62k\nDisallow: /a%7Eb", ["/u"], ["/~user/x", "/bk", "/a~b"]),
     ("Disallow: /$", ["/page"], ["/", ""]),
     ("Disallow:", ["/", "/page"], []),
     ("Sitemap: https://example.org/s.xml\nDisallow: /x", ["/y"], ["/x"]),
