@@ -282,7 +282,7 @@ def urls(tree):
     return sorted(page.url for page in tree.all_pages())
 
 
-@pytest.mark.parametrize("limits", [{"sitemaps": 4}, {"pages": 3}, {"depth": 1}])
+@pytest.mark.parametrize("limits", [{"sitemaps": 4}, {"pages": COUNT - 1}, {"depth": 1}])
 def test_what_a_limit_of_the_update_leaves_out_is_kept(site, path, limits):
     whole = urls(usp.load(path))
     site.answers["/s0.xml"] = urlset("/0/new")
