@@ -4,7 +4,6 @@ import re
 import shlex
 from pathlib import Path
 
-from usp.cli.commands import COMMANDS
 from usp.cli.commands.cmd_ls import LINES, TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -16,12 +15,6 @@ DOCS = README + "".join(
 
 def blocks(text: str, language: str = r"\w*") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-
-
-def test_every_command_is_documented(subtests):
-    for command in COMMANDS:
-        with subtests.test(command=command):
-            assert f"usp {command}" in DOCS
 
 
 def test_every_output_format_is_documented(subtests):

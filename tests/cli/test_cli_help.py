@@ -135,11 +135,14 @@ def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run, subtests)
             assert shown.out.count("\n## ") == source.count("\n## ")
 
 
-def test_a_link_becomes_the_command_that_shows_its_page():
+def test_a_link_becomes_the_command_that_shows_its_page_and_no_other_of_its_name(run):
     text = "See [what changed](../guides/diff.md#x), [diff.md](diff.md), [a](b.png), [c](#d), [e](https://e.org/f.md)."
     assert readable(text) == (
         "See what changed (`usp help diff`), `usp help diff`, a, c, [e](https://e.org/f.md)."
     )
+    assert readable("[All](../reference/cli/index.md#exit-status).") == "All (`usp help cli`)."
+    assert readable("[Zones](../reference/api/clients.md), [ls](cli/tree.md)") == "Zones, ls"
+    assert "usp help tree" not in run("help", "cli").out
 
 
 def test_marks_for_the_site_and_its_tests_are_left_out_and_code_is_kept():
@@ -156,12 +159,6 @@ def test_an_unknown_topic_is_an_error_that_names_similar_ones_once(run):
     assert ended.status == 2
     assert "unknown topic 'steraming'; did you mean streaming" in ended.err
     assert "did you mean tree or rules?" in run("help", "trees").err
-
-
-def test_a_link_leads_to_no_other_page_of_the_same_name(run):
-    assert readable("[All](../reference/cli/index.md#exit-status).") == "All (`usp help cli`)."
-    assert readable("[Zones](../reference/api/clients.md), [ls](cli/tree.md)") == "Zones, ls"
-    assert "usp help tree" not in run("help", "cli").out
 
 
 def test_a_page_on_a_terminal_is_drawn():

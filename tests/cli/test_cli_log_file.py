@@ -38,19 +38,13 @@ def snapshot(run, website, tmp_path):
     return path
 
 
-def test_the_summary_of_an_update_is_logged(logged, snapshot):
-    ended, log = logged("update", snapshot)
-    assert (ended.status, ended.err) == (0, "")
-    assert "0 changed, 0 new" in log
-    assert "/lost.xml: 404 Not Found" in log
-
-
-def test_failures_that_are_told_at_the_end_are_logged(logged, snapshot, subtests):
-    for command in ["tree", "graph", "ls"]:
+def test_failures_and_summaries_that_are_told_at_the_end_are_logged(logged, snapshot, subtests):
+    for command in ["tree", "graph", "ls", "update"]:
         with subtests.test(command=command):
             ended, log = logged(command, snapshot)
             assert (ended.status, ended.err) == (0, "")
             assert "/lost.xml: 404 Not Found" in log
+    assert "0 changed, 0 new" in log
 
 
 def test_a_watch_logs_what_it_would_say(logged, website, snapshot):

@@ -79,19 +79,6 @@ def test_a_result_has_room_for_so_much_and_the_rest_is_in_the_next_part(serve, t
     assert site.hits["/a.xml"] == 1
 
 
-def test_a_page_in_several_sitemaps_is_listed_once(serve, talk):
-    site = serve(
-        {
-            "/robots.txt": robots("/a.txt", "/b.txt"),
-            "/a.txt": "{base}/1\n{base}/2\n",
-            "/b.txt": "{base}/2\n{base}/3\n{base}/1\n",
-        }
-    )
-
-    pages = talk(lambda talk: talk.all_of("pages", url=site.base, limit=1))
-    assert [page["url"][-1] for page in pages] == ["1", "2", "3"]
-
-
 def test_wrong_arguments_are_named_with_right_ones(talk, subtests):
     wrong = [
         ({}, "url is missing"),
