@@ -33,6 +33,7 @@ WRONG = {
     "--wait": [["ls", SITE, "--wait", value] for value in ("-1", "soon", "nan", "1e9")],
     "'soon' is not a valid number": [["ls", SITE, "--wait", "soon"]],
     "'nan' is not a valid number": [["ls", SITE, "--timeout", "nan"]],
+    "'inf' is not a valid number": [["ls", SITE, "--timeout", "inf"]],
     "'2.5' is not a valid integer": [["ls", SITE, "--limit", "2.5"]],
     "--limit": [["ls", SITE, "--limit", "0"]],
     "'ftp' is not the scheme of a proxy": [["ls", SITE, "--proxy", "ftp://me:secret@host"]],

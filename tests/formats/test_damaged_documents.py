@@ -150,7 +150,7 @@ def test_a_feed_that_says_so_little_is_still_a_feed():
 
 # A CDATA section that has lost its end ends where its element does --------------------------------
 
-ENDS = together("end", ["", "]]", "]>", "\n", "]] "])
+ENDS = together("end", ["", "]]", "]>", "\n", "]] ", "]] >", "]]\n>"])
 CLOSED = f"<loc><![CDATA[{E}/1]]></loc><lastmod><![CDATA[2024-01-02]]></lastmod>"
 LINKED = f"<title><![CDATA[A <b>]]></title><link><![CDATA[{E}/{{}}]]></link>"
 

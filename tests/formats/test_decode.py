@@ -55,6 +55,18 @@ def test_the_order_of_trust():
     assert decode(data + b"a") == ("éa", "cp1252", [ProblemCode.GUESSED_ENCODING.message])
 
 
+@together(
+    "word",
+    ["größe", "Füße", "coração", "ações", "créée", "Þór", "caféé", "straße", "Œuvre", "l\u2019été"],
+)
+def test_unlabelled_words_of_western_europe_are_read_as_windows_1252(word):
+    assert decode(f"<loc>/{word}</loc>".encode("cp1252")) == (
+        f"<loc>/{word}</loc>",
+        "cp1252",
+        [ProblemCode.GUESSED_ENCODING.message],
+    )
+
+
 def test_text_that_was_proved_to_be_utf_8_stays_so_after_one_broken_byte():
     data = "éééééééé".encode() + b"\xff" + "é".encode()
     text, encoding, problems = decode(data, "text/xml; charset=iso-8859-1")

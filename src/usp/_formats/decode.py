@@ -43,6 +43,9 @@ _RUN = re.compile(rb"[\x80-\xff]+")
 _RARE = frozenset(
     b"\x81\x82\x83\x86\x87\x88\x8b\x8d\x8f\x90\x98\x9b\x9d\xa4\xa5\xa6\xac\xaf\xb1\xb6\xb8"
 )
+_IN_WORD = re.compile(  # a few letters in a word that has others, as in Western Europe; or a quote
+    rb"(?:(?:\A|(?<=[A-Za-z]))\x92?[\xc0-\xff]{1,3}|[\xc0-\xde]?[\xdf-\xff]{1,2}(?=[A-Za-z]))(?![\x80-\xff])"
+)
 _MOST_UNLIKELY = 4  # one of so many runs may be longer, or rare in windows-1252
 _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 _ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
@@ -226,7 +229,7 @@ class Decoder:
         self._guesses = False
         others = _CHARACTER.sub(b"", _CUT_CHARACTER.sub(b"", sample))
         runs = _RUN.findall(others)
-        unlikely = [run for run in runs if len(run) > 1 or run[0] in _RARE]
+        unlikely = [run for run in _RUN.findall(_IN_WORD.sub(b"", others)) if not _is_usual(run)]
         in_utf_8 = self._proof + (len(sample) - len(others)) // 2
         if not runs or len(unlikely) * _MOST_UNLIKELY > len(runs) or in_utf_8 > len(runs):
             return
@@ -240,6 +243,11 @@ class Decoder:
             self._damaged = True
             self.problems.add(ProblemCode.BAD_BYTES, excerpt=self.encoding)
         return text.replace(_STAND_IN, "\ufffd")
+
+
+def _is_usual(run: bytes) -> bool:
+    """Return whether bytes beyond ASCII are one usual character of windows-1252."""
+    return len(run) == 1 and run[0] not in _RARE
 
 
 @lru_cache(maxsize=64)

@@ -115,7 +115,7 @@ class Number(click.FloatRange):
     def convert(self, value: Any, param: _Parameter, ctx: _Context) -> float:
         """Return the number, after checking that it is one."""
         number = float(super().convert(value, param, ctx))
-        if math.isnan(number):  # passes every bound
+        if not math.isfinite(number):  # passes bounds
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
         return number
 
