@@ -137,7 +137,7 @@ WRONG = {
     ("an element that is not in its place", "SM306 2"): urlset(
         f"\n<priority>0.5</priority>\n{PAGE}"
     ),
-    ("more after the end", "SM377 1"): f"{urlset(PAGE)}<script>x</script>",
+    ("more after the end", "SM377 2"): f"{urlset(PAGE)}<script>x</script>",
     ("an empty sitemap", "SM309 None"): f"<urlset {XMLNS}/>",
     ("a document type", "SM375 1"): f'<!DOCTYPE urlset SYSTEM "sitemap.dtd">\n{urlset(PAGE)}',
 }

@@ -10,6 +10,7 @@ from check_examples import HOME, Client, Reply, locs, replies_of
 
 import usp
 from usp._demo import demo_site
+from website import atom, rss
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 DAMAGED = ("shop.xml", "moved-away.xml", "robots.txt")  # of the demo site, on purpose
@@ -64,27 +65,14 @@ INDEX = """<?xml version="1.0" encoding="UTF-8"?>
 <sitemap><loc>https://example.org/b.xml.gz</loc></sitemap>
 </sitemapindex>
 """
-RSS = """<?xml version="1.0"?>
-<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:atom="http://www.w3.org/2005/Atom">
-<channel><title>Tea</title><link>https://example.org/</link><description>Tea</description>
-<atom:link rel="self" href="https://example.org/feed.rss"/>
-<item><title>One</title><link>https://example.org/1</link><guid isPermaLink="false">1</guid>
-<pubDate>Tue, 07 May 2019 08:09:10 GMT</pubDate><dc:creator>Me</dc:creator></item>
-</channel></rss>
-"""
-ATOM = """<?xml version="1.0" encoding="utf-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom"><title>Tea</title><id>urn:1</id><updated>2020-01-02T03:04:05Z</updated>
-<entry><title>One</title><id>urn:2</id><link href="https://example.org/1"/><updated>2020-01-02T03:04:05Z</updated></entry>
-</feed>
-"""
 BASKET = f"--- /robots.txt\nUser-agent: *\nDisallow: /basket\n\nSitemap: {HOME}/sitemap.xml\n"
 SITES = {
     "plain": f"--- /sitemap.xml\n{PLAIN}\n{BASKET}",
     "rich": f"--- /sitemap.xml (declared)\n{RICH}",
     "gzip": f"--- /sitemap.xml.gz (declared)\n{PLAIN}",
     "index": f"--- /sitemap.xml (declared)\n{INDEX}\n--- /a.xml\n{PLAIN}\n--- /b.xml.gz\n{RICH}",
-    "rss": f"--- /feed.rss (declared)\n{RSS}",
-    "atom": f"--- /feed.atom (declared)\n{ATOM}",
+    "rss": f"--- /feed.rss (declared)\n{rss(f'{HOME}/1')}",
+    "atom": f"--- /feed.atom (declared)\n{atom(f'{HOME}/1')}",
     "text": f"--- /urls.txt (declared)\n{HOME}/a\n{HOME}/b\n",
 }
 

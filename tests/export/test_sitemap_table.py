@@ -31,14 +31,6 @@ def test_problems_are_counted_by_their_codes_the_most_frequent_first():
     assert problem_columns([]) == {"problems": 0, "problem_codes": None}
 
 
-def test_a_row_tells_what_is_wrong_with_the_sitemap(serve):
-    bad = "<urlset><url><loc>{base}/p</loc><lastmod>soon</lastmod></url><url></url></urlset>"
-    rows = rows_of(site_of(serve, a=urlset("/p"), b=bad))
-    assert rows["a.xml"]["problems"] == 0
-    assert rows["b.xml"]["problems"] == 2
-    assert set(rows["b.xml"]["problem_codes"].split()) == {"bad-lastmod:1", "no-loc:1"}
-
-
 def test_who_does_not_ask_for_problems_does_not_wait_for_them(serve, monkeypatch):
     site = site_of(serve, a=urlset("/p"))
     monkeypatch.setattr(AbstractPagesSitemap, "problems", None)

@@ -106,14 +106,6 @@ def test_a_sitemap_that_is_the_root_counts_itself():
     assert IndexWebsiteSitemap("http://h/", [gone]).sitemap_count() == 1
 
 
-def test_a_tree_may_be_deeper_than_pythons_stack():
-    node = IndexXMLSitemap("http://h/0.xml", [InvalidSitemap("http://h/x", "gone")])
-    for level in range(5000):
-        node = IndexXMLSitemap(f"http://h/{level}.xml", [node])
-    assert node.sitemap_count() == 5002
-    assert len(node.failures()) == 1
-
-
 def test_problems_that_were_not_kept_one_by_one_are_counted():
     node = parse_document([DAMAGED.replace("{base}", "http://h").encode()], "http://h/a.xml")
     assert how_many(node.problems) == summarise(node).problems.count > 450
