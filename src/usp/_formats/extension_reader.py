@@ -211,12 +211,12 @@ def _read_alternates(
     found = []
     for record in records:
         link = record[2]
-        match () if isinstance(link, str) else link.items():
-            case [("rel", "alternate"), ("hreflang", language), ("href", href)]:  # as nearly all
-                language, href = language.strip(), href.strip()
-                if language and href:
-                    found.append((language, resolved(href, base)))
-                    continue
+        given = {} if isinstance(link, str) else link.attrib
+        if given.keys() == _USUAL and given["rel"] == "alternate":
+            language, href = given["hreflang"].strip(), given["href"].strip()
+            if language and href:
+                found.append((language, resolved(href, base)))
+                continue
         link = given_in(link, note)
         rel = link.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
@@ -240,6 +240,7 @@ def _is_other_kind(href: str, media_type: str) -> bool:
     return media_type.partition(";")[0].strip().lower() not in _PAGE_TYPES
 
 
+_USUAL = {"rel", "hreflang", "href"}
 _PAGE_TYPES = ("", "text/html", "application/xhtml+xml")
 
 

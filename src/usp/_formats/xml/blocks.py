@@ -49,18 +49,15 @@ def _hidden_from(text: str, begin: int, at: int) -> int:
 
 
 def _sections_end(block: str) -> bool:
-    """Return whether no CDATA section has another one inside, or the end tag of its element."""
-    at, last = block.find(_CDATA), 0
-    while at >= 0:
-        end, following = block.find("]]>", at), block.find(_CDATA, at + 1)
-        if end < 0:
-            return True  # and is not well-formed
-        begin = block.rfind("<", last, at)
-        tag = _START_TAG.match(block, begin) if begin >= 0 else None
+    """Return whether all CDATA sections end, none with another one or its element's end inside."""
+    before, *sections = block.split(_CDATA)
+    for section in sections:
+        text, end, after = section.partition("]]>")
+        tag = _START_TAG.match(before, max(before.rfind("<"), 0))
         own_end = f"</{tag[1]}" if tag else "</"
-        if 0 <= following < end or block.find(own_end, at, end) >= 0:
+        if not end or own_end in text:
             return False
-        at, last = following, end
+        before = after
     return True
 
 

@@ -195,7 +195,7 @@ class TreeReader:
                 raise FastPathDeclined
             else:
                 if role is _RECORD:
-                    entry.begin_record(space, local, child)
+                    entry.records.setdefault(space, []).append([local, "", child])
                 if len(child):
                     self._fill(entry, child, known)
         return entry
