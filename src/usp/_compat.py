@@ -27,6 +27,7 @@ from usp._base.urls import is_http_url
 from usp._crawl.fetch import concurrency_of, own_client
 from usp._crawl.receiver import DocumentProbe, call_newer, parse_document
 from usp._crawl.thread_driver import crawl_with
+from usp._crawl.tree_builder import refuse, without_fragments
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
@@ -95,13 +96,16 @@ class AbstractSitemapParser(abc.ABC):
         if url is None or self._fetches_nothing():
             role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
             answer = _GivenResponse(self._url, self._content)
-            return parse_document(
+            node = parse_document(
                 [answer.raw_data()],
                 url,
                 content_type=answer.header("Content-Type"),
                 role=role,
                 name=self._url,
             )
+            # A crawl says which children it would not even request: loops, and URLs that are none.
+            if url is None or not any(map(self._is_refused, node.sub_sitemaps)):
+                return node
         search = partial(
             OneSitemap,
             url=self._url,
@@ -115,6 +119,10 @@ class AbstractSitemapParser(abc.ABC):
             recurse_list_callback=self._recurse_list_callback,
         )
         return crawl_with(search, self._url, client, options).tree()
+
+    def _is_refused(self, child: AbstractSitemap) -> bool:
+        own = without_fragments([self._url])
+        return "@" in child.url or refuse(child.url, above=own) is not None
 
     def _fetches_nothing(self) -> bool:
         """Return whether nothing can be fetched, so that there is nothing to crawl."""

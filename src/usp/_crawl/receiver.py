@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from types import FunctionType
 from typing import TYPE_CHECKING, TypeVar
@@ -29,16 +30,17 @@ from usp._crawl.orders import (
     not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import FetchTask, TreeSlot, node_for
+from usp._crawl.tree_slots import FetchTask, TreeSlot, node_of
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
 from usp._formats.document import DocumentParser, Role
+from usp._formats.values import date
 from usp._http.identity import safe_headers
 from usp._store import DocumentWriter, SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
+from usp.objects.problem import Failure, Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -395,8 +397,10 @@ def parse_document(
     """
     writer, ended = DocumentWriter(store or Store()), None
     node_url, glance = url or name, limits.pages is None
-    exchange = Exchange(node_url, node_url, status=None, attempts=0, content_type=content_type)
-    first = DocumentProbe(url, exchange, limits, role=role, glance=glance)
+    exchange_of = partial(
+        Exchange, node_url, node_url, status=None, attempts=0, content_type=content_type
+    )
+    first = DocumentProbe(url, exchange_of(), limits, role=role, glance=glance)
     try:
         for chunk in chunks:
             writer.write(chunk)
@@ -407,8 +411,7 @@ def parse_document(
     except LimitReached as limit:
         ended = limits.reached(limit.name)
     probe = first.close(ended=ended)
-    exchange = replace(exchange, received=writer.size, charset=first.parser.encoding)
-    document = writer.finish(exchange)
+    document = writer.finish(exchange_of(received=writer.size, charset=first.parser.encoding))
     if first.parser.may_have_children:
         probe = result_of(read_again(document, url, limits))
     journal.received(document, probe)
@@ -421,8 +424,14 @@ def parse_document(
         top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
-    top.children = tuple(
-        TreeSlot(child.loc, above=top, lastmod=child.lastmod, reason=UNFETCHED)
-        for child in probe.children
+    return node_of(top, list(map(_unfetched, probe.children)), limits)
+
+
+def _unfetched(child: ChildEntry) -> AbstractSitemap:
+    """Return the node of a child that nobody fetches."""
+    return InvalidSitemap(
+        child.loc,
+        UNFETCHED.text,
+        last_modified=date(child.lastmod),
+        failure=Failure.of(child.loc, UNFETCHED),
     )
-    return node_for(top, limits)

@@ -194,11 +194,11 @@ def node_for(top: TreeSlot, limits: Limits = DEFAULT) -> AbstractSitemap:
     built: dict[int, AbstractSitemap] = {}
     for slot in reversed(list(slots_from(top))):  # the children of a slot first, in their order
         nodes = [built.pop(id(child)) for child in slot.children]
-        built[id(slot)] = _node(slot, nodes, limits)
+        built[id(slot)] = node_of(slot, nodes, limits)
     return built[id(top)]
 
 
-def _node(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> AbstractSitemap:
+def node_of(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> AbstractSitemap:
     """Return the node of a slot; ``children`` are those of an index."""
     received, result = slot.received, slot.result
     facts: dict[str, Any] = {

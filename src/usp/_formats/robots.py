@@ -142,7 +142,7 @@ class RobotsParser(FormatParser):
             self._awaited = True
             self.problems.add(ProblemCode.SITEMAP_LINE_WRAPPED, number, line)
             return address
-        if all(map(is_http_url, words)) and all(map(_names_sitemap, words)):
+        if words and all(map(is_http_url, words)) and all(map(_names_sitemap, words)):
             self.problems.add(ProblemCode.SITEMAP_LINE_UNNAMED, number, line)
             return address
         return None
