@@ -52,14 +52,8 @@ _ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
 _WIDE = ("utf-16", "utf-32")
 _NO_CHARSETS = frozenset(  # what Python can decode and no document is written in
     {
-        "idna",
-        "mbcs",
-        "oem",
-        "punycode",
-        "raw-unicode-escape",
-        "undefined",
-        "unicode-escape",
-        "utf-7",
+        *("idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined"),
+        *("unicode-escape", "utf-7"),
     }
 )
 _SEVEN_BIT = ("iso2022", "hz")  # their bytes are always valid UTF-8, and say nothing
@@ -229,7 +223,8 @@ class Decoder:
         self._guesses = False
         others = _CHARACTER.sub(b"", _CUT_CHARACTER.sub(b"", sample))
         runs = _RUN.findall(others)
-        unlikely = [run for run in _RUN.findall(_IN_WORD.sub(b"", others)) if not _is_usual(run)]
+        odd = _RUN.findall(_IN_WORD.sub(b"", others))
+        unlikely = [run for run in odd if len(run) > 1 or run[0] in _RARE]
         in_utf_8 = self._proof + (len(sample) - len(others)) // 2
         if not runs or len(unlikely) * _MOST_UNLIKELY > len(runs) or in_utf_8 > len(runs):
             return
@@ -243,11 +238,6 @@ class Decoder:
             self._damaged = True
             self.problems.add(ProblemCode.BAD_BYTES, excerpt=self.encoding)
         return text.replace(_STAND_IN, "\ufffd")
-
-
-def _is_usual(run: bytes) -> bool:
-    """Return whether bytes beyond ASCII are one usual character of windows-1252."""
-    return len(run) == 1 and run[0] not in _RARE
 
 
 @lru_cache(maxsize=64)

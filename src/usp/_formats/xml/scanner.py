@@ -77,10 +77,10 @@ _LONGEST_OPENING = 10  # of <!DOCTYPE, which is longer than the openings of sect
 def _without_end(text: str) -> str:
     """Return the text of a CDATA section without what may be left of its end."""
     end = text.rstrip()
-    if end.endswith(("]]", "]>")):
-        return end[:-2]
     closing = end.removesuffix(">").rstrip()
-    return closing[:-2] if end != closing and closing.endswith("]]") else text
+    if closing.endswith("]]"):
+        return closing[:-2]
+    return end[:-2] if end.endswith("]>") else text
 
 
 class TokenHandler:
