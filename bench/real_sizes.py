@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -200,7 +201,11 @@ def measure(path: Path, name: str) -> dict[str, dict[str, float]]:
     script = HERE / "contenders" / "run_documents.py"
     options = json.dumps({"documents": str(path)})
     run = subprocess.run(
-        [python_of(name), str(script), options], capture_output=True, text=True, check=True
+        [python_of(name), str(script), options],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
     )
     return json.loads(run.stdout.splitlines()[-1])
 
