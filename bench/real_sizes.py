@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.environments import HERE, OURS, PEER, python_of
+from bench.run import contender_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,7 +205,7 @@ def measure(path: Path, name: str) -> dict[str, dict[str, float]]:
         capture_output=True,
         text=True,
         check=True,
-        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+        env=contender_environment(),
     )
     return json.loads(run.stdout.splitlines()[-1])
 

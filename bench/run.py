@@ -90,7 +90,7 @@ def _run(case: Case, name: str, homepage: str) -> dict[str, Any]:
             text=True,
             timeout=case.limit,
             check=False,
-            env=_environment(),
+            env=contender_environment(),
             cwd=CACHE,
         )
     except subprocess.TimeoutExpired:
@@ -101,7 +101,7 @@ def _run(case: Case, name: str, homepage: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def _environment() -> dict[str, str]:
+def contender_environment() -> dict[str, str]:
     """Give the environment without what could lead a contender elsewhere than to loopback."""
     dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     return {
