@@ -52,6 +52,13 @@ class FeedEntry(RawEntry, PageEntry):
         self._links: dict[str, str] = {}  # as Atom writes them: the first of each relation
         self._written: dict[str, str] = {}  # links by URL, where they differ
 
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a field, or a link as Atom writes it."""
+        if name == "link":
+            self._add_link(text, written, notes.base_in(self), notes.note)
+        else:
+            self._given.setdefault(name, []).append(text)
+
     def _add_link(self, text: str, written: Written, base: str | None, note: Note) -> None:
         """Take a link as Atom writes it; its URL may also be its text."""
         given = given_in(written, note)
@@ -189,13 +196,6 @@ class AtomEntry(FeedEntry):
     )
     titles = ("title", "summary", "tagline")
     dates = ("published", "issued", "pubDate", "updated", "modified", "created")
-
-    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
-        """Take a field, or a link."""
-        if name == "link":
-            self._add_link(text, written, notes.base_in(self), notes.note)
-        else:
-            self._given.setdefault(name, []).append(text)
 
     def addresses(self) -> Iterator[str]:
         """Yield the alternate link, then the feed's own, then the first; without any, the id."""
