@@ -76,4 +76,4 @@ def test_so_does_a_document_that_comes_in_small_pieces(role, pump):
     def text(length):
         return cook("", pump, "", again=False, length=length * 16)
 
-    assert growth(lambda given: document(given, role, 64), text) < GROWTH
+    assert growth(lambda given: document(given, role, 16), text) < GROWTH
