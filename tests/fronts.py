@@ -30,7 +30,7 @@ def spools() -> list[int]:
     """Give the open files that have no name, after whatever can be collected is gone."""
     gc.collect()
     found = []
-    for file in FD.iterdir():
+    for file in FD.iterdir() if FD.exists() else ():
         with contextlib.suppress(OSError):
             if "(deleted)" in str(file.readlink()):
                 found.append(int(file.name))

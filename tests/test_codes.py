@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import pickle
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 import usp
 from together import together
 from usp._base.reason import Reason
+from usp.exceptions import LocalShortageError
 from usp.limits import Limits
 from usp.objects.problem import (
     MAX_PROBLEMS,
@@ -175,3 +177,19 @@ def test_such_decisions_are_found(tmp_path, source):
     path = tmp_path / "module.py"
     path.write_text(source)
     assert list(_decisions(path))
+
+
+# What is said when this machine runs out of something -------------------------------------------------
+
+
+@together("code, said", LocalShortageError.ADVICE.items())
+def test_the_message_says_what_to_do_and_no_number(code, said):
+    error = LocalShortageError(code)
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert (str(one), one.strerror, one.errno) == (said, said, code)
+
+
+def test_a_full_disk_is_not_said_to_be_that_of_temporary_files():
+    for code in (errno.ENOSPC, errno.EDQUOT):
+        said = LocalShortageError.ADVICE[code]
+        assert said.index("disk") < said.index("temporary")

@@ -91,10 +91,8 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_compiled[{glob}]": usp._base.filters._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
     },
-    "usp.checks.robots_rules.suspects": lambda: {
-        "suspects": usp.checks.robots_rules.suspects(
-            "Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f"
-        )
+    "usp.checks.fetching.suspects": lambda: {
+        "suspects": usp.checks.fetching.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
     },
     "usp.checks.context._token": lambda: {"_token": context._token({"tea", "tea:cup"})},
     "usp.selection.of_host": lambda: {"of_host": usp.selection.of_host("https://www.example.org/")},

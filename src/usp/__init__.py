@@ -15,57 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._base.names import LAZY_NAMES, lazy_getattr
+from usp._base.names import LAZY_NAMES, PUBLIC_NAMES, lazy_getattr
 
-__all__ = [
-    "AbstractAsyncWebClient",
-    "AbstractIndexSitemap",
-    "AbstractPagesSitemap",
-    "AbstractSitemap",
-    "AbstractWebClient",
-    "ChildSitemap",
-    "CrawlOptions",
-    "Exchange",
-    "Failure",
-    "FailureCode",
-    "IndexRobotsTxtSitemap",
-    "IndexWebsiteSitemap",
-    "IndexXMLSitemap",
-    "InvalidSitemap",
-    "Limits",
-    "LocalShortageError",
-    "PagesAtomSitemap",
-    "PagesRSSSitemap",
-    "PagesTextSitemap",
-    "PagesXMLSitemap",
-    "Problem",
-    "ProblemCode",
-    "RequestsWebClient",
-    "Selection",
-    "SitemapException",
-    "SitemapImage",
-    "SitemapNewsStory",
-    "SitemapPage",
-    "SitemapPageChangeFrequency",
-    "SitemapVideo",
-    "SnapshotError",
-    "Update",
-    "Zones",
-    "__version__",
-    "check",
-    "diff",
-    "load",
-    "pages",
-    "pages_of_sitemap",
-    "sitemap_from_bytes",
-    "sitemap_from_file",
-    "sitemap_from_str",
-    "sitemap_tree_for_homepage",
-    "sitemap_tree_for_sitemap",
-    "tree",
-    "update",
-    "watch",
-]
+# Modules, and what needs an extra, are left out of a star import.
+__all__ = ["__version__", "tree", *sorted(PUBLIC_NAMES)]  # noqa: PLE0604 - they are strings
 
 __version__ = "2.0.0.dev0"
 
@@ -91,54 +44,56 @@ if TYPE_CHECKING:
     from usp import stream as stream
     from usp import tree as tree
     from usp import web_client as web_client
-    from usp.changes import diff
-    from usp.changes.watching import watch
-    from usp.checks import check
-    from usp.exceptions import LocalShortageError, SitemapException, SnapshotError
-    from usp.limits import Limits
-    from usp.objects.child import ChildSitemap
-    from usp.objects.exchange import Exchange
-    from usp.objects.page import (
-        SitemapImage,
-        SitemapNewsStory,
-        SitemapPage,
-        SitemapPageChangeFrequency,
-    )
-    from usp.objects.problem import Failure, FailureCode, Problem, ProblemCode
-    from usp.objects.sitemap import (
-        AbstractIndexSitemap,
-        AbstractPagesSitemap,
-        AbstractSitemap,
-        IndexRobotsTxtSitemap,
-        IndexWebsiteSitemap,
-        IndexXMLSitemap,
-        InvalidSitemap,
-        PagesAtomSitemap,
-        PagesRSSSitemap,
-        PagesTextSitemap,
-        PagesXMLSitemap,
-    )
-    from usp.objects.video import SitemapVideo
-    from usp.options import CrawlOptions
-    from usp.selection import Selection
-    from usp.snapshot import Update, load, update
-    from usp.stream import pages, pages_of_sitemap
-    from usp.tree import (
-        sitemap_from_bytes,
-        sitemap_from_file,
-        sitemap_from_str,
-        sitemap_tree_for_homepage,
-        sitemap_tree_for_sitemap,
-    )
-    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
+    from usp.changes import diff as diff
+    from usp.changes.watching import watch as watch
+    from usp.checks import check as check
+    from usp.exceptions import LocalShortageError as LocalShortageError
+    from usp.exceptions import SitemapException as SitemapException
+    from usp.exceptions import SnapshotError as SnapshotError
+    from usp.limits import Limits as Limits
+    from usp.objects.child import ChildSitemap as ChildSitemap
+    from usp.objects.exchange import Exchange as Exchange
+    from usp.objects.page import SitemapImage as SitemapImage
+    from usp.objects.page import SitemapNewsStory as SitemapNewsStory
+    from usp.objects.page import SitemapPage as SitemapPage
+    from usp.objects.page import SitemapPageChangeFrequency as SitemapPageChangeFrequency
+    from usp.objects.problem import Failure as Failure
+    from usp.objects.problem import FailureCode as FailureCode
+    from usp.objects.problem import Problem as Problem
+    from usp.objects.problem import ProblemCode as ProblemCode
+    from usp.objects.sitemap import AbstractIndexSitemap as AbstractIndexSitemap
+    from usp.objects.sitemap import AbstractPagesSitemap as AbstractPagesSitemap
+    from usp.objects.sitemap import AbstractSitemap as AbstractSitemap
+    from usp.objects.sitemap import IndexRobotsTxtSitemap as IndexRobotsTxtSitemap
+    from usp.objects.sitemap import IndexWebsiteSitemap as IndexWebsiteSitemap
+    from usp.objects.sitemap import IndexXMLSitemap as IndexXMLSitemap
+    from usp.objects.sitemap import InvalidSitemap as InvalidSitemap
+    from usp.objects.sitemap import PagesAtomSitemap as PagesAtomSitemap
+    from usp.objects.sitemap import PagesRSSSitemap as PagesRSSSitemap
+    from usp.objects.sitemap import PagesTextSitemap as PagesTextSitemap
+    from usp.objects.sitemap import PagesXMLSitemap as PagesXMLSitemap
+    from usp.objects.video import SitemapVideo as SitemapVideo
+    from usp.options import CrawlOptions as CrawlOptions
+    from usp.selection import Selection as Selection
+    from usp.snapshot import Update as Update
+    from usp.snapshot import load as load
+    from usp.snapshot import update as update
+    from usp.stream import pages as pages
+    from usp.stream import pages_of_sitemap as pages_of_sitemap
+    from usp.tree import sitemap_from_bytes as sitemap_from_bytes
+    from usp.tree import sitemap_from_file as sitemap_from_file
+    from usp.tree import sitemap_from_str as sitemap_from_str
+    from usp.tree import sitemap_tree_for_homepage as sitemap_tree_for_homepage
+    from usp.tree import sitemap_tree_for_sitemap as sitemap_tree_for_sitemap
+    from usp.web_client.abstract_client import AbstractAsyncWebClient as AbstractAsyncWebClient
+    from usp.web_client.abstract_client import AbstractWebClient as AbstractWebClient
     from usp.web_client.aiohttp_client import AiohttpWebClient as AiohttpWebClient
-    from usp.web_client.requests_client import RequestsWebClient
-    from usp.web_client.zones import Zones
+    from usp.web_client.requests_client import RequestsWebClient as RequestsWebClient
+    from usp.web_client.zones import Zones as Zones
 else:
     __getattr__ = lazy_getattr(__name__)
 
 
 def __dir__() -> list[str]:
-    # Modules, and what needs an extra, are left out of a star import but not of this.
     special = {name for name in globals() if name.startswith("__")}
     return sorted({*special, *LAZY_NAMES[__name__]})

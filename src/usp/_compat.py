@@ -104,7 +104,8 @@ class AbstractSitemapParser(abc.ABC):
                 name=self._url,
             )
             # A crawl says which children it would not even request: loops, and URLs that are none.
-            if url is None or not any(map(self._is_refused, node.sub_sitemaps)):
+            own = without_fragments([self._url])
+            if url is None or not any(_is_refused(one.url, own) for one in node.sub_sitemaps):
                 return node
         search = partial(
             OneSitemap,
@@ -120,16 +121,16 @@ class AbstractSitemapParser(abc.ABC):
         )
         return crawl_with(search, self._url, client, options).tree()
 
-    def _is_refused(self, child: AbstractSitemap) -> bool:
-        own = without_fragments([self._url])
-        return "@" in child.url or refuse(child.url, above=own) is not None
-
     def _fetches_nothing(self) -> bool:
         """Return whether nothing can be fetched, so that there is nothing to crawl."""
         given = self._recurse_callback, self._recurse_list_callback, self._parent_urls
         return type(self._web_client) is LocalWebClient and not (
             self._recursion_level or any(given)
         )
+
+
+def _is_refused(url: str, own: frozenset[str]) -> bool:
+    return "@" in url or refuse(url, above=own) is not None
 
 
 class XMLSitemapParser(AbstractSitemapParser):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 from usp._base.dates import in_utc, known_date
 from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps, moment, period
+from usp._base.seen_urls import SeenUrls
 from usp._base.urls import url_parts
 from usp.objects.abstract_sitemap import walk
 from usp.objects.page_blocks import PageList, PickedPages
@@ -207,7 +208,7 @@ class SelectionRun:
         self._in_period = (self._first, self._end) != (None, None)
         self._keep_undated = selection.keep_undated
         self._by_date = self._in_period or not selection.keep_undated
-        self._seen: set[str] | None = set() if selection.unique else None
+        self._seen = SeenUrls() if selection.unique else None
         self._left = selection.limit
         self._on_undated = selection.on_undated
 
@@ -231,20 +232,7 @@ class SelectionRun:
         """Return whether a page is selected; ask once for each, in order, until the run is over."""
         if self._sitemaps and not self.wants(_sitemap_of(page)):
             return False
-        if self._by_url and not self._wants_url(page.url):
-            return False
-        date = date_of(page) if self._by_date else None
-        if self._by_date and not self._wants_date(date):
-            return False
-        if self._seen is not None:
-            if page.url in self._seen:
-                return False
-            self._seen.add(page.url)
-        if self._left is not None:
-            self._left -= 1
-        if date is None:
-            self._tell_undated(1)
-        return True
+        return self.keep(PageList([page]))[1][0]
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the selected pages of ``tree.page_blocks()``; excluded sitemaps are not parsed."""
@@ -286,17 +274,14 @@ class SelectionRun:
             wanted = map(self._wants_date, dates)
             keep = [one and other for one, other in zip(keep, wanted, strict=True)]
         if self._seen is not None:
-            keep = [wanted and self._is_new(url) for wanted, url in zip(keep, urls, strict=True)]
+            new = self._seen.add_all(list(compress(urls, keep)))
+            if new is not None:
+                is_new = iter(new)
+                keep = [wanted and next(is_new) for wanted in keep]
         if self._left is not None:
             keep = self._up_to_limit(keep)
         self._tell_undated(sum(date is None for date in compress(dates, keep)))
         return block, keep
-
-    def _is_new(self, url: str) -> bool:
-        assert self._seen is not None
-        before = len(self._seen)
-        self._seen.add(url)
-        return len(self._seen) > before
 
     def _up_to_limit(self, keep: list[bool]) -> list[bool]:
         assert self._left is not None

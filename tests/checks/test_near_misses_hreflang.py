@@ -132,10 +132,11 @@ def test_a_check_goes_on_where_there_is_no_room_for_temporary_files(monkeypatch,
 
 GOOD_CODES = (
     "en EN en-GB en-gb zh-Hant zh-Hant-TW zh-hans-cn sr-Latn x-default X-Default pt-BR sq-XK nb yi "
-    "fil haw ast yue kab-DZ es-419 en-001 ca-valencia de-1996 sr-Latn-RS"
+    "fil haw ast yue kab-DZ es-419 en-001 ca-valencia de-1996 sr-Latn-RS "
+    "i-klingon zh-min-nan en-GB-oed I-Navajo art-lojban"
 )
 BAD_CODES = (
-    "en-UK jp english en_US en-GB-oed eng deu zho-Hant qaa und en-999 de-germany xx en-XX en-Abcd GB-en de-EU x-defaults default "
+    "en-UK jp english en_US eng deu zho-Hant qaa und en-999 de-germany xx en-XX en-Abcd GB-en de-EU x-defaults default "
     "en--GB -en zh-TW-Hant *"
 )
 

@@ -8,7 +8,7 @@ import pytest
 from check_examples import HOME, Client, index, locs, replies_of
 
 import usp
-from usp.checks import robots_rules
+from usp.checks import fetching
 
 INDEX = f"--- /index.xml (declared)\n{index('/teas.xml')}\n"
 TEAS = f"--- /teas.xml\n{locs('https://example.de/tee')}\n"
@@ -46,7 +46,7 @@ def test_a_robots_txt_is_fetched_once_and_only_if_it_is_needed():
 
 
 def test_only_some_hosts_are_asked(monkeypatch):
-    monkeypatch.setattr(robots_rules, "MOST_HOSTS", 2)
+    monkeypatch.setattr(fetching, "MOST_HOSTS", 2)
     page = "<url><loc>https://h{n}.example/</loc></url> (x 5)\n"
     found, requested = check(f"{INDEX}--- /teas.xml\n{page}")
     assert found == ["SM402"] * 5

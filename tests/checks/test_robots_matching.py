@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
 
-from usp.checks import robots_rules
-from usp.checks.robots_rules import Robots, disallowed_paths
+from usp.checks import fetching
+from usp.checks.fetching import Robots, disallowed_paths
 
 HOST = "https://example.org"
 PIECES = ["/", "a", "b", "ab", *"*$?=&.-", "%41", "%2F", "%3d", "é", "%C3%A9"]
@@ -102,7 +102,7 @@ def test_thousands_of_rules_that_match_nothing_are_ruled_out_together():
 
 
 def test_a_hostile_robots_txt_is_asked_only_so_often(monkeypatch):
-    monkeypatch.setattr(robots_rules, "MAX_WORK", 100_000)
+    monkeypatch.setattr(fetching, "MAX_WORK", 100_000)
     text = "User-agent: *\n" + "".join(f"Disallow: /*a*b*{n}*c\n" for n in range(100))
     urls = [f"{HOST}/{'ab' * 40}{n}" for n in range(500)]
     hostile = Robots(text)

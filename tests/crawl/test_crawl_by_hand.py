@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from player import World, error, index, junk, outline, pages, play, played, robots, tree, url
 
 from cases import cases
@@ -231,3 +233,120 @@ def test_a_slot_whose_callback_failed_is_tried_again_and_those_before_it_are_not
     assert asked == [url("i"), url("b"), url("b")]
     assert tree(top) == {"r": [{"i": ["b"]}, "a"]}
     assert len(crawl.take_settled()) == 4
+
+
+# Limits: nodes of a tree, and work that must not grow like a factorial --------------------------------
+
+FOLLOWS = [None, lambda *_: True]
+
+
+def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed():
+    names = [f"i{n}" for n in range(11)]
+    for callback in cases(FOLLOWS):
+        for limit in cases([1, 2, 50, 1000]):
+            options = CrawlOptions(recurse_callback=callback, limits=Limits(sitemaps=limit))
+            answers = {name: index(*names) for name in names}
+            world, (top,) = played(answers, "i0", room=8, options=options)
+            nodes = [top, *top.all_sitemaps()]
+            assert len(nodes) <= limit
+            assert len(world.asked) <= 11
+            assert len(set(world.asked)) == len(world.asked)
+            lost = [problem for node in nodes for problem in node.problems]
+            assert lost
+            assert all(problem.lost > 0 and f"{limit:,}" in str(problem) for problem in lost)
+
+
+def test_what_the_limit_cuts_off_is_counted():
+    options = CrawlOptions(limits=Limits(sitemaps=4))
+    names = [f"a{n}" for n in range(10)]
+    answers = {"i": index(*names), "j": index(*names[:3])} | dict.fromkeys(names, pages())
+    world, (top,) = played(answers, "i", options=options)
+    assert outline(top) == {"i": ["a0", "a1", "a2"]}
+    (problem,) = top.problems
+    assert problem.lost == 7
+    assert world.asked == [url(name) for name in ("i", "a0", "a1", "a2")]
+    _, (whole,) = played(answers, "j", options=options)  # as large as the limit
+    assert len(whole.sub_sitemaps) == 3
+    assert not whole.problems
+
+
+def test_there_is_a_limit_from_the_start():
+    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
+
+
+def test_a_wide_index_is_crawled_in_reasonable_work():
+    names = [f"s{n}" for n in range(3000)]
+    answers = {"i": index(*names)} | dict.fromkeys(names, pages())
+    _, (top,) = played(answers, "i", room=16)
+    assert len(top.sub_sitemaps) == 3000
+
+
+# Any order of arrival gives the same tree, the same decisions and the same losses ----------------------
+
+NAMES = [f"n{n}" for n in range(8)]
+BUSY = error("503 Service Unavailable", retryable=True)
+
+
+@st.composite
+def worlds(draw) -> dict:
+    """Give a graph of indexes that may list each other, pages, junk, errors and redirects."""
+    names = st.sampled_from(NAMES)
+    answers: dict = {}
+    for name in NAMES:
+        kind = draw(st.sampled_from(["index", "index", "pages", "junk", "error", "busy"]))
+        moved = draw(st.none() | names)
+        if kind == "index":
+            answers[name] = index(*draw(st.lists(names, max_size=4)), final=moved)
+        elif kind == "pages":
+            answers[name] = pages(f"http://h/{name}", final=moved)
+        elif kind == "busy":
+            answers[name] = [BUSY] * draw(st.integers(1, 6)) + [pages()]
+        else:
+            answers[name] = junk() if kind == "junk" else error()
+    return answers
+
+
+def crawled(answers, draw=None, *, room=1, limit=200, **callbacks):
+    options = CrawlOptions(limits=Limits(sitemaps=limit), **callbacks)
+    crawl = Crawl(options, per_host=room)
+    places = [crawl.want(url(name)) for name in NAMES[:3]]
+    choose = (lambda n: draw(st.integers(0, n - 1))) if draw else (lambda _: 0)
+    events = play(crawl, World(answers), room=room, choose=choose)
+    nodes = [node_for(place) for place in places]
+    problems = [node.problems for top in nodes for node in (top, *top.all_sitemaps())]
+    return [tree(place) for place in places], nodes, problems, events
+
+
+@given(worlds(), st.data(), st.integers(2, 9), st.sampled_from([5, 12, 200]))
+def test_any_order_of_arrival_gives_the_same_tree(answers, data, room, limit):
+    expected = crawled(answers, limit=limit)
+    got = crawled(answers, data.draw, room=room, limit=limit)
+    assert got[:3] == expected[:3]
+
+
+@given(worlds(), st.data(), st.integers(2, 9))
+def test_callbacks_are_asked_the_same_in_the_same_order_however_answers_arrive(answers, data, room):
+    def with_diary(draw=None, room=1):
+        diary: list = []
+        trees, *_ = crawled(
+            answers,
+            draw,
+            room=room,
+            recurse_list_callback=lambda urls, *rest: diary.append((urls, *rest)) or urls[::-1],
+            recurse_callback=lambda *call: diary.append(call) or not call[0].endswith("7"),
+        )
+        return trees, diary
+
+    assert with_diary(data.draw, room) == with_diary()
+
+
+@given(worlds(), st.data(), st.integers(2, 9))
+def test_no_document_is_asked_for_again_once_it_came(answers, data, room):
+    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=200)), per_host=room)
+    for name in NAMES[:3]:
+        crawl.want(url(name))
+    world = World(answers)
+    play(crawl, world, room=room, choose=lambda n: data.draw(st.integers(0, n - 1)))
+    for name, answer in answers.items():
+        most = min(len(answer), 5) if isinstance(answer, list) else 1
+        assert world.asked.count(url(name)) <= most

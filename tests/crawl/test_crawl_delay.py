@@ -99,40 +99,25 @@ def test_nothing_else_is_asked_before_a_robots_txt_that_stumbled_has_come():
     assert gaps(begun)[3:] == [5.0]
 
 
-def test_without_a_delay_in_robots_txt_the_host_is_asked_as_ever():
-    for delay in (None, 0.0):
-        crawl = begin()
-        world = declaring(delay)
-        begun = starts(crawl, world, takes=1.0)
-        assert [time for time, _ in begun] == [0, 1, 1, 1, 1, 2, 2]
+OTHERS = [f"http://other/{number}" for number in range(4)]
+KNOWN = ("b1", "b2", "b3")
 
 
-def test_without_a_robots_txt_the_host_is_asked_as_ever():
-    for message in cases(["404 Not Found", "403 Forbidden", "500 Broken"]):
-        crawl = begin(known=("b1", "b2", "b3"))
-        world = World({"robots.txt": error(message)} | dict.fromkeys(("b1", "b2", "b3"), pages()))
-        assert [time for time, _ in starts(crawl, world, takes=1.0)] == [0, 1, 1, 1]
-
-
-def test_without_the_option_nothing_changes():
-    crawl = begin(crawl_delay=False, known=("b1", "b2"))
-    world = declaring(9.0)
-    begun = starts(crawl, world, takes=1.0)
-    assert [time for time, _ in begun[:3]] == [0, 0, 0]
-    assert begun[-1][0] <= 3
-
-
-def test_the_gap_of_one_host_is_not_that_of_another():
-    others = [f"http://other/{number}" for number in range(4)]
-    crawl = begin()
-    world = World(
-        {"robots.txt": robots_txt(5.0, *NAMES, *others)}
-        | dict.fromkeys(NAMES, pages())
-        | dict.fromkeys(others, pages())
-    )
-    begun = starts(crawl, world, takes=1.0)
-    assert [time for time, name in begun if "other" in name] == [1, 1, 1, 1]
-    assert gaps(begun)[1:] == [5.0] * 5
+def test_a_gap_is_kept_where_robots_txt_asks_for_it_and_the_option_is_given():
+    missing = ["404 Not Found", "403 Forbidden", "500 Broken"]
+    for first, options, begun in cases(
+        [
+            *((robots_txt(delay, *NAMES), {}, [0, 1, 1, 1, 1, 2, 2]) for delay in (None, 0.0)),
+            *((error(message), {"known": KNOWN}, [0, 1, 1, 1]) for message in missing),
+            (robots_txt(9.0), {"crawl_delay": False, "known": KNOWN}, [0, 0, 0, 0]),
+            (robots_txt(5.0, *NAMES), {}, [0, 5, 10, 15, 20, 25, 30]),
+            (robots_txt(5.0, *NAMES, *OTHERS), {}, [0, 1, 1, 1, 1, 5, 10, 15, 20, 25, 30]),
+            (robots_txt(2.0, "i"), {}, [0, 2, 4, 6, 8, 10, 12, 14]),
+        ]
+    ):
+        answers = dict.fromkeys((*NAMES, *OTHERS, *KNOWN), pages())
+        world = World({"robots.txt": first, "i": index(*NAMES)} | answers)
+        assert [time for time, _ in starts(begin(**options), world, takes=1.0)] == begun
 
 
 def test_repeats_keep_the_gap_too():
@@ -155,22 +140,6 @@ def test_a_failing_host_that_asked_for_a_pause_is_still_asked_one_thing_at_a_tim
     answers = {"robots.txt": robots_txt(5.0, *NAMES)} | {name: [broken, pages()] for name in NAMES}
     begun = starts(crawl, World(answers))
     assert min(gaps(begun)[1:]) == 5.0
-
-
-def test_the_children_of_an_index_keep_the_gap():
-    crawl = begin()
-    world = World(
-        {"robots.txt": robots_txt(2.0, "i"), "i": index(*NAMES)} | dict.fromkeys(NAMES, pages())
-    )
-    begun = starts(crawl, world)
-    assert gaps(begun)[1:] == [2.0] * 6
-
-
-def test_the_whole_crawl_is_no_longer_than_it_must_be():
-    crawl = begin()
-    world = declaring(5.0)
-    starts(crawl, world)
-    assert world.now <= 5.0 * len(NAMES)
 
 
 # What robots.txt says -----------------------------------------------------------------------------
@@ -201,15 +170,7 @@ def test_the_pause_is_read_and_bounded():
             ("User-agent: *\nCrawl-delay: 1e9\n", None),
             ("User-agent: *\nCrawl-delay:\n", None),
             ("User-agent: *\nDisallow:\n", None),
-        ]
-    ):
-        assert MAX_CRAWL_DELAY == 60.0
-        assert delay_of(text) == delay
-
-
-def test_only_the_group_of_all_robots_counts():
-    for text, delay in cases(
-        [
+            # only the group of all robots counts
             ("User-agent: bing\nCrawl-delay: 9\n", None),
             ("User-agent: bing\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n", 2.0),
             ("User-agent: *\nCrawl-delay: 2\n\nUser-agent: bing\nCrawl-delay: 9\n", 2.0),
@@ -219,6 +180,7 @@ def test_only_the_group_of_all_robots_counts():
             ("User-agent: *\nSitemap: http://h/a\nCrawl-delay: 3\n", 3.0),
         ]
     ):
+        assert MAX_CRAWL_DELAY == 60.0
         assert delay_of(text) == delay
 
 

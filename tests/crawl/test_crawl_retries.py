@@ -38,19 +38,20 @@ def failure(*, retryable: bool = True, retry_after: float | None = None) -> WebC
     return response
 
 
-def test_the_pause_grows_from_try_to_try_until_the_tries_are_used_up():
+def test_a_policy_says_how_long_to_wait_if_at_all():
+    """It grows from try to try, by chance a half longer or shorter; servers may name one up to 30 s."""
     policy = RetryPolicy(busy=4, first_delay=1, growth=3, longest_delay=100)
     pauses = [policy.delay(attempt, failure()) for attempt in range(1, 6)]
     assert pauses == [1, 3, 9, None, None]
-
-
-def test_an_error_that_will_not_pass_is_not_repeated():
-    assert RetryPolicy().delay(1, failure(retryable=False)) is None
-
-
-def test_a_server_that_names_a_pause_is_obeyed_up_to_a_limit():
-    for asked, pause in cases([(0, 0.5), (0.1, 0.5), (7, 7), (30, 30), (31, None)]):
+    assert policy.delay(1, failure(retryable=False)) is None
+    for attempt in cases([1, 2, 3, 4]):
+        even = DECLARED.delay(attempt, failure(), 0.5)
+        assert DECLARED.delay(attempt, failure(), 0.0) == even / 2
+        assert DECLARED.delay(attempt, failure(), 1.0) == even * 1.5
+    for asked, pause in cases([(0, 0.5), (0.1, 0.5), (7, 7), (30, 30), (30.1, None), (31, None)]):
         assert RetryPolicy().delay(1, failure(retry_after=asked)) == pause
+        for chance in (0.0, 1.0) if asked >= 7 else ():
+            assert DECLARED.delay(1, failure(retry_after=asked), chance) == pause
 
 
 def test_the_policies_in_use_are_bounded():
@@ -211,13 +212,6 @@ def test_a_status_counts_more_than_a_message():
     assert failure_kind(response) == "server"
 
 
-def test_chance_varies_a_pause_by_a_half_either_way():
-    for attempt in cases([1, 2, 3, 4]):
-        even = DECLARED.delay(attempt, failure(), 0.5)
-        assert DECLARED.delay(attempt, failure(), 0.0) == even / 2
-        assert DECLARED.delay(attempt, failure(), 1.0) == even * 1.5
-
-
 def test_the_crawl_asks_chance_for_every_pause():
     for number, pause in ((0.0, 0.25), (1.0, 0.75)):
         crawl = Crawl(chance=lambda number=number: number)
@@ -225,13 +219,6 @@ def test_the_crawl_asks_chance_for_every_pause():
         (order,) = crawl.next_fetches(1, 100.0)
         crawl.finished(order, BUSY(order), 100.0)
         assert crawl.wake_at() == 100.0 + pause
-
-
-def test_chance_does_not_shorten_the_pause_that_a_server_names():
-    for chance in cases([0.0, 1.0]):
-        assert DECLARED.delay(1, failure(retry_after=7), chance) == 7
-        assert DECLARED.delay(1, failure(retry_after=30), chance) == 30
-        assert DECLARED.delay(1, failure(retry_after=30.1), chance) is None
 
 
 def test_a_pause_in_seconds_is_read_and_nonsense_is_none():

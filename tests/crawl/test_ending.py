@@ -17,10 +17,8 @@ import pytest
 from cases import cases
 from fronts import ASYNCIO, THREADS, every_front, needs_proc, spools
 from fronts import run as run_in_loop
-from patience import soon
 from usp import aio
 from usp.events import SitemapFinished
-from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, robots, urlset
 
@@ -94,24 +92,6 @@ def test_a_crawl_that_is_read_to_its_end_leaves_nothing(large, threads_end, fron
     assert spools() == before
     assert len(pages) == 1201
     assert pages[0].url == large.url(LARGE[0])  # a page outlives its stream
-
-
-@needs_proc
-@pytest.mark.parametrize("how", ["close", "throw", "forget"])
-def test_a_stream_that_is_left_leaves_nothing(large, threads_end, how):
-    before = spools()
-    stream = pages(large.base + "/")
-    assert next(stream).url == large.url(LARGE[0])
-    assert soon(lambda: len(spools()) == len(before) + 1)
-    if how == "close":
-        stream.close()
-        assert list(stream) == []
-    elif how == "throw":
-        with pytest.raises(LookupError):
-            stream.throw(LookupError)
-    del stream
-    assert threads_end()
-    assert spools() == before
 
 
 @needs_proc

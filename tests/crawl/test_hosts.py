@@ -52,84 +52,57 @@ def reason_of(place) -> str:
 # What is thought of a host ------------------------------------------------------------------------
 
 
-def test_a_host_is_slow_after_three_failures_in_a_row_and_not_after_two():
-    for result in [
-        failed("500 Internal Server Error"),
-        failed("503 Service Unavailable"),
-        failed("429 Too Many Requests"),
-        failed("501 Not Implemented", retryable=False),
-        failed("connection reset"),
-    ]:
+FAILURES = [
+    failed("500 Internal Server Error"),
+    failed("503 Service Unavailable"),
+    failed("429 Too Many Requests"),
+    failed("501 Not Implemented", retryable=False),
+    failed("connection reset"),
+]
+GONE = failed("404 Not Found", retryable=False)
+REFUSED = failed("refused", retryable=False, unreachable=True)
+SILENT = failed("timed out", silent=True)
+STATUSES = [401, 403, 404, 405, 410, 451]
+
+
+def over(seconds: float, count: int, start: float = 100.0) -> list:
+    """Give so many failures, evenly over so many seconds."""
+    return [(start + seconds * number / (count - 1), failed()) for number in range(count)]
+
+
+def at_once(*results: Failed) -> list:
+    return [(float(number), result) for number, result in enumerate(results)]
+
+
+def test_answers_say_whether_a_host_is_slow_and_whether_it_is_given_up():
+    assert (SLOW_AFTER, MAX_FAILURES, MAX_FAILING, MAX_SILENT) == (3, 10, 20.0, 2)
+    nine_then_well = [(number * 5.0, failed()) for number in range(9)] + [(45.0, FINE)]
+    for records, slow, given_up in cases(
+        [
+            *((at_once(one, one), False, None) for one in FAILURES),
+            *((at_once(one, one, one), True, None) for one in FAILURES),
+            *((at_once(one, one, one, FINE), False, None) for one in FAILURES),
+            # what is about one document says nothing about its host, but that it is well
+            (at_once(*(failed(f"{s} No", retryable=False) for s in STATUSES * 50)), False, None),
+            (at_once(*[failed(), failed(), GONE] * 100), False, None),
+            # ten failures over twenty seconds
+            (over(MAX_FAILING, 10), True, "500"),
+            (over(MAX_FAILING + 100, 9), True, None),
+            (over(MAX_FAILING - 0.1, 110), True, None),
+            ([*nine_then_well, *over(9.0, 10, 46.0)], True, None),
+            ([*nine_then_well, *over(9.0, 10, 46.0), (66.0, failed())], True, "500"),
+            # nobody is there, or nobody says anything
+            (at_once(REFUSED), None, "refused"),
+            (at_once(SILENT), None, None),
+            (at_once(SILENT, SILENT), None, "timed out"),
+            *((at_once(one, *[SILENT] * 5), None, None) for one in (FINE, GONE, failed())),
+        ]
+    ):
         host = HostHealth()
-        for number in range(1, SLOW_AFTER + 1):
-            host.record(result, float(number))
-            assert host.is_slow == (number == SLOW_AFTER == 3), result
-        host.record(FINE, 9.0)
-        assert not host.is_slow, result
-
-
-def test_what_is_about_one_document_says_nothing_about_its_host():
-    host = HostHealth()
-    for number, status in enumerate([401, 403, 404, 405, 410, 451] * 50):
-        host.record(failed(f"{status} No", retryable=False), float(number))
-        assert not host.is_slow
-    assert host.given_up is None
-
-
-def test_a_404_between_failures_shows_that_the_host_is_well():
-    host = HostHealth()
-    for number in range(100):
-        host.record(failed(), float(number))
-        host.record(failed(), number + 0.4)
-        host.record(failed("404 Not Found", retryable=False), number + 0.5)
-        assert not host.is_slow
-    assert host.given_up is None
-
-
-def test_a_host_is_given_up_after_ten_failures_over_twenty_seconds():
-    assert (MAX_FAILURES, MAX_FAILING) == (10, 20.0)
-    for failures, seconds, gives_up in [
-        (MAX_FAILURES, MAX_FAILING, True),
-        (MAX_FAILURES - 1, MAX_FAILING + 100, False),
-        (MAX_FAILURES + 100, MAX_FAILING - 0.1, False),
-    ]:
-        host = HostHealth()
-        for number in range(failures):
-            host.record(failed(), 100.0 + seconds * number / (failures - 1))
-        assert (host.given_up is not None) == gives_up
-
-
-def test_a_success_begins_the_count_and_the_clock_anew():
-    host = HostHealth()
-    for number in range(9):
-        host.record(failed(), number * 5.0)
-    host.record(FINE, 45.0)
-    for number in range(MAX_FAILURES):
-        host.record(failed(), 46.0 + number)
-    assert host.given_up is None
-    host.record(failed(), 46.0 + MAX_FAILING)
-    assert host.given_up is not None
-
-
-def test_a_host_where_nobody_is_is_given_up_at_once_and_a_silent_one_after_two_requests():
-    host = HostHealth()
-    host.record(failed("refused", retryable=False, unreachable=True), 0.0)
-    assert host.given_up.text == "refused"
-    assert MAX_SILENT == 2
-    host = HostHealth()
-    host.record(failed("timed out", silent=True), 0.0)
-    assert host.given_up is None
-    host.record(failed("timed out", silent=True), 0.0)
-    assert "timed out" in host.given_up.text
-
-
-def test_a_host_that_has_answered_once_is_not_given_up_for_two_silences():
-    for answer in cases([FINE, failed("404 Not Found", retryable=False), failed()]):
-        host = HostHealth()
-        host.record(answer, 0.0)
-        for _ in range(5):
-            host.record(failed("timed out", silent=True), 1.0)
-        assert host.given_up is None
+        for now, result in records:
+            host.record(result, now)
+        assert slow is None or host.is_slow == slow
+        assert (host.given_up is None) if given_up is None else (given_up in host.given_up.text)
 
 
 # What the crawl makes of it -----------------------------------------------------------------------

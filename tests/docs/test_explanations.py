@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 
 from doc_blocks import ROOT, blocks
 
@@ -56,3 +57,18 @@ def test_what_documents_says_about_memory_is_what_the_store_does():
     text = (ROOT / "docs" / "documents.md").read_text("utf-8")
     assert f"at most {SMALL >> 10} KiB" in text
     assert f"less than {MEMORY >> 20} MiB" in text
+
+
+def test_llms_txt_has_the_form_of_the_convention_and_every_page_once_with_its_title():
+    """A title, a summary in a quote, and sections of links with notes."""
+    docs = ROOT / "docs"
+    llms = runpy.run_path(str(docs / "_ext" / "llms.py"))
+    title, empty, summary, *rest = llms["text"]().splitlines()
+    assert (title[:2], empty, summary[:2]) == ("# ", "", "> ")
+    form = re.compile(r"|## .+|- \[([^]]+)\]\(([\w/.-]+\.md)\): .+\.")
+    found = [form.fullmatch(line) for line in rest]
+    assert [line for line, match in zip(rest, found, strict=True) if match is None] == []
+    pages = {page.relative_to(docs).as_posix(): page for page in docs.rglob("*.md")}
+    del pages["index.md"]
+    listed = sorted((match[2], match[1]) for match in found if match and match[2])
+    assert listed == sorted((name, llms["described"](page)[0]) for name, page in pages.items())

@@ -12,7 +12,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from itertools import chain
 
 import pyarrow.parquet as pq
@@ -364,28 +363,26 @@ class Full(io.RawIOBase):
         raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_full_disk_is_told_and_ends_the_threads(form):
-    with pytest.raises(OSError, match="No space left"):
-        write(numbered_pages(2000), Full(), form)
-    deadline = time.monotonic() + 5
-    while [t for t in threading.enumerate() if t.name == "usp-write"]:
-        assert time.monotonic() < deadline
-
-
-@pytest.mark.parametrize("groups", [1, 2, 40])
-def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monkeypatch, groups):
+@pytest.fixture
+def small_groups(monkeypatch):
     monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 100)
     monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 100)
+
+
+@pytest.mark.parametrize(
+    ("form", "count"),
+    [*((form, 2000) for form in FORMATS), *(("parquet", count) for count in (50, 100, 200, 4000))],
+)
+def test_a_full_disk_is_told_to_the_caller_and_ends_the_threads(form, count, small_groups):
     with pytest.raises(OSError, match="No space left"):
-        write(numbered_pages(groups * 100), Full(), "parquet")
+        write(numbered_pages(count), Full(), form)
     assert not [t for t in threading.enumerate() if t.name == "usp-write"]
 
 
-def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_exported(monkeypatch):
+def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_exported(
+    monkeypatch, small_groups
+):
     """The thread that writes is waited for; what waits behind it is not written any more."""
-    monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 100)
-    monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 100)
     began, going_on, done = threading.Event(), threading.Event(), []
     write_group = ParquetFileWriter.write_group
 

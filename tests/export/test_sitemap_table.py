@@ -1,8 +1,11 @@
-"""The table of sitemaps: what is wrong with each, and how much of it came."""
+"""The table of sitemaps: what is wrong with each, how much of it came; and what documents say of it."""
 
 from __future__ import annotations
 
-from usp.export.sitemaps import problem_columns, sitemap_rows
+from pathlib import Path
+
+from usp.export import COLUMNS, FORMATS
+from usp.export.sitemaps import SITEMAP_COLUMNS, problem_columns, sitemap_rows
 from usp.objects.problem import Problem, ProblemCode
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.tree import sitemap_tree_for_homepage
@@ -42,3 +45,10 @@ def test_the_bytes_of_a_document_that_is_refused_are_told(serve):
     page = "<!doctype html><html><head><title>Oops</title></head><body>Oops</body></html>"
     row = rows_of(site_of(serve, a=page))["a.xml"]
     assert (row["type"], row["status"], row["bytes"]) == ("invalid", 200, len(page))
+
+
+def test_every_column_is_named_and_every_format_described():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "data.md"
+    text = guide.read_text(encoding="utf-8")
+    assert [name for name in (*COLUMNS, *SITEMAP_COLUMNS) if f"`{name}`" not in text] == []
+    assert [form for form in FORMATS if f"**{form}**" not in text] == []

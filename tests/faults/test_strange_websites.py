@@ -7,7 +7,7 @@ from fault_fronts import FRONTS, crawl
 
 from together import together
 from usp.limits import Limits
-from website import Answer, index, robots, urlset
+from website import index, robots, urlset
 
 TREES = together("front", ["tree", "aio tree"])
 
@@ -38,15 +38,6 @@ def test_a_website_without_an_end_is_read_up_to_a_limit(serve, limit, value):
         if outcome.failures is not None:
             assert outcome.failures
             assert any(f"{limit}=" in reason for reason in outcome.failures.values())
-
-
-@TREES
-def test_a_redirect_to_another_host_is_followed(serve, front):
-    site = serve({"/robots.txt": robots("/here.xml"), "alt:/there.xml": urlset("{alt}/page")})
-    site.answers["/here.xml"] = Answer(redirect="{alt}/there.xml")
-    outcome = crawl(front, site.base + "/", use_known_paths=False)
-    assert outcome.pages == [f"{site.alt}/page"]
-    assert not outcome.failures
 
 
 STRANGE = [

@@ -6,7 +6,6 @@ import os
 import signal
 
 from usp.fleet import engines
-from usp.fleet.messages import WorkerError
 
 POISON = "poison"
 
@@ -30,4 +29,4 @@ def never_begins(pipe, job):
 
 
 def has_no_room(pipe, job):
-    pipe.send(WorkerError("OSError: [Errno 28] No space left on device"))
+    pipe.send("OSError: [Errno 28] No space left on device")

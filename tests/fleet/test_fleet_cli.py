@@ -20,7 +20,6 @@ from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
-from usp.fleet.messages import SiteDone
 from website import Answer, urlset
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
@@ -177,7 +176,7 @@ def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere
     monkeypatch, capsys
 ):
     progress = FleetProgress(4)
-    progress.take(SiteDone({"site": "http://a/", "outcome": "failed", "duration": 2.0}))
+    progress.take({"site": "http://a/", "outcome": "failed", "duration": 2.0})
     monkeypatch.setattr(crawl, "_EVERY", 0.0)
     with crawl._shown(quiet=False) as show:
         show(progress)

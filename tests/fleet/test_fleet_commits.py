@@ -14,7 +14,7 @@ from test_fleet_dataset import check, group_of, sites, write
 from usp._base.files import FileStore
 from usp.fleet import DatasetError, crawler
 from usp.fleet.dataset import Dataset
-from usp.fleet.messages import Assignment
+from usp.fleet.site_list import Assignment
 from usp.fleet.tables import rewritten
 
 

@@ -20,7 +20,6 @@ from usp.cli import main
 from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.messages import SiteDone
 from usp.fleet.tables import Part, PartWriter, page_columns, pages_of, rows_of
 from usp.tree import sitemap_from_str
 
@@ -219,7 +218,7 @@ def test_progress_counts_a_site_once_and_knows_the_slowest():
     progress = FleetProgress(10)
     for number in range(7):
         row = row_of(f"http://{number}/", "failed", pages=2, duration=float(number))
-        progress.take(SiteDone(row))
+        progress.take(row)
         progress.take(Part((row,), ()))
     assert (progress.done, progress.pages) == (7, 14)
     assert progress.slowest[0] == (6.0, "http://6/")

@@ -15,8 +15,8 @@ from usp._base.files import DatasetError
 from usp.fleet import FleetRun, crawl_fleet, engines
 from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
-from usp.fleet.engines import RayEngine, work
-from usp.fleet.messages import Assignment, Assignments, NeedWork, SiteDone, WorkerLost
+from usp.fleet.engines import RayEngine, Signal, work
+from usp.fleet.site_list import Assignment, Assignments
 from usp.fleet.tables import Part
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
@@ -71,14 +71,14 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
     def drive() -> None:
         while not told or not isinstance(told[-1], Part):
             told.append(ours.recv())
-            if told[-1] == NeedWork():
+            if told[-1] is Signal.NEED_WORK:
                 ours.send(answers.pop(0))
 
     driver = threading.Thread(target=drive)
     driver.start()
     work(theirs, Job(str(tmp_path), 1, OPTIONS))
     driver.join()
-    assert sorted(one.row["site"] for one in told if isinstance(one, SiteDone)) == sorted(urls)
+    assert sorted(one["site"] for one in told if isinstance(one, dict)) == sorted(urls)
     (done,) = [one.sites for one in told if isinstance(one, Part)]
     assert {row["site"]: row["outcome"] for row in done} == dict.fromkeys(urls, "complete")
     assert not statuses
@@ -204,7 +204,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     told = list(engine.run(Assignments((url, [url]) for url in urls)))
     groups = [one for one in told if isinstance(one, Part)]
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
-    lost = [one for one in told if isinstance(one, WorkerLost)]
+    lost = [one for one in told if one is Signal.LOST]
     assert len(lost) == deaths.count(0)
     assert fake.begun["num_cpus"] == 2
     assert fake.ended

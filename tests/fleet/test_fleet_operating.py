@@ -13,7 +13,6 @@ from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
-from usp.fleet.messages import SiteDone
 from usp.selection import Selection
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
@@ -47,7 +46,7 @@ def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_he
 
 def test_a_site_without_a_reason_is_not_among_the_failures():
     progress = FleetProgress(2)
-    progress.take(SiteDone({"site": "a", "outcome": "complete", "code": None, "reason": None}))
+    progress.take({"site": "a", "outcome": "complete", "code": None, "reason": None})
     assert progress.failures() == []
 
 

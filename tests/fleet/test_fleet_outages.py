@@ -18,7 +18,7 @@ from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet.crawler import Job, killer_part
 from usp.fleet.dataset import Dataset
-from usp.fleet.messages import Assignment
+from usp.fleet.site_list import Assignment
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset
 

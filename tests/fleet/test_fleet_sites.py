@@ -13,8 +13,16 @@ from pyarrow import parquet
 
 from usp.fleet import SiteListError, read_sites
 from usp.fleet import site_list as sites_module
-from usp.fleet.messages import Assignment, Assignments
-from usp.fleet.site_list import address_of, by_address, grouped, homepage, homepages, host_key
+from usp.fleet.site_list import (
+    Assignment,
+    Assignments,
+    address_of,
+    by_address,
+    grouped,
+    homepage,
+    homepages,
+    host_key,
+)
 
 HOMEPAGES = [
     ("example.org", "https://example.org/"),

@@ -271,6 +271,10 @@ def test_the_name_of_a_zone_means_its_offset_in_every_way_of_writing(name):
         *(("Pacific Daylight Time", -7, -7), ("(Central European Summer Time)", 2, 2)),
         *(("Central European Standard Time", 1, 1), ("British Summer Time", 1, 1)),
         *(("Greenwich Mean Time", 0, 0), ("Japan Standard Time", 9, 9)),
+        *(("cet", 1, 1), ("(CET)", 1, 1), ("(cest)", 2, 2), ("et", -5, -4), (", CET", 1, 1)),
+        *(("W. Europe Standard Time", 1, 1), ("Romance Daylight Time", 2, 2)),
+        *(("(gtb standard time)", 2, 2), ("SE Asia Standard Time", 7, 7)),
+        *(("Mitteleuropäische Sommerzeit", 2, 2), ("Newfoundland Daylight Time", -2.5, -2.5)),
     ],
 )
 def test_a_zone_in_words_is_known_and_may_depend_on_the_season(name, winter, summer):
@@ -282,7 +286,23 @@ def test_a_zone_in_words_is_known_and_may_depend_on_the_season(name, winter, sum
     assert all(type(date.tzinfo) is timezone for date in dates)
 
 
-@together("zone", ["XYZ", "Middle Earth Time", "Europe/Nowhere", "QQ", "B", "M", "T", "Y"])
+@together(
+    "zone",
+    [
+        "XYZ",
+        "xyz",
+        "(Xyz)",
+        "東京",
+        "heure d'été",
+        "Middle Earth Time",
+        "Europe/Nowhere",
+        "QQ",
+        "B",
+        "M",
+        "T",
+        "Y",
+    ],
+)
 def test_a_zone_that_is_not_known_is_told(zone):
     for text in (f"Wed, 10 Jan 2024 10:00:00 {zone}", f"2024-01-10 10:00 {zone}"):
         assert read_date(text) == datetime(2024, 1, 10, 10)  # noqa: DTZ001

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from string import ascii_letters, digits
 from urllib.parse import urlsplit
 
@@ -10,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from together import together
-from usp._base.urls import Base, is_http_url
+from usp._base.urls import Base, can_be_requested, is_http_url, read_url
 from usp._formats.values import absolute_url
+from usp.tree import sitemap_from_str
 
 BASES = (
     *("https://www.example.org/maps/s.xml", "http://example.org"),
@@ -127,6 +129,56 @@ def test_an_http_url_is_one_that_urlsplit_finds_a_host_in(rest):
         host = None
     is_host = bool(host) and not str(host).startswith(".")
     assert is_http_url(url) == (is_host and url.split() == [url])
+
+
+@given(relative)
+def test_what_can_be_requested_has_a_host_that_can_be_one(rest):
+    url = f"http://{rest}"
+    authority = re.split("[/?#]", rest)[0].rpartition("@")[2]
+    try:
+        read_url(f"http://{authority}")
+        can_be_host = bool(urlsplit(url).hostname)
+    except ValueError:
+        can_be_host = False
+    assert can_be_requested(url) == (can_be_host and url.split() == [url])
+    if can_be_requested(url):
+        assert urlsplit(url).hostname.strip(".")
+
+
+NO_HOSTS = [
+    *("http://h .example/", "http://a..b/", "http://h.example:99999/x", "http:///x", "http://."),
+    *("http://a.b:x/", "http://999.1.1.1/", f"http://{64 * 'a'}.example/", "http://[::1/"),
+]
+HOSTS = [
+    *("http://a_b.example/", "http://[::1]/", "http://münchen.example/", "http://a.example./"),
+    *("http://127.0.0.1:65535/", "http://h.example:/", "http://a.b.c.d.e.f.g.h.example/x"),
+]
+WRITTEN = [
+    "<urlset><url><loc>{}</loc></url><url><loc>http://ok.example/</loc></url></urlset>",
+    "<urlset><url><loc>{}</loc></b></url><url><loc>http://ok.example/</loc></url></urlset>",
+    "<urlset><url><loc>{}</loc><a><b/></a></url><url><loc>http://ok.example/</loc></url></urlset>",
+    "<rss><item><link>{}</link></item><item><link>http://ok.example/</link></item></rss>",
+    "<feed><entry><link href='{}'/></entry><entry><link href='http://ok.example/'/></entry></feed>",
+    "http://ok.example/\n{}\n",
+]
+
+
+@together("document", WRITTEN)
+def test_a_host_that_cannot_be_one_is_a_problem_and_costs_nothing_else(document):
+    for url in NO_HOSTS:
+        tree = sitemap_from_str(document.format(url))
+        assert [page.url for page in tree.all_pages()] == ["http://ok.example/"]
+        assert {one.code for one in tree.problems} & {"bad-loc", "bad-link", "bad-line"}
+    for url in HOSTS:
+        tree = sitemap_from_str(document.format(url))
+        assert {page.url for page in tree.all_pages()} == {"http://ok.example/", url}
+        assert not {one.code for one in tree.problems} & {"bad-loc", "bad-link", "bad-line"}
+
+
+def test_markup_in_the_link_of_a_feed_is_no_relative_page():
+    link = "<link><a href='https://e.example/p'>x</a></link>"
+    tree = sitemap_from_str(f"<rss><channel><item><title>t</title>{link}</item></channel></rss>")
+    assert (list(tree.all_pages()), [one.code for one in tree.problems]) == ([], ["bad-link"])
 
 
 @given(st.lists(st.sampled_from(["a", "/", " ", "\n", "\r\n", "\t", "\xa0", "\x0b"])).map("".join))

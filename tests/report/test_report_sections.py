@@ -7,7 +7,7 @@ from report_trees import SITE, sitemap, website
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, problems, summarise
-from usp.report.changes import MAX_CHANGES
+from usp.report.problems import MAX_CHANGES
 
 FRAGMENTS = [f"<loc>{SITE}/tea#{number}</loc>" for number in range(30)]
 

@@ -29,8 +29,8 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.report import FetchLog, summarise
+from usp.report.charts import FetchedDocument
 from usp.report.content import Tally
-from usp.report.fetches import FetchedDocument
 
 
 def numbers(summary) -> dict[str, Counter]:

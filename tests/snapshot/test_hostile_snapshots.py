@@ -475,3 +475,14 @@ def test_heads_in_another_script_are_recorded(tmp_path):
     source.write_bytes(compressed([*SITE, odd]))
     usp.load(source).save(path)
     assert f"{HOST}/odd" in urls(usp.load(path))
+
+
+def test_a_document_that_is_said_to_be_empty_and_is_not_is_damaged(path):
+    def empty(entries, facts):
+        for entry in entries:
+            entry.get("exchange", {})["received"] = 0
+
+    path.write_bytes(forged(change=empty))
+    tree = usp.load(path)
+    assert "damaged-record" in codes(tree)
+    assert not tree.is_complete

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
+from fronts import FD, needs_proc, spools
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, robots, urlset
 
 LARGE = [f"/{n:06}/" + "x" * 700 for n in range(600)]
-FD = Path("/proc/self/fd")
-
 PROGRAM = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[2]
@@ -89,33 +86,21 @@ def test_ctrl_c_in_the_middle_of_a_transfer_ends_the_program_and_leaves_no_file(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+@needs_proc
 def test_the_spool_is_closed_when_the_tree_is_gone(site):
-    def open_files() -> int:
-        return sum(1 for file in FD.iterdir() if "deleted" in str(_target(file)))
-
-    gc.collect()  # what earlier tests have left to the collector is not ours
-    before = open_files()
+    before = spools()
     tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
-    assert open_files() == before + 1
+    assert len(spools()) == len(before) + 1
     pages = tree.all_pages()
     next(pages)
     del tree
-    gc.collect()
+    assert len(spools()) == len(before) + 1
     assert sum(1 for _ in pages) == len(LARGE) - 1  # whoever still reads keeps what he reads
     del pages
-    gc.collect()
-    assert open_files() == before
+    assert spools() == before
 
 
-def _target(file: Path) -> str:
-    try:
-        return str(file.readlink())
-    except OSError:
-        return ""
-
-
-@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+@needs_proc
 def test_a_tree_of_many_sitemaps_does_not_need_a_file_for_each(serve):
     names = [f"/{n}.xml" for n in range(300)]
     body = urlset(*(f"/{n:04}/" + "x" * 1400 for n in range(20)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import random
 import time
 from dataclasses import replace
@@ -216,13 +217,19 @@ def test_callbacks_are_asked_the_same_questions_and_events_are_the_same_but_for_
 
 def test_a_bad_url_is_refused_at_once():
     """Not when the first page is asked for."""
-    for url in cases(["ftp://h/", "h", "", "http://", "/sitemap.xml", "mailto:a@h"]):
-        for pages in (usp.stream.pages, usp.aio.pages):
+    bad = ["ftp://h/", "h", "", "http://", "/sitemap.xml", "mailto:a@h", "http:// a b/", "x"]
+    for url, normalize in cases(itertools.product(bad, [True, False])):
+        options = {"normalize_homepage_url": normalize}
+        for module in (usp.stream, usp.aio):
             with pytest.raises(SitemapException, match="HTTP"):
-                pages(url)
-        for single in (False, True):
+                module.pages(url, **options)
             with pytest.raises(SitemapException, match="HTTP"):
-                ASYNCIO.tree(url, single=single)
+                module.pages_of_sitemap(url)
+        for front in FRONTS:
+            with pytest.raises(SitemapException, match="HTTP"):
+                front.tree(url, **options)
+            with pytest.raises(SitemapException, match="HTTP"):
+                front.tree(url, single=True)
 
 
 def test_an_option_that_does_not_exist_is_a_mistake_at_once():
@@ -273,21 +280,6 @@ def test_a_broken_transfer_is_asked_for_again_and_its_pages_come_once(front):
         tree = front.tree("http://h/", front.client(Web(site)))
         assert paths(tree, "http://h") == found
         assert tree.is_complete == whole
-
-
-def test_the_own_client_asks_again_for_what_broke_off(serve):
-    for cuts in cases([(0.5, 1.0), (0.7, 0.3, 0.5), (0.2, 0.4, 0.6)]):
-        site = serve({"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")})
-        body = site.fill(urlset(*MANY))
-        site.answers["/a.xml"] = [
-            body if part == 1.0 else Answer(body, cut=int(len(body) * part)) for part in cuts
-        ]
-        tree = ASYNCIO.tree(site.base + "/")
-        assert site.hits["/a.xml"] == len(cuts)
-        assert tree.is_complete == (cuts[-1] == 1.0)
-        assert tree.page_count() == pytest.approx(401 * max(cuts), abs=10)
-        site.requests.clear()
-        assert ASYNCIO.pages(site.base + "/") == list(tree.all_pages())
 
 
 # How many at a time -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 import usp
 import usp.aio
 from cases import cases
+from fronts import rest
 from memory_web import AsyncClient, Client, H, Web
 from usp._crawl.receiver import BodyReceiver
 from usp._crawl.stored_pages import StoredPages
@@ -81,29 +82,23 @@ def kept(crawl, url, client=None, base: str = H, **options) -> tuple[list[str], 
 
 @impatient
 def test_a_crawl_ends_with_what_was_found_and_names_the_rest(threads_end):
-    for crawl in cases([sitemap_tree_for_homepage, pages]):
-        client = Client(Web(SITE), 1, interrupt_at("/b.xml"))
-        found, missing = kept(crawl, H + "/", client)
-        assert found == ["a1", "a2"]
-        assert {"b.xml", "c.xml"} <= set(missing)
-        assert client.web.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
-        assert threads_end()
-
-
-@impatient
-def test_the_crawl_of_one_sitemap_does_so_too():
-    for crawl in cases([sitemap_tree_for_sitemap, pages_of_sitemap]):
-        client = Client(Web(SITE), 1, interrupt_at("/c.xml"))
-        assert kept(crawl, START, client) == (["a1", "a2", "b"], ["c.xml"])
-
-
-@impatient
-def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree():
-    for at in cases(["/robots.txt", "/i.xml"]):
-        client = Client(Web(SITE), 1, interrupt_at(at))
-        found, missing = kept(sitemap_tree_for_homepage, H + "/", client)
-        assert not found
-        assert at[1:] in missing
+    asked = list(SITE)
+    whole, single = (sitemap_tree_for_homepage, pages), (sitemap_tree_for_sitemap, pages_of_sitemap)
+    for crawls, start, at, found, missing in cases(
+        [
+            (whole, H + "/", ("/robots.txt", "/b.xml"), ["a1", "a2"], ["b.xml", "c.xml"]),
+            (single, START, ("/i.xml", "/c.xml"), ["a1", "a2", "b"], ["c.xml"]),
+            (whole[:1], H + "/", ("/robots.txt", "/robots.txt"), [], ["robots.txt"]),
+            (whole[:1], H + "/", ("/robots.txt", "/i.xml"), [], ["i.xml"]),
+        ]
+    ):
+        for crawl in crawls:
+            client = Client(Web(SITE), 1, interrupt_at(at[1]))
+            given, named = kept(crawl, start, client)
+            assert given == found
+            assert named == missing if crawls is single else set(missing) <= set(named)
+            assert client.web.asked == asked[asked.index(at[0]) : asked.index(at[1]) + 1]
+            assert threads_end()
 
 
 @impatient
@@ -243,50 +238,32 @@ class Cancelling(AsyncClient):
 
 
 @impatient
-def test_a_cancelled_task_ends_with_the_tree_of_what_was_found():
+@pytest.mark.parametrize("ended_by", ["cancel", "timeout"])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_task_that_is_cancelled_or_late_ends_with_what_was_found(ended_by, is_stream):
     async def crawl():
         failures = []
-        client = Cancelling("/b.xml")
-        tree = await usp.aio.sitemap_tree_for_sitemap(
-            START, client, keep_partial=True, on_failure=failures.append
-        )
-        assert names(failures) == names(tree.failures()) == ["b.xml", "c.xml"]
-        assert asyncio.current_task().cancelling() == 0
-        return names(tree.all_pages())
-
-    assert asyncio.run(crawl()) == ["a1", "a2"]
-
-
-@impatient
-def test_time_that_is_over_ends_with_the_tree_of_what_was_found():
-    async def crawl():
-        client = Cancelling()
         async with asyncio.timeout(None) as timeout:
+            client = Cancelling("/b.xml" if ended_by == "cancel" else "")
 
-            async def before(url: str) -> None:
+            async def late(url: str) -> None:
                 if url.endswith("/b.xml"):
                     timeout.reschedule(0)
                     await asyncio.sleep(0.02)
 
-            client.before_answer = before
-            tree = await usp.aio.sitemap_tree_for_homepage(
-                "http://h/", client, keep_partial=True, use_known_paths=False
-            )
-        return names(tree.all_pages()), names(tree.failures())
+            if ended_by == "timeout":
+                client.before_answer = late
+            options = {"keep_partial": True, "on_failure": failures.append}
+            if is_stream:
+                pages = await rest(usp.aio.pages_of_sitemap(START, client, **options))
+            else:
+                tree = await usp.aio.sitemap_tree_for_sitemap(START, client, **options)
+                assert tree.failures() == failures
+                pages = tree.all_pages()
+        assert asyncio.current_task().cancelling() == 0
+        return names(pages), names(failures)
 
     assert asyncio.run(crawl()) == (["a1", "a2"], ["b.xml", "c.xml"])
-
-
-@impatient
-def test_a_cancelled_stream_ends_with_what_was_found():
-    async def stream():
-        failures = []
-        given = usp.aio.pages_of_sitemap(
-            START, Cancelling("/b.xml"), keep_partial=True, on_failure=failures.append
-        )
-        return names([page async for page in given]), names(failures)
-
-    assert asyncio.run(stream()) == (["a1", "a2"], ["b.xml", "c.xml"])
 
 
 @pytest.mark.parametrize(

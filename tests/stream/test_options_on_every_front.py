@@ -13,6 +13,7 @@ from fronts import WAYS, pages_by
 from memory_web import Client, Web
 from usp._crawl.crawl import Crawl
 from usp.fetch_parse import SitemapFetcher
+from usp.stream import pages
 from website import index, robots, urlset
 
 SITE = {
@@ -79,6 +80,15 @@ def test_options_of_a_sitemap():
                     names(OF_A_SITEMAP[front](Web(SITE), **given(how, together=together)))
                     == expected
                 )
+
+
+def test_a_stream_tells_in_the_end_what_is_missing():
+    heard = []
+    stream = pages(WEBSITE, Client(Web(SITE)), on_failure=heard.append)
+    assert next(stream).url == f"{WEBSITE}a1"
+    assert heard == []
+    assert names(stream) == ["a2", "b", "known"]
+    assert names(heard) == ["gone.xml"]
 
 
 def test_what_is_missing_and_what_happens_is_told_on_every_front():

@@ -6,26 +6,31 @@ No threads and no clock here: the test itself decides which piece of which docum
 from __future__ import annotations
 
 import random
+import threading
 import time
 import types
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from webs import webs
 
 from memory_web import AsyncClient, Client, Doc, Web
+from patience import soon, within
 from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import fetch
 from usp._crawl.page_stream import PageStream, pages_of
 from usp._crawl.stored_pages import result_of
 from usp._store import Store
-from usp.limits import Limits
+from usp.limits import DEFAULT, Limits
 from usp.options import CrawlOptions
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
-from website import index, robots, urlset
+from website import Answer, index, robots, urlset
+
+MANY = [f"/{number:04}" for number in range(400)]
 
 
 @types.coroutine
@@ -76,20 +81,27 @@ class Hand:
             self.crawl.finished(order, end.value, self.now)
 
 
-def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
-    """Give the pages of the stream, and those of the tree of the same crawl."""
-    how = CrawlOptions(limits=Limits(sitemaps=max_sitemaps), **options)
-    crawl = Crawl(how, per_host=3)
+def pages_now(stream: PageStream) -> list:
+    return list(pages_of(filter(None, stream.steps())))
+
+
+def by_hand(web: Web, options, choose, limits: Limits = DEFAULT):
+    """Give the pages of the stream and those of the tree of the same crawl, each with its sitemap."""
+    how = CrawlOptions(limits=limits, **options)
+    crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
     website = website_search(web.base + "/", how)(crawl)
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
-        given += [(page.sitemap_url, page.url) for page in pages_of(filter(None, stream.steps()))]
-        if stream.over:
-            assert not hand.under_way or crawl.complete
-            return given, website.tree()
+        if not stream.over:
+            given += [(page.sitemap_url, page.url) for page in pages_now(stream)]
+        if stream.over and (crawl.complete or not hand.under_way):
+            if limits.pages is not None and not crawl.complete:
+                crawl.abandon()
+            return given, listed(website.tree())
+        assert not stream.over or limits.pages is not None
         hand.step()
-    raise AssertionError("the stream does not end")
+    raise AssertionError("the stream or the crawl does not end")
 
 
 def listed(tree) -> list:
@@ -101,28 +113,30 @@ def listed(tree) -> list:
     ]
 
 
-@given(webs(), st.randoms(use_true_random=False))
-@settings(max_examples=examples(150), deadline=None)
-def test_the_order_of_arrival_does_not_matter(web, chance):
-    docs, options = web
-    streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)
-    assert streamed == listed(tree)
+LIMITS = {
+    "nothing": st.just(DEFAULT),
+    "sitemaps": st.builds(Limits, sitemaps=st.integers(1, 12)),
+    "document_bytes": st.builds(Limits, document_bytes=st.integers(1, 400)),
+    "pages": st.builds(Limits, pages=st.integers(0, 12)),
+}
 
 
-@given(webs(), st.randoms(use_true_random=False), st.integers(1, 12))
-@settings(max_examples=examples(60), deadline=None)
-def test_a_tree_that_is_cut_at_its_limit_is_cut_in_the_stream(web, chance, limit):
-    docs, options = web
-    streamed, tree = stream_by_hand(Web(docs), options, chance.randrange, limit)
-    assert streamed == listed(tree)
-
-
-@given(webs(with_stray=True), st.randoms(use_true_random=False))
+@pytest.mark.parametrize(
+    ("name", "with_stray"),
+    [*((name, False) for name in LIMITS), ("nothing", True), ("pages", True)],
+)
+@given(st.data(), st.randoms(use_true_random=False))
 @settings(max_examples=examples(100), deadline=None)
-def test_pages_in_an_index_come_where_they_stand_in_the_tree(web, chance):
-    docs, options = web
-    streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)
-    assert streamed == listed(tree)
+def test_the_order_of_arrival_does_not_matter_whatever_limit_cuts(name, with_stray, data, chance):
+    """Pages that stand in an index come where they stand in the tree."""
+    docs, options = data.draw(webs(with_stray=with_stray))
+    limits = data.draw(LIMITS[name])
+    if name == "pages":
+        docs = {path: replace(doc, broken=False) for path, doc in docs.items()}
+        options["extra_known_paths"] = []
+    streamed, tree = by_hand(Web(docs), options, chance.randrange, limits)
+    assert limits.pages is None or len(streamed) <= limits.pages
+    assert streamed == tree
 
 
 @given(webs(), st.randoms(use_true_random=False))
@@ -130,8 +144,8 @@ def test_pages_in_an_index_come_where_they_stand_in_the_tree(web, chance):
 def test_two_orders_of_arrival_give_the_same_stream(web, chance):
     docs, options = web
     docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}
-    first, _ = stream_by_hand(Web(docs), options, lambda _: 0)
-    second, _ = stream_by_hand(Web(docs), options, chance.randrange)
+    first, _ = by_hand(Web(docs), options, lambda _: 0)
+    second, _ = by_hand(Web(docs), options, chance.randrange)
     assert first == second
 
 
@@ -160,7 +174,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
     counts = []
     while not stream.over:
-        counts.append(sum(1 for _ in pages_of(filter(None, stream.steps()))))
+        counts.append(len(pages_now(stream)))
         hand.step()
     assert sum(counts) == 2000
     assert sum(map(bool, counts)) > 90
@@ -173,10 +187,93 @@ def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
     stream = PageStream(crawl, time.monotonic)
     for _ in range(3):
-        assert list(pages_of(filter(None, stream.steps()))) == []
+        assert pages_now(stream) == []
         assert not stream.over
         assert stream.must_wait(lambda: None)
     hand = Hand(web, crawl, lambda _: 0)
-    while not (pages_there := list(pages_of(filter(None, stream.steps())))):
+    while not (pages_there := pages_now(stream)):
         hand.step()
     assert [page.url for page in pages_there] == ["http://h/p"]
+
+
+# Limits and broken transfers -----------------------------------------------------------------------
+
+
+# Pieces are so large that each of them, if it comes at all, shows what the document is.
+flaky = st.builds(
+    lambda size, pieces, breaks: Doc(
+        urlset(*(f"/{n:03}" for n in range(size))), pieces=pieces, breaks=tuple(breaks)
+    ),
+    st.integers(40, 60),
+    st.integers(1, 8),
+    st.lists(st.none() | st.integers(0, 8), min_size=1, max_size=4),
+)
+
+
+@given(st.lists(flaky, min_size=1, max_size=4), st.randoms(use_true_random=False))
+@settings(max_examples=examples(150), deadline=None)
+def test_transfers_that_break_off_anywhere_give_the_stream_of_the_tree(docs, chance):
+    names = [f"/{number}.xml" for number in range(len(docs))]
+    web = Web({"/robots.txt": robots(*names)} | dict(zip(names, docs, strict=True)))
+    options = {"use_known_paths": False}
+    streamed, tree = by_hand(web, options, chance.randrange)
+    assert streamed == tree
+
+
+def test_a_try_that_breaks_off_at_once_does_not_cost_what_came_before_it():
+    """The second try ends within the XML declaration."""
+    doc = Doc(urlset(*MANY[:7]), pieces=30, breaks=(20, 1))
+    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
+    streamed, tree = by_hand(web, {"use_known_paths": False}, lambda _: 0)
+    assert streamed
+    assert streamed == tree
+
+
+def test_known_paths_that_stand_in_the_tree_already_do_not_count():
+    site = {"/robots.txt": robots("/0.xml"), "/0.xml": urlset("/1", "/2"), "/1.xml": urlset("/3")}
+    options = {"use_known_paths": False, "extra_known_paths": ["0.xml", "1.xml"]}
+    streamed, tree = by_hand(Web(site), options, lambda _: 0, Limits(pages=3))
+    assert [url for _, url in streamed] == ["http://h/1", "http://h/2", "http://h/3"]
+    assert streamed == tree
+
+
+def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
+    """The rest of a document without end is not waited for."""
+    filler = b"".join(b"<url><loc>http://h/%05d</loc></url>" % n for n in range(5000))
+    site = serve({"/robots.txt": robots("/a.xml")})
+    site.answers["/a.xml"] = Answer("<urlset>", endless=filler)
+    with within(60):
+        found = list(pages(site.base + "/", use_known_paths=False, limits=Limits(pages=50)))
+    assert [page.url for page in found] == [f"http://h/{n:05}" for n in range(50)]
+    assert threads_end()
+
+
+def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
+    """The first pages are there while the first try is still under way."""
+    gate = threading.Event()
+
+    def before(url: str, number: int) -> None:
+        if url.endswith("/a.xml") and number == 49:
+            gate.wait(120)
+
+    doc = Doc(urlset(*MANY), pieces=100, breaks=(50, None))
+    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
+    coming = pages("http://h/", Client(web, 4, before), use_known_paths=False)
+    with within(60):
+        first = [next(coming).url for _ in range(100)]
+        assert web.asked.count("/a.xml") == 1
+        gate.set()
+        rest = [page.url for page in coming]
+    assert first + rest == [f"http://h{path}" for path in MANY]
+    assert web.asked.count("/a.xml") == 2
+
+
+def test_a_stream_that_is_closed_after_a_broken_transfer_asks_no_more():
+    doc = Doc(urlset(*MANY), pieces=100, breaks=(50,))
+    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
+    coming = pages("http://h/", Client(web, 4), use_known_paths=False)
+    with within(60):
+        next(coming)
+        coming.close()
+    assert soon(lambda: not web.open.total())
+    assert web.asked.count("/a.xml") <= 2

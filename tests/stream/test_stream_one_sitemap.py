@@ -9,7 +9,6 @@ import pytest
 
 from fronts import rest, run
 from usp import aio
-from usp.exceptions import SitemapException
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.stream import PageBlocks, pages_of_sitemap
@@ -51,12 +50,6 @@ def test_pages_and_failures_are_those_of_the_tree(site, path, limits):
         assert {failure.url for failure in failures} == missing
         assert others == failures
     client.close()
-
-
-def test_what_is_not_a_url_is_refused_at_once():
-    for pages in (pages_of_sitemap, aio.pages_of_sitemap):
-        with pytest.raises(SitemapException):
-            pages("ftp://h/sitemap.xml")
 
 
 def test_blocks_are_pages_and_end_with_their_tree(site):

@@ -6,10 +6,10 @@ import gc
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
+from fronts import FD, spools
 from memory_web import Client, Doc, Web
 from patience import soon, within
 from usp._crawl.schedule import RetryPolicy
@@ -22,8 +22,8 @@ from usp.web_client.abstract_client import (
 )
 from website import Answer, index, robots, urlset
 
-FD = Path("/proc/self/fd")
 NAMES = [f"/{n}.xml" for n in range(40)]
+LARGE = [f"/p{n}/" + "x" * 700 for n in range(1000)]  # goes to a temporary file
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def gate(monkeypatch):
 @pytest.fixture
 def long_site(serve, gate):
     """Forty sitemaps: the first can be read, the others are held back."""
-    first = {"/0.xml": urlset(*(f"/p{n}" for n in range(1000)))}
+    first = {"/0.xml": urlset(*LARGE)}
     held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}
     return serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*NAMES)} | held | first)
 
@@ -52,18 +52,18 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(
     long_site, gate, threads_end, how, times
 ):
     """Ten pages cost robots.txt, the index, the first sitemap, and what was under way beside it."""
+    before = spools()
     with within(60):
         stream = pages(long_site.base + "/", use_known_paths=False)
-        assert [page.url for page in take(stream, 10)] == [
-            long_site.url(f"/p{n}") for n in range(10)
-        ]
+        assert [page.url for page in take(stream, 10)] == list(map(long_site.url, LARGE[:10]))
+        assert not FD.exists() or soon(lambda: len(spools()) == len(before) + 1)
         if how == "close":
             stream.close()
+            assert list(stream) == []
         elif how == "throw":
             with pytest.raises(LookupError):
                 stream.throw(LookupError)
-        else:
-            del stream
+        del stream
         gc.collect()
         time.sleep(0.05 * times)  # what was sent before may still be on its way
         asked = long_site.hits.total()
@@ -72,6 +72,7 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(
         assert threads_end()
         time.sleep(0.05 * times)
         assert long_site.hits.total() == asked
+        assert spools() == before
         assert max(long_site.hits.values()) == 1
 
 
@@ -111,25 +112,17 @@ def test_nothing_is_asked_for_before_the_first_page_is(serve, threads_end):
 # Exceptions ---------------------------------------------------------------------------------------
 
 
-class BossError(Exception):
-    pass
-
-
-def boss(*_):
-    raise BossError
-
-
 def test_an_exception_of_a_late_event_comes_out_between_pages(threads_end):
     web = Web({"/robots.txt": robots("/a.xml", "/b.xml")})
     web.docs |= {"/a.xml": Doc(urlset("/1", "/2")), "/b.xml": Doc(urlset("/3"), stumbles=0)}
 
     def listen(event):
         if type(event).__name__ == "SitemapStarted" and event.url.endswith("/b.xml"):
-            raise BossError
+            raise LookupError
 
     stream = pages("http://h/", Client(web, 1), use_known_paths=False, on_event=listen)
     assert [page.url for page in take(stream, 2)] == ["http://h/1", "http://h/2"]
-    with pytest.raises(BossError):
+    with pytest.raises(LookupError):
         next(stream)
     assert list(stream) == []
     assert threads_end()

@@ -5,16 +5,23 @@ from __future__ import annotations
 import gzip
 import zlib
 
+import pytest
+
 from cases import cases
+from fronts import every_front
 from usp.events import SitemapFinished, SitemapStarted
 from usp.limits import Limits
-from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
 PAGES = [f"http://h/{number:03}" for number in range(300)]
 WHOLE = urlset(*PAGES)
+PACKED = gzip.compress(
+    urlset(*(f"{page}/{zlib.crc32(page.encode())}" for page in PAGES)).encode(), mtime=0
+)
+HTML = "<html><body>" + "x" * 1000
+BUSY, BROKEN, GONE = Answer(status=503), Answer(status=500), Answer(status=404)
+RESET = Answer(hang_up=True)
 
 
 def at(fraction: float, *, chunked: bool = False, body: str | bytes = WHOLE) -> Answer:
@@ -26,90 +33,77 @@ def crawl(site, **options):
     return sitemap_tree_for_sitemap(site.url("/a.xml"), **options)
 
 
-def test_the_whole_document_is_kept_if_it_comes(serve):
-    for stumbles in cases([1, 2]):
-        for chunked in cases([False, True]):
-            site = serve({"/a.xml": [at(0.5, chunked=chunked)] * stumbles + [WHOLE]})
-            tree = crawl(site)
-            assert paths(tree, site.base) == PAGES
-            assert tree.is_complete
-            assert tree.problems == []
-            assert site.hits["/a.xml"] == stumbles + 1
+def test_a_document_is_asked_for_again_until_it_comes_as_a_whole(serve):
+    """Two broken transfers and four busy answers leave one try of each kind."""
+    for answers in cases(
+        [
+            *([at(0.5, chunked=chunked)] * n for n in (1, 2) for chunked in (False, True)),
+            *([Answer(WHOLE, cut=cut)] for cut in (0, 5, 25)),  # too little to tell what it is
+            [RESET, RESET],
+            [at(0.5), BUSY, BUSY, at(0.5), BUSY, BUSY],
+            *([at(0.6, body=PACKED, chunked=chunked)] for chunked in (False, True)),
+        ]
+    ):
+        packed = answers[0].body is PACKED
+        site = serve({"/a.xml": [*answers, PACKED if packed else WHOLE]})
+        events = []
+        tree = crawl(site, on_event=events.append)
+        assert tree.page_count() == 300
+        assert packed or paths(tree, site.base) == PAGES
+        assert tree.is_complete
+        assert tree.problems == []
+        assert site.hits["/a.xml"] == len(answers) + 1
+        assert sum(isinstance(event, SitemapStarted) for event in events) == len(answers) + 1
+        assert sum(isinstance(event, SitemapFinished) for event in events) == 1
 
 
 def test_the_longest_part_is_kept_if_it_stays_broken(serve):
-    for order in cases([(0.7, 0.3, 0.5), (0.3, 0.7, 0.5), (0.3, 0.5, 0.7)]):
-        site = serve({"/a.xml": [at(fraction) for fraction in order]})
-        tree = crawl(site)
-        kept = paths(tree, site.base)
-        assert kept == PAGES[: len(kept)]
-        assert 200 < len(kept) < 215
+    for answers, limits, kept, attempts in cases(
+        [
+            *(
+                ([at(fraction) for fraction in order], {}, (200, 215), 3)
+                for order in [(0.7, 0.3, 0.5), (0.3, 0.7, 0.5), (0.3, 0.5, 0.7)]
+            ),
+            ([at(0.5), BROKEN, RESET, at(0.1)], {}, (100, 200), 4),
+            ([at(0.5), GONE], {}, (100, 200), 2),
+            ([Answer(WHOLE, cut=0)], {}, (-1, 1), 3),
+            ([RESET], {}, (-1, 1), 3),
+            *(([at(0.6, body=PACKED, chunked=c)], {}, (0, 300), 3) for c in (False, True)),
+            ([Answer(HTML, cut=500)], {}, (-1, 1), 1),  # not worth another try
+            *(
+                ([WHOLE], {name: value}, (0, 300), 1)  # nor what a limit cuts off
+                for name, value in [
+                    ("document_bytes", 5000),
+                    ("unpacked_bytes", 5000),
+                    ("pages", 10),
+                ]
+            ),
+        ]
+    ):
+        site = serve({"/a.xml": answers})
+        tree = crawl(site, limits=Limits(**limits))
+        assert kept[0] < tree.page_count() < kept[1]
+        if getattr(answers[0], "body", WHOLE) is WHOLE:
+            assert paths(tree, site.base) == PAGES[: tree.page_count()]
         (failure,) = tree.failures()
-        assert (failure.url, failure.attempts, failure.status) == (site.url("/a.xml"), 3, 200)
-        assert site.hits["/a.xml"] == 3
-        assert tree.problems[0].message.startswith("the transfer broke off")
-
-
-def test_errors_between_two_broken_transfers_do_not_cost_what_came(serve):
-    site = serve({"/a.xml": [at(0.5), Answer(status=500), Answer(hang_up=True), at(0.1)]})
-    tree = crawl(site)
-    assert 100 < tree.page_count() < 200
-    assert [failure.attempts for failure in tree.failures()] == [4]
-
-
-def test_a_part_is_kept_if_the_document_is_gone_when_it_is_asked_for_again(serve):
-    site = serve({"/a.xml": [at(0.5), Answer(status=404)]})
-    tree = crawl(site)
-    assert 100 < tree.page_count() < 200
-    assert not tree.is_complete
-    assert site.hits["/a.xml"] == 2
-
-
-def test_a_body_that_breaks_off_before_it_can_be_told_what_it_is_is_asked_for_again(serve):
-    for cut in cases([0, 5, 25]):
-        site = serve({"/a.xml": [Answer(WHOLE, cut=cut), WHOLE]})
-        tree = crawl(site)
-        assert paths(tree, site.base) == PAGES
-        assert site.hits["/a.xml"] == 2
-
-
-def test_a_body_of_which_nothing_comes_is_a_failure_after_three_tries(serve):
-    site = serve({"/a.xml": Answer(WHOLE, cut=0)})
-    (failure,) = crawl(site).failures()
-    assert failure.attempts == site.hits["/a.xml"] == 3
-
-
-def test_a_connection_that_is_reset_has_three_tries(serve):
-    site = serve({"/a.xml": [Answer(hang_up=True), Answer(hang_up=True), WHOLE]})
-    assert crawl(site).is_complete
-    site = serve({"/a.xml": Answer(hang_up=True)})
-    (failure,) = crawl(site).failures()
-    assert failure.attempts == site.hits["/a.xml"] == 3
-
-
-def test_broken_transfers_and_busy_answers_have_budgets_of_their_own(serve):
-    """Two broken transfers and four busy answers leave one try of each kind."""
-    busy = Answer(status=503)
-    site = serve({"/a.xml": [at(0.5), busy, busy, at(0.5), busy, busy, WHOLE]})
-    tree = crawl(site)
-    assert tree.is_complete
-    assert site.hits["/a.xml"] == 7
+        assert (failure.url, failure.attempts) == (site.url("/a.xml"), attempts)
+        assert site.hits["/a.xml"] == attempts
+        if kept == (200, 215):
+            assert failure.status == 200
+            assert tree.problems[0].message.startswith("the transfer broke off")
 
 
 def test_an_index_that_breaks_off_is_asked_for_again_and_its_children_once(serve):
-    site = serve({})
+    site = serve({"/1.xml": urlset("/p1"), "/2.xml": urlset("/p2")})
     body = site.fill(index("/1.xml", "/2.xml"))
     site.answers["/a.xml"] = [at(0.8, body=body), body]
-    site.answers |= {"/1.xml": urlset("/p1"), "/2.xml": urlset("/p2")}
-    tree = crawl(site)
+    asked = []
+    tree = crawl(site, recurse_callback=lambda url, *_: not asked.append(url))
     assert paths(tree, site.base) == ["/p1", "/p2"]
     assert tree.is_complete
     assert site.hits == {"/a.xml": 2, "/1.xml": 1, "/2.xml": 1}
-
-
-def test_an_index_that_stays_broken_keeps_the_children_that_came(serve):
-    site = serve({"/1.xml": urlset("/p1")})
-    site.answers["/a.xml"] = at(0.8, body=site.fill(index("/1.xml", "/2.xml")))
+    assert asked == [site.url("/1.xml"), site.url("/2.xml")]
+    site.answers["/a.xml"] = at(0.8, body=body)
     tree = crawl(site)
     assert paths(tree, site.base) == ["/p1"]
     assert [failure.url for failure in tree.failures()] == [site.url("/a.xml")]
@@ -132,76 +126,27 @@ def test_a_known_path_that_breaks_off_is_asked_twice_and_kept_in_part(serve):
     assert [(f.url, f.attempts) for f in tree.failures()] == [(site.url("/sitemap.xml"), 2)]
 
 
-def test_a_page_of_html_that_breaks_off_is_not_worth_another_try(serve):
-    site = serve({"/a.xml": Answer("<html><body>" + "x" * 1000, cut=500)})
-    assert not crawl(site).is_complete
-    assert site.hits["/a.xml"] == 1
-
-
-def test_a_broken_gzip_transfer_is_asked_for_again(serve):
-    for chunked in cases([False, True]):
-        site = serve({})
-        packed = gzip.compress(
-            site.fill(urlset(*(f"{page}/{zlib.crc32(page.encode())}" for page in PAGES)))
-        )
-        site.answers["/a.xml"] = [at(0.6, body=packed, chunked=chunked), packed]
-        tree = crawl(site)
-        assert tree.page_count() == 300
-        assert tree.is_complete
-        site.answers["/a.xml"] = at(0.6, body=packed, chunked=chunked)
-        tree = crawl(site)
-        assert 0 < tree.page_count() < 300
-        assert [failure.attempts for failure in tree.failures()] == [3]
-
-
-def test_a_body_that_a_limit_cuts_off_is_not_asked_for_again(serve):
-    for limits in cases(
-        [Limits(document_bytes=5000), Limits(unpacked_bytes=5000), Limits(pages=10)]
-    ):
-        site = serve({"/a.xml": WHOLE})
-        tree = crawl(site, limits=limits)
-        assert 0 < tree.page_count() < 300
-        assert [failure.attempts for failure in tree.failures()] == [1]
-        assert site.hits["/a.xml"] == 1
-
-
-def test_what_breaks_off_is_told_once_by_events(serve):
-    events = []
-    site = serve({"/a.xml": [at(0.5), WHOLE]})
-    crawl(site, on_event=events.append)
-    assert sum(isinstance(event, SitemapStarted) for event in events) == 2
-    assert sum(isinstance(event, SitemapFinished) for event in events) == 1
-
-
-def test_callbacks_are_asked_about_the_children_of_a_broken_index_once(serve):
-    site = serve({})
-    body = site.fill(index("/1.xml", "/2.xml"))
-    site.answers["/a.xml"] = [at(0.8, body=body), body]
-    site.answers |= {"/1.xml": urlset("/p1"), "/2.xml": urlset("/p2")}
-    asked = []
-    crawl(site, recurse_callback=lambda url, *_: not asked.append(url.removeprefix(site.base)))
-    assert asked == ["/1.xml", "/2.xml"]
-
-
-def test_the_stream_gives_the_pages_of_the_tree_once_and_in_order(serve):
-    for answers in cases(
+@every_front
+def test_the_stream_gives_the_pages_of_the_tree_once_and_in_order(serve, front):
+    for answers, most in cases(
         [
-            [at(0.5), WHOLE],
-            [at(0.5), at(0.2), WHOLE],
-            [at(0.9), at(0.2), at(0.4)],
-            [at(0.2), at(0.4), at(0.9)],
-            [at(0.5, chunked=True), at(0.2), Answer(status=500), WHOLE],
-            [at(0.5), Answer(status=404)],
+            ([at(0.5), WHOLE], 1),
+            ([at(0.5), at(0.2), WHOLE], 1),
+            ([at(0.9), at(0.2), at(0.4)], 0.9),
+            ([at(0.2), at(0.4), at(0.9)], 0.9),
+            ([at(0.5, chunked=True), at(0.2), BROKEN, WHOLE], 1),
+            ([at(0.5), GONE], 0.5),
         ]
     ):
-        for most in cases([1, 8]):
-            client = RequestsWebClient(max_concurrent_requests=most)
-            table = {"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")}
-            site = serve(table | {"/a.xml": answers})
-            tree = sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
-            expected = paths(tree, site.base)
-            assert expected[-1] == "/last"
-            site.requests.clear()
-            streamed = pages(site.base + "/", client, use_known_paths=False)
-            assert [page.url.removeprefix(site.base) for page in streamed] == expected
-            client.close()
+        table = {"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")}
+        site = serve(table | {"/a.xml": answers})
+        tree = front.tree(site.base + "/")
+        assert site.hits["/a.xml"] == len(answers)
+        assert tree.is_complete == (most == 1)
+        assert tree.page_count() == pytest.approx(1 + 300 * most, abs=10)
+        expected = paths(tree, site.base)
+        assert expected[-1] == "/last"
+        site.requests.clear()
+        assert [
+            page.url.removeprefix(site.base) for page in front.pages(site.base + "/")
+        ] == expected

@@ -100,43 +100,6 @@ def test_callbacks_run_in_the_callers_thread_in_order_of_declaration(serve):
     assert diary.threads == {threading.get_ident()}
 
 
-def test_a_child_that_is_not_followed_is_left_out_and_not_asked_for(serve):
-    site = serve(SITE)
-    tree = sitemap_tree_for_homepage(
-        site.base + "/", recurse_callback=lambda url, *_: not url.endswith(("/j.xml", "/b.xml"))
-    )
-    assert outline(tree, site.base)[2] == [
-        (
-            "IndexRobotsTxtSitemap",
-            "/robots.txt",
-            [
-                (
-                    "IndexXMLSitemap",
-                    "/i.xml",
-                    [
-                        ("PagesXMLSitemap", "/a.xml"),
-                        ("IndexXMLSitemap", "/k.xml", [("PagesXMLSitemap", "/c.xml")]),
-                    ],
-                )
-            ],
-        ),
-        ("IndexXMLSitemap", "/sitemap.xml", [("PagesXMLSitemap", "/c.xml")]),
-    ]
-    assert not site.hits["/j.xml"]
-    assert not site.hits["/b.xml"]
-
-
-def test_the_list_callback_chooses_and_orders(serve):
-    site = serve(SITE)
-    tree = sitemap_tree_for_sitemap(
-        site.url("/i.xml"),
-        recurse_list_callback=lambda urls, level, _: (
-            sorted(urls, reverse=True)[:2] if not level else urls
-        ),
-    )
-    assert [node.url for node in tree.sub_sitemaps] == [site.url("/k.xml"), site.url("/b.xml")]
-
-
 @pytest.mark.parametrize("returned", [None, True, "https://example.org/a.xml"])
 def test_a_list_callback_that_returns_no_list_is_told(serve, returned):
     site = serve({"/j.xml": index("/a.xml")})
@@ -150,17 +113,6 @@ def test_the_list_callback_may_name_a_sitemap_of_its_own(serve):
         site.url("/j.xml"), recurse_list_callback=lambda urls, *_: [*urls, site.url("/c.xml")]
     )
     assert paths(tree, site.base) == ["/a", "/c"]
-
-
-def test_what_the_list_callback_drops_the_other_is_not_asked_about(serve):
-    site = serve(SITE)
-    asked = []
-    sitemap_tree_for_sitemap(
-        site.url("/i.xml"),
-        recurse_list_callback=lambda urls, *_: urls[:1],
-        recurse_callback=lambda url, *_: asked.append(url) or True,
-    )
-    assert asked == [site.url("/a.xml")]
 
 
 def test_a_callback_that_changes_its_arguments_changes_nothing_else(serve):
@@ -198,15 +150,17 @@ def test_the_entry_callback_sees_what_the_index_says(serve):
     assert not site.hits["/a.xml"]
 
 
-def test_all_three_callbacks_must_agree(serve):
+def test_all_three_callbacks_must_agree_and_are_asked_about_what_the_one_before_has_left(serve):
     site = serve(SITE)
+    asked = []
     tree = sitemap_tree_for_sitemap(
         site.url("/i.xml"),
         recurse_list_callback=lambda urls, level, _: urls if level else urls[:2],
-        recurse_callback=lambda url, *_: not url.endswith("/a.xml"),
+        recurse_callback=lambda url, *_: asked.append(url) or not url.endswith("/a.xml"),
         recurse_entry_callback=lambda child: not child.url.endswith("/c.xml"),
     )
     assert outline(tree, site.base)[2] == [("IndexXMLSitemap", "/k.xml")]
+    assert asked == [site.url(path) for path in ("/a.xml", "/k.xml", "/c.xml")]
 
 
 def test_the_links_of_a_homepage_are_no_index_to_decide_about(serve):

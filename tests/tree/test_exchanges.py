@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import pickle
-import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from fronts import ASYNCIO, THREADS
 from memory_web import Client, Doc, Web
-from usp._crawl.schedule import RetryPolicy
 from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import Answer, index, robots, urlset
+from website import Answer, index, nobody, robots, urlset
 
 GZIP = {"Content-Type": "application/xml; charset=iso-8859-1", "X-Cache": "HIT"}
 SECRET = {"Set-Cookie": "id=tea", "Authorization": "Basic tea", "X-See": "http://me:tea@h/x"}
@@ -38,18 +36,18 @@ def test_a_node_knows_its_exchange(serve, crawl):
             "/robots.txt": robots("/old.xml"),
             "/old.xml": Answer(status=302, redirect="/i.xml"),
             "/i.xml": index("/a.xml"),
-            "/a.xml": Answer(urlset("/p"), headers=GZIP | SECRET),
+            "/a.xml": [Answer(b"", 500), Answer(urlset("/p"), headers=GZIP | SECRET)],
         }
     )
     before = datetime.now(UTC)
     nodes = nodes_of(crawl(f"{site.base}/"))
     moved = nodes["i.xml"].exchange
     assert (moved.url, moved.final_url) == (f"{site.base}/old.xml", f"{site.base}/i.xml")
-    assert (moved.status, moved.redirects) == (200, (f"{site.base}/old.xml",))
+    assert (moved.attempts, moved.status, moved.redirects) == (1, 200, (f"{site.base}/old.xml",))
     read = nodes["a.xml"].exchange
     assert (read.header("x-cache"), read.header("X-None")) == ("HIT", None)
     assert read.content_type == GZIP["Content-Type"]
-    assert (read.attempts, read.broken) == (1, None)
+    assert (read.status, read.attempts, read.broken) == (200, 2, None)
     assert read.received == nodes["a.xml"].size
     assert before - timedelta(seconds=1) <= read.started <= datetime.now(UTC)
     assert read.seconds >= 0
@@ -86,15 +84,6 @@ def test_a_failure_has_the_exchange_of_its_answer(serve, crawl):
     assert lost.redirects == (f"{site.base}/to.xml",)
 
 
-def test_attempts_are_counted(serve, crawl, monkeypatch):
-    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=0.0))
-    answers = {"/robots.txt": robots("/a.xml")}
-    answers["/a.xml"] = [Answer(b"", 500), Answer(urlset("/p"))]
-    site = serve(answers)
-    nodes = nodes_of(crawl(f"{site.base}/"))
-    assert (nodes["a.xml"].exchange.status, nodes["a.xml"].exchange.attempts) == (200, 2)
-
-
 def test_a_document_that_broke_off_says_so(serve, crawl):
     answers = {"/robots.txt": robots("/a.xml")}
     answers["/a.xml"] = Answer(urlset(*(f"/{at}" for at in range(99))), cut=2000)
@@ -114,19 +103,12 @@ def test_what_was_tried_in_vain_is_known_to_the_website(serve, crawl):
     assert len(tree.tried) == len({exchange.url for exchange in tree.tried})
 
 
-def test_the_exchange_of_a_host_where_nobody_is_has_no_status(unused_port):
-    url = f"http://127.0.0.1:{unused_port}/s.xml"
-    node = sitemap_tree_for_sitemap(url)
+def test_the_exchange_of_a_host_where_nobody_is_has_no_status():
+    with nobody() as base:
+        node = sitemap_tree_for_sitemap(f"{base}/s.xml")
     assert isinstance(node, InvalidSitemap)
     assert (node.exchange.status, node.exchange.attempts) == (None, node.failure.attempts)
     assert node.failure.code is FailureCode.CONNECTION_REFUSED
-
-
-@pytest.fixture
-def unused_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
 
 
 def test_the_error_of_a_client_of_a_users_own_has_an_exchange_too():

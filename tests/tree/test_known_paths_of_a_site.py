@@ -1,12 +1,16 @@
-"""Known paths: tried in a fixed order, and without a trace where they lead to nothing new."""
+"""The homepage, what is looked for below it, and the known paths, in a fixed order."""
 
 from __future__ import annotations
 
+import logging
+
 import usp
+from cases import cases
 from usp import tree as tree_module
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
+from usp.objects.sitemap import IndexWebsiteSitemap
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, paths, urlset
+from website import Answer, index, paths, robots, urlset
 
 OF_THE_PEER = {
     "sitemap.xml", "sitemap.xml.gz", "sitemap_index.xml", "sitemap-index.xml",
@@ -76,3 +80,49 @@ def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawl
     assert loaded == tree
     tree.save(tmp_path / "b.warc.gz")
     assert usp.load(tmp_path / "b.warc.gz") == tree
+
+
+# The homepage -----------------------------------------------------------------------------------------
+
+
+def test_normalizing_cuts_the_url_back_to_its_host_and_says_so(serve, caplog):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    with caplog.at_level(logging.WARNING, "usp.tree"):
+        tree = sitemap_tree_for_homepage(site.base + "/shop/index.html?x=1#top")
+    assert tree.url == site.base + "/"
+    assert paths(tree, site.base) == ["/p"]
+    assert [record.levelname for record in caplog.records if record.name == "usp.tree"] == [
+        "WARNING"
+    ]
+
+
+def test_a_homepage_that_is_one_already_is_used_without_a_word(serve, caplog):
+    site = serve({})
+    with caplog.at_level(logging.WARNING, "usp.tree"):
+        assert sitemap_tree_for_homepage(site.base + "/").url == site.base + "/"
+    assert not [record for record in caplog.records if record.name == "usp.tree"]
+
+
+def test_without_normalizing_everything_is_looked_for_below_the_path(serve):
+    for given in cases(["/shop/de", "/shop/de/"]):
+        site = serve(
+            {
+                "/shop/de/robots.txt": robots("/a.xml"),
+                "/a.xml": urlset("/p"),
+                "/shop/de/sitemap.xml": urlset("/q"),
+                "/sitemap.xml": urlset("/not/this"),
+            }
+        )
+        tree = sitemap_tree_for_homepage(site.base + given, normalize_homepage_url=False)
+        assert tree.url == site.base + "/shop/de/"
+        assert paths(tree, site.base) == ["/p", "/q"]
+        assert all(path.startswith("/shop/de/") for path in site.hits if path != "/a.xml")
+
+
+def test_a_homepage_without_a_slash_gets_one(serve):
+    site = serve({})
+    for normalize in (True, False):
+        tree = sitemap_tree_for_homepage(
+            site.base, use_known_paths=False, normalize_homepage_url=normalize
+        )
+        assert tree == IndexWebsiteSitemap(site.base + "/", [])

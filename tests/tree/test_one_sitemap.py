@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from usp.exceptions import SitemapException
+from cases import cases
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
@@ -17,7 +17,7 @@ from usp.tree import (
     sitemap_from_str,
     sitemap_tree_for_sitemap,
 )
-from website import Answer, atom, index, outline, paths, robots, rss, urlset
+from website import Answer, atom, index, outline, robots, rss, urlset
 
 E = "https://www.example.org"
 LOCAL = "http://usp-local-dummy.local/"
@@ -33,30 +33,18 @@ def _no_network(monkeypatch):
 
 def test_the_sitemap_itself_is_the_root(serve):
     site = serve({"/maps/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
-    tree = sitemap_tree_for_sitemap(site.url("/maps/i.xml"))
-    assert outline(tree, site.base) == (
-        "IndexXMLSitemap",
-        "/maps/i.xml",
-        [("PagesXMLSitemap", "/a.xml")],
-    )
-    assert set(site.hits) == {"/maps/i.xml", "/a.xml"}
-
-
-def test_a_robots_txt_may_be_the_root(serve):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    tree = sitemap_tree_for_sitemap(site.url("/robots.txt"))
-    assert outline(tree, site.base)[0] == "IndexRobotsTxtSitemap"
-    assert paths(tree, site.base) == ["/p"]
-
-
-def test_a_root_that_fails_is_an_invalid_sitemap(serve):
-    site = serve({})
-    assert isinstance(sitemap_tree_for_sitemap(site.url("/gone.xml")), InvalidSitemap)
-
-
-def test_a_url_that_is_not_http_is_the_callers_mistake():
-    with pytest.raises(SitemapException):
-        sitemap_tree_for_sitemap("sitemap.xml")
+    site.answers["/robots.txt"] = robots("/a.xml")
+    below = [("PagesXMLSitemap", "/a.xml")]
+    for root, asked in cases(
+        [
+            (("IndexXMLSitemap", "/maps/i.xml", below), {"/maps/i.xml", "/a.xml"}),
+            (("IndexRobotsTxtSitemap", "/robots.txt", below), {"/robots.txt", "/a.xml"}),
+            (("InvalidSitemap", "/gone.xml"), {"/gone.xml"}),
+        ]
+    ):
+        site.requests.clear()
+        assert outline(sitemap_tree_for_sitemap(site.url(root[1])), site.base) == root
+        assert set(site.hits) == asked
 
 
 def test_a_fetcher_repeats_as_often_whether_or_not_404s_are_quiet(serve):

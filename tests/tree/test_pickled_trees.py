@@ -57,6 +57,9 @@ def test_a_pickled_tree_is_the_same_tree(tree, protocol):
     for one, other in zip(tree.all_sitemaps(), again.all_sitemaps(), strict=True):
         assert one.problems == other.problems
         assert one.last_modified == other.last_modified
+        assert pickle.loads(pickle.dumps(one, protocol)) == one  # alone, too
+    assert pickle.loads(pickle.dumps(again, protocol)).to_dict() == tree.to_dict()
+    assert copy.deepcopy(tree) == tree
 
 
 def test_the_copy_does_not_need_the_first_trees_life(tree):
@@ -73,21 +76,6 @@ def test_the_copy_does_not_need_the_first_trees_life(tree):
     assert alive() is None or alive() is not next(documents(again)).store
     assert again.to_dict() == expected
     assert len({id(document.store) for document in documents(again)}) == 1
-
-
-def test_the_copy_can_be_pickled_again(tree):
-    expected = tree.to_dict()
-    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(tree))))
-    assert again.to_dict() == expected
-
-
-def test_one_node_can_be_pickled_alone(tree):
-    for node in tree.all_sitemaps():
-        assert pickle.loads(pickle.dumps(node)) == node
-
-
-def test_a_deep_copy_is_the_same_tree(tree):
-    assert copy.deepcopy(tree) == tree
 
 
 def test_another_process_can_read_a_pickled_tree(tree, tmp_path):

@@ -7,50 +7,63 @@ import pytest
 from cases import cases
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher
-from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
+from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap
 from usp.tree import sitemap_tree_for_sitemap
 from website import Answer, index, paths, urlset
 
-
-def test_an_index_that_lists_itself_gets_an_invalid_child_with_the_reason(serve):
-    site = serve({"/i.xml": index("/i.xml", "/a.xml"), "/a.xml": urlset("/p")})
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    loop, sitemap = tree.sub_sitemaps
-    assert isinstance(loop, InvalidSitemap)
-    assert loop.url == site.url("/i.xml")
-    assert f"Recursion detected in URL {site.url('/i.xml')}" in loop.reason
-    assert sitemap.url == site.url("/a.xml")
-    assert site.hits["/i.xml"] == 1
+A = {"/a.xml": urlset("/p")}
+LOGIN = {"/a.xml": Answer(redirect="/login"), "/login": "<html><body>who are you</body></html>"}
+CYCLE = {"/i.xml": index("/j.xml"), "/j.xml": index("/k.xml"), "/k.xml": index("/i.xml", "/a.xml")}
+GONE = "Unable to fetch sitemap from {base}/gone.xml: 404 Not Found"
 
 
-def test_a_cycle_through_several_indexes_is_cut_where_it_closes(serve):
-    site = serve(
-        {"/i.xml": index("/j.xml"), "/j.xml": index("/k.xml"), "/k.xml": index("/i.xml", "/a.xml")}
-        | {"/a.xml": urlset("/p")}
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    below_k = tree.sub_sitemaps[0].sub_sitemaps[0].sub_sitemaps
-    assert [type(node) for node in below_k] == [InvalidSitemap, PagesXMLSitemap]
-    for path in ("/i.xml", "/j.xml", "/k.xml"):
-        assert site.url(path) in below_k[0].reason
-    assert set(site.hits.values()) == {1}
-
-
-def test_a_child_that_redirects_to_one_of_its_parents_is_a_recursion(serve):
-    site = serve({"/i.xml": index("/r.xml"), "/r.xml": Answer(redirect="/i.xml")})
-    (child,) = sitemap_tree_for_sitemap(site.url("/i.xml")).sub_sitemaps
-    assert isinstance(child, InvalidSitemap)
-    assert child.url == site.url("/r.xml")
-    expected = f"Recursion detected when {site.url('/r.xml')} redirected to {site.url('/i.xml')}"
-    assert expected in child.reason
-
-
-def test_an_index_that_was_redirected_to_and_lists_its_old_address_is_a_recursion(serve):
-    site = serve({"/old.xml": Answer(redirect="/new.xml"), "/new.xml": index("/old.xml")})
-    tree = sitemap_tree_for_sitemap(site.url("/old.xml"))
-    assert tree.url == site.url("/new.xml")
-    (child,) = tree.sub_sitemaps
-    assert "Recursion detected" in child.reason
+def test_what_cannot_stand_below_an_index_is_invalid_and_says_why(serve):
+    """A cycle is cut where it closes; each address is asked for once."""
+    for answers, nodes, reasons in cases(
+        [
+            (
+                {"/i.xml": index("/i.xml", "/a.xml")} | A,
+                ["/i.xml", "!/i.xml", "/a.xml"],
+                ["Recursion detected in URL {base}/i.xml"],
+            ),
+            (
+                CYCLE | A,
+                ["/i.xml", "/j.xml", "/k.xml", "!/i.xml", "/a.xml"],
+                ["{base}/i.xml", "{base}/j.xml", "{base}/k.xml", "Recursion detected"],
+            ),
+            (
+                {"/i.xml": index("/r.xml"), "/r.xml": [Answer(redirect="/i.xml")]},
+                ["/i.xml", "!/r.xml"],
+                ["Recursion detected when {base}/r.xml redirected to {base}/i.xml"],
+            ),
+            (
+                {"/i.xml": Answer(redirect="/new.xml"), "/new.xml": index("/i.xml")},
+                ["/new.xml", "!/i.xml"],
+                ["Recursion detected"],
+            ),
+            (
+                {"/i.xml": index("/a.xml")} | LOGIN,
+                ["/i.xml", "!/login"],
+                ["No parsers support sitemap from {base}/login"],
+            ),
+            (
+                {"/i.xml": index("/j.xml", "/gone.xml"), "/j.xml": index("/gone.xml")},
+                ["/i.xml", "/j.xml", "!/gone.xml", "!/gone.xml"],
+                [GONE],
+            ),
+        ]
+    ):
+        site = serve(answers)
+        tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+        found = [tree, *tree.all_sitemaps()]
+        invalid = [node for node in found if isinstance(node, InvalidSitemap)]
+        marks = ["!" if node in invalid else "" for node in found]
+        names = [node.url.removeprefix(site.base) for node in found]
+        assert [mark + name for mark, name in zip(marks, names, strict=True)] == nodes
+        for reason in reasons:
+            assert all(site.fill(reason).decode() in node.reason for node in invalid)
+        again = {"/i.xml": 2} if "/r.xml" in answers else {}  # what a redirect leads to
+        assert site.hits == dict.fromkeys(site.hits, 1) | again
 
 
 def test_children_down_to_level_eleven_are_followed_and_no_further(serve):
@@ -70,17 +83,6 @@ def test_children_down_to_level_eleven_are_followed_and_no_further(serve):
     assert not site.hits["/p11.xml"]
 
 
-def test_a_document_that_failed_is_asked_once_and_stands_twice(serve):
-    site = serve({"/i.xml": index("/j.xml", "/gone.xml"), "/j.xml": index("/gone.xml")})
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    gone = InvalidSitemap(
-        site.url("/gone.xml"),
-        f"Unable to fetch sitemap from {site.url('/gone.xml')}: 404 Not Found",
-    )
-    assert tree.sub_sitemaps == [IndexXMLSitemap(site.url("/j.xml"), [gone]), gone]
-    assert site.hits["/gone.xml"] == 1
-
-
 def test_stray_pages_are_kept_where_a_callback_leaves_children_out(serve):
     entries = ["/a.xml", "/b.xml", "<url><loc>{base}/stray</loc></url>", "/c.xml"]
     site = serve({"/i.xml": index(*entries), "/c.xml": urlset("/c")})
@@ -88,20 +90,6 @@ def test_stray_pages_are_kept_where_a_callback_leaves_children_out(serve):
         site.url("/i.xml"), recurse_callback=lambda url, *_: url.endswith("c.xml")
     )
     assert sorted(paths(tree, site.base)) == ["/c", "/stray"]
-
-
-def test_what_redirects_to_no_sitemap_is_invalid_under_the_address_after_redirects(serve):
-    site = serve(
-        {
-            "/i.xml": index("/a.xml"),
-            "/a.xml": Answer(redirect="/login"),
-            "/login": "<html><body>who are you</body></html>",
-        }
-    )
-    (child,) = sitemap_tree_for_sitemap(site.url("/i.xml")).sub_sitemaps
-    assert isinstance(child, InvalidSitemap)
-    assert f"No parsers support sitemap from {site.url('/login')}" in child.reason
-    assert child.url == site.url("/login")
 
 
 def test_a_fetcher_refuses_what_cannot_be_fetched():

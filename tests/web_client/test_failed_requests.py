@@ -307,14 +307,6 @@ def test_a_dead_host_is_given_up_once():
     assert sum(type(event).__name__ == "SitemapStarted" for event in events) <= 8
 
 
-@together("target", ["/loop", "http://[broken/", "ftp://h/x", "http://127.0.0.1:0/"])
-def test_a_redirect_that_leads_nowhere_is_an_error(serve, target):
-    site = serve({"/loop": Answer(redirect=target)})
-    assert sorted_as(error(site.url("/loop")))[1:3] == (False, False)
-    if target == "/loop":
-        assert site.hits["/loop"] <= 42
-
-
 @together("target", ["http://127.0.0.3:9/", "http://127.0.0.1:9/", "full", "silent"])
 def test_a_redirect_to_a_dead_host_says_nothing_about_the_host_that_was_asked(serve, target):
     gate = threading.Event()

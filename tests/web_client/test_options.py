@@ -11,7 +11,6 @@ import pickle
 import socket
 import ssl
 import sys
-import time
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -24,12 +23,11 @@ import usp.aio
 from together import together
 from usp._http.identity import DEFAULT_TIMEOUT
 from usp.exceptions import SitemapException
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
-from website import Answer, index, robots, urlset
+from website import Answer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of aiohttp's BasicAuth
 CLIENTS = [RequestsWebClient, AiohttpWebClient]
@@ -131,6 +129,13 @@ def test_a_client_that_pauses_takes_one_request_at_a_time(client):
     assert client(wait=1, max_concurrent_requests=3).max_concurrent_requests == 3
 
 
+def test_so_does_one_with_a_session_of_requests_unless_told_otherwise():
+    with requests.Session() as session:
+        assert RequestsWebClient(session=session).max_concurrent_requests == 1
+        client = RequestsWebClient(session=session, max_concurrent_requests=4)
+        assert client.max_concurrent_requests == 4
+
+
 def test_the_first_four_parameters_may_be_given_by_position(site):
     with requests.Session() as session:
         client = RequestsWebClient(True, 0.0, True, session)
@@ -150,22 +155,6 @@ def test_headers_are_sent_and_may_replace_ours_in_any_spelling(site, kind):
     assert (names["user-agent"], names["accept-encoding"]) == ("other", "identity")
     if kind == "requests":
         assert len(names) == len(sent(site))
-
-
-def test_a_crawl_keeps_them_too(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/i.xml", "{alt}/b.xml"),
-            "/i.xml": index("/a.xml", "{alt}/c.xml"),
-            "/a.xml": Answer(redirect="{alt}/d.xml"),
-            **{f"alt:/{name}.xml": urlset("/p") for name in "bcd"},
-        }
-    )
-    client = RequestsWebClient(auth=("me", "word"))
-    sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
-    assert len(site.requests) == 6
-    for request in site.requests:
-        assert ("Authorization" in request.headers) != request.path.startswith("alt:"), request
 
 
 def test_auth_may_be_whatever_the_library_takes(site):
@@ -201,26 +190,6 @@ def test_a_pause_is_kept_before_every_request_but_the_first(site, kind, monkeypa
     long = [pause for pause in pauses if pause > 1]
     assert len(long) == 2
     assert all(20 <= pause <= 60 for pause in long) if random_wait else long == [40, 40]
-
-
-def test_a_pause_between_requests_means_one_at_a_time(serve):
-    site = serve(
-        {"/i.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset("/a"), "/b.xml": urlset("/b")}
-    )
-    started = time.monotonic()
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), RequestsWebClient(wait=0.1))
-    assert tree.page_count() == 2
-    assert time.monotonic() - started >= 0.2
-    assert site.most_at_once["base"] == 1
-
-
-def test_the_number_of_requests_at_a_time_can_be_chosen(serve):
-    names = [f"/{n}.xml" for n in range(12)]
-    site = serve({"/robots.txt": robots(*names)})
-    site.answers |= {name: Answer(urlset("/p"), delay=0.02) for name in names}
-    client = AiohttpWebClient(max_concurrent_requests=3)
-    asyncio.run(usp.aio.sitemap_tree_for_homepage(site.base, client, use_known_paths=False))
-    assert site.most_at_once["base"] == 3
 
 
 # Proxies and certificates ---------------------------------------------------------------------------
@@ -319,13 +288,6 @@ def test_a_session_of_the_users_is_not_closed(site):
             return session.closed
 
     assert not asyncio.run(read())
-
-
-def test_a_session_of_the_users_is_used_for_one_request_at_a_time_unless_told_otherwise():
-    with requests.Session() as session:
-        assert RequestsWebClient(session=session).max_concurrent_requests == 1
-        client = RequestsWebClient(session=session, max_concurrent_requests=4)
-        assert client.max_concurrent_requests == 4
 
 
 # Connections and responses --------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-import requests
 from both import fetch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,36 +72,6 @@ def test_a_session_with_something_of_its_own_is_used(site, direct, change):
     CHANGES[change](client._session)
     assert client.get(site.url("/a")).raw_data() == b"plain"
     assert direct == []
-
-
-@together("method", ["get", "request", "send"])
-def test_a_method_that_somebody_has_replaced_is_called(site, direct, monkeypatch, method):
-    called, real = [], getattr(requests.Session, method)
-
-    def instead(self, *args, **options):
-        called.append(method)
-        return real(self, *args, **options)
-
-    monkeypatch.setattr(requests.Session, method, instead)
-    assert RequestsWebClient().get(site.url("/a")).raw_data() == b"plain"
-    assert called == [method]
-    assert direct == []
-
-
-def test_an_adapter_that_somebody_has_replaced_is_used(monkeypatch):
-    """As the libraries do that answer in the place of the network."""
-    answered = []
-
-    def send(self, request, **options):
-        answered.append((request.method, request.url, {*options}))
-        response = requests.Response()
-        response.status_code = 404
-        return response
-
-    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
-    assert RequestsWebClient().get("http://elsewhere.example/x").status == 404
-    options = {"stream", "timeout", "verify", "cert", "proxies"}
-    assert answered == [("GET", "http://elsewhere.example/x", options)]
 
 
 def test_the_logins_of_the_user_s_netrc_are_used(site, direct, monkeypatch, tmp_path):

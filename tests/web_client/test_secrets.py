@@ -6,21 +6,15 @@ import logging
 import pickle
 import socket
 
-import aiohttp
 import pytest
 import requests
 from both import KINDS, fake_zones, fetch
 
 from together import together
 from usp._base.urls import host_of
-from usp._http.flow import ErrorKind, Flow, Request, SessionFacts
-from usp._http.identity import (
-    redacted,
-    safe_headers,
-    secrets_of_params,
-    secrets_of_proxies,
-    without_params,
-)
+from usp._http.flow import ErrorKind, Flow, Head, Request, SessionFacts
+from usp._http.identity import redacted, safe_headers, secrets_of_proxies
+from usp._http.requests_foreign import secrets_of_params, without_params
 from usp.limits import Limits
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
@@ -110,12 +104,15 @@ def test_cookies_in_the_session_of_a_user_stay_with_their_host(site):
 
 def test_the_parameters_of_a_session_are_not_added_to_redirects_and_strangers(site):
     site.answers |= {"/r?key=secret": Answer(redirect="/b"), "/b": "b", "alt:/there": "there"}
+    site.answers["/own?key=secret&key=secret"] = "own"
     with requests.Session() as session:
         session.params = {"key": "secret"}
         client = RequestsWebClient(session=session)
         assert client.get(site.url("/r")).raw_data() == b"b"
         assert client.get(site.url("alt:/there")).raw_data() == b"there"
-    assert set(site.hits) == {"/r?key=secret", "/b", "alt:/there"}
+        # One that stands in the address already is no secret.
+        assert "key=secret" in client.get(site.url("/own?key=secret")).url()
+    assert set(site.hits) == {"/r?key=secret", "/b", "alt:/there", "/own?key=secret&key=secret"}
 
 
 def test_the_hooks_of_a_session_are_called(site):
@@ -159,10 +156,10 @@ URLS = {
 }
 
 
-def first_request(start: str, url: str) -> Request | None:
+def first_request(start: str, url: str, **facts) -> Request | None:
     """Return the first request for a URL in a crawl, unless it is refused."""
     flow = Flow(lambda _: ErrorKind.OTHER, headers=SECRETS).for_crawl(start, Limits())
-    step = next(flow.exchange(url, SessionFacts()))
+    step = next(flow.exchange(url, SessionFacts(**facts)))
     return step if isinstance(step, Request) else None
 
 
@@ -181,80 +178,29 @@ def test_from_http_home_may_become_safer():
     assert not first_request(start, "http://h.example:8080/").is_home
 
 
+def test_a_session_that_logs_in_needs_no_login_of_the_address():
+    start = "http://me:word@h.example/"
+    requests = [first_request(start, start, has_login=has_login) for has_login in (False, True)]
+    sent = [request.headers["Authorization"] for request in requests]
+    assert sent == ["Basic bWU6d29yZA==", SECRETS["Authorization"]]
+    assert "word" not in requests[0].text
+
+
 def test_the_host_of_a_url_has_its_port_unless_it_is_the_usual_one():
     assert host_of("http://H:80/") == host_of("https://h:443/") == host_of("http://h/") == "h"
     assert host_of("http://h:443/") == "h:443"
     assert host_of("http://[broken/") is None
 
 
-class Downgrading(requests.adapters.BaseAdapter):
-    """Answers HTTPS with a redirect to HTTP, and keeps what was sent."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sent: list[requests.PreparedRequest] = []
-
-    def send(self, request, **_):
-        self.sent.append(request)
-        response = requests.Response()
-        response.status_code, response.url, response.request = 200, request.url, request
-        response._content, response._content_consumed = b"body", True
-        if request.url.startswith("https:"):
-            response.status_code = 302
-            response.headers["Location"] = "http://h.example/x"
-        return response
-
-    def close(self):
-        pass
-
-
-@together("where", ["client", "session"])
-def test_a_redirect_that_leaves_https_carries_no_secrets(where):
-    adapter = Downgrading()
-    with requests.Session() as session:
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, adapter)
-        if where == "session":
-            session.headers.update(SECRETS)
-            session.cookies.set("b", "secret")
-        options = {"headers": SECRETS, "auth": ("me", "secret")} if where == "client" else {}
-        client = RequestsWebClient(session=session, **options)
-        assert client.get("https://h.example/x").raw_data() == b"body"
-    safe, unsafe = ({name.lower() for name in request.headers} for request in adapter.sent)
-    secret = {name.lower() for name in SECRETS}
-    assert secret <= safe
-    assert not secret & unsafe
-
-
-@together("where", ["client", "session"])
-def test_aiohttp_does_not_carry_secrets_out_of_https_either(where, monkeypatch):
-    sent = []
-
-    class Answered:
-        def __init__(self, url):
-            self.status, self.reason, self.url, self.connection = 200, "OK", url, None
-            self.headers = {}
-            self.content = aiohttp.streams.EMPTY_PAYLOAD
-            if url.scheme == "https":
-                self.status, self.headers = 302, {"Location": "http://127.0.0.1/x"}
-
-        def release(self):
-            pass
-
-        close = release
-
-    async def request(session, url, headers=None, **_):
-        sent.append({name.lower() for name in {**session.headers, **headers}})
-        return Answered(url)
-
-    monkeypatch.setattr(aiohttp.ClientSession, "get", request)
-    options = {"headers": SECRETS} if where == "client" else {"session": {"headers": SECRETS}}
-    kind = "aiohttp" if where == "client" else "aiohttp, own session"
-    fetch(kind, "https://127.0.0.1/x", start="https://127.0.0.1/", **options)
-    safe, unsafe = sent
-    secret = {name.lower() for name in SECRETS}
-    assert secret <= safe
-    assert not secret & unsafe
+def test_a_redirect_that_leaves_https_carries_no_secrets():
+    """What the client itself has; of a session, it sends those that it has for other hosts."""
+    flow = Flow(lambda _: ErrorKind.OTHER, headers=SECRETS).for_crawl("https://h/x", Limits())
+    exchange = flow.exchange("https://h/x", SessionFacts())
+    safe = next(exchange)
+    unsafe = exchange.send(Head(302, "Found", {}, b"http://h/x"))
+    assert (safe.is_home, unsafe.is_home) == (True, False)
+    assert SECRETS.items() <= safe.headers.items()
+    assert not SECRETS.keys() & unsafe.headers.keys()
 
 
 # What clients say and give back: without the secrets of proxies, or of a session's parameters ------

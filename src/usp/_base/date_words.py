@@ -36,24 +36,39 @@ _BY_SEASON = {  # names that mean summer time or not, depending on the date
     "ET": "America/New_York", "CT": "America/Chicago", "MT": "America/Denver",
     "PT": "America/Los_Angeles",
 }  # fmt: skip
-_PLACES = {  # how the short names of zones begin: Eastern Standard Time is EST
-    "Eastern": "E", "Central": "C", "Mountain": "M", "Pacific": "P", "Atlantic": "A",
-    "Newfoundland": "N", "Alaska": "AK", "Alaskan": "AK", "Hawaii": "H", "Hawaiian": "H",
-    "British": "B", "Western European": "WE", "Central European": "CE", "Eastern European": "EE",
-    "India": "I", "Japan": "J", "Korea": "K", "Korean": "K", "South Africa": "SA",
-    "Australian Eastern": "AE", "Australian Central": "AC", "Australian Western": "AW",
-    "New Zealand": "NZ",
+_PLACES = {  # in the long names of zones, as people and as Windows write them; standard time, in hours
+    "eastern": -5, "central": -6, "mountain": -7, "pacific": -8, "atlantic": -4, "newfoundland": -3.5,
+    "alaska": -9, "alaskan": -9, "hawaii": -10, "hawaiian": -10, "hawaii-aleutian": -10,
+    "us eastern": -5, "us mountain": -7, "canada central": -6, "central america": -6,
+    "sa pacific": -5, "pacific sa": -4, "sa western": -4, "sa eastern": -3, "venezuela": -4,
+    "central brazilian": -4, "paraguay": -4, "e. south america": -3, "argentina": -3,
+    "montevideo": -3, "bahia": -3, "greenland": -3, "azores": -1, "cape verde": -1,
+    "british": 0, "gmt": 0, "greenwich": 0, "western european": 0, "central european": 1,
+    "eastern european": 2, "w. europe": 1, "central europe": 1, "romance": 1,
+    "w. central africa": 1, "e. europe": 2, "gtb": 2, "fle": 2, "egypt": 2, "israel": 2, "jordan": 2,
+    "middle east": 2, "syria": 2, "south africa": 2, "turkey": 3, "russian": 3, "moscow": 3,
+    "arab": 3, "arabic": 3, "e. africa": 3, "iran": 3.5, "arabian": 4, "gulf": 4, "azerbaijan": 4,
+    "georgian": 4, "caucasus": 4, "mauritius": 4, "afghanistan": 4.5, "west asia": 5,
+    "pakistan": 5, "ekaterinburg": 5, "india": 5.5, "sri lanka": 5.5, "nepal": 5.75,
+    "central asia": 6, "bangladesh": 6, "myanmar": 6.5, "se asia": 7, "indochina": 7,
+    "n. central asia": 7, "north asia": 7, "china": 8, "singapore": 8, "hong kong": 8, "taipei": 8,
+    "w. australia": 8, "australian western": 8, "north asia east": 8, "tokyo": 9, "japan": 9,
+    "korea": 9, "korean": 9, "yakutsk": 9, "cen. australia": 9.5, "aus central": 9.5,
+    "australian central": 9.5, "aus eastern": 10, "e. australia": 10, "australian eastern": 10,
+    "tasmania": 10, "vladivostok": 10, "west pacific": 10, "new zealand": 12, "fiji": 12,
 }  # fmt: skip
 _LONG_NAMES = {
-    "Coordinated Universal Time": "UTC", "Greenwich Mean Time": "GMT", "China Standard Time": "HKT",
-    "Moscow Standard Time": "MSK", "Singapore Standard Time": "SGT", "Hong Kong Time": "HKT",
+    "coordinated universal time": "+0000", "greenwich mean time": "+0000",
+    "mitteleuropäische zeit": "+0100", "mitteleuropäische sommerzeit": "+0200",
+    "eastern time": "ET", "central time": "CT", "mountain time": "MT", "pacific time": "PT",
 }  # fmt: skip
-_TIME = r"[A-Z][a-z]{1,15}+\ (?:[A-Z][a-z]{1,15}+\ ){0,2}Time\b"
-_LONG_NAME = re.compile(rf"(:\d\d(?:\ ?[AaPp][Mm])?+)\ \(?({_TIME})\)?")
-_NAME_AFTER_CLOCK = re.compile(
-    r":\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?[Mm]\b\.?)?+\s?"
-    rf"(?:&|((?!Z\b)[A-Z]{{1,5}}+)(?![\w+-])|\(?({_TIME}|[A-Z][A-Za-z]{{1,15}}+/[A-Z]\w{{1,20}}+))"
+_SUMMER = ("daylight", "summer")
+_WORDS = r"[^\W\d_][\w.'\u2019/-]*+"
+_NAME_AFTER_CLOCK = re.compile(  # not after an offset, which says all
+    r"(?<![+-]\d\d)(?<=:\d\d)((?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?+)"
+    rf"[\s,]{{0,3}}+(?:&|\(?({_WORDS}(?:\ {_WORDS}){{0,4}}+)(?![+-]?\d)\)?)"
 )
+_NOT_ZONES = frozenset({"uhr", "hrs"})  # beside the words that dateutil knows
 
 _MONTH = (
     "(?ai:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
@@ -95,8 +110,6 @@ _HALVES = ("A", "P")  # as dateutil reads them
 
 def read_words(text: str) -> datetime | None:
     """Return a date in words, which must name its year; None if it is not one."""
-    if " Time" in text:
-        text = _LONG_NAME.sub(_with_short_name, text)
     for form in _USUAL:
         found = form.fullmatch(text)
         date = None if found is None else _usual_date(found.groupdict(""))
@@ -150,29 +163,51 @@ def _usual_date(part: dict[str, str]) -> datetime | None:
 def unknown_zone(text: str) -> str | None:
     """Return a name after a time that may be a zone's and is not known; in a long text the first."""
     for found in _NAME_AFTER_CLOCK.finditer(text):
-        short, long = found.groups()
-        is_letter = short is not None and len(short) == 1  # of a military zone, or half of the day
-        is_word = short in _HALVES if is_letter else short and short.lower() in _known_words()
-        if not is_word and _zone(short or _short_name(long or ""), None) is None:
-            return found[0].lstrip(":0123456789.,")
+        if not _is_understood(found[2] or ""):
+            return found[0].lstrip("0123456789.,")
     return None
 
 
-def _with_short_name(found: re.Match[str]) -> str:
-    short = _short_name(found[2])
-    return f"{found[1]} {short}" if short else found[0]
+def _is_understood(name: str) -> bool:
+    """Return whether a name after a time is a zone's, begins with one, or is another word of dates."""
+    word = name.partition(" ")[0].rstrip(".")
+    if _known_name(name) or _zone(word, None) is not None:
+        return True
+    if len(word) == 1 and word.isupper():  # a military zone, or half of the day
+        return word in _HALVES
+    return word.lower() in _NOT_ZONES or word.lower() in _known_words()
 
 
-def _short_name(name: str) -> str:
-    """Return the short form of the name of a zone; empty if it is not known."""
+def with_known_zones(text: str) -> str:
+    """Return a text with the names of zones after times as short names in capitals, or as offsets."""
+    return _NAME_AFTER_CLOCK.sub(_with_known_zone, text)
+
+
+def _with_known_zone(found: re.Match[str]) -> str:
+    known = _known_name(found[2] or "")
+    return f"{found[1]} {known}" if known else found[0]
+
+
+def _known_name(name: str) -> str:
+    """Return the short name, or the offset, of a zone in any case; empty if it is not known."""
+    name = name.lower()
     if name in _LONG_NAMES:
         return _LONG_NAMES[name]
-    place, _, kind = name.removesuffix(" Time").rpartition(" ")
-    if kind not in ("Standard", "Daylight", "Summer"):
+    if _zone(name, None) is not None:
+        return name.upper()
+    place, _, kind = name.removesuffix(" time").rpartition(" ")
+    if not name.endswith(" time"):
+        return ""
+    if kind not in ("standard", *_SUMMER):
         place, kind = f"{place} {kind}".strip(), ""
-    elif place.endswith("European"):
-        kind = kind.removeprefix("Standard")
-    return f"{_PLACES[place]}{kind[:1]}T" if place in _PLACES else ""
+    if place not in _PLACES:
+        return ""
+    return offset_text(_PLACES[place] + (kind in _SUMMER))
+
+
+def offset_text(hours: float) -> str:
+    """Return an offset as RFC 2822 writes it: ``-0330``."""
+    return f"{'-' if hours < 0 else '+'}{int(abs(hours)):02}{int(abs(hours) % 1 * 60):02}"
 
 
 def _with_offset(date: datetime) -> datetime:

@@ -11,7 +11,15 @@ import re
 from datetime import UTC, datetime, time, tzinfo
 from functools import lru_cache
 
-from usp._base.date_words import MONTHS, ZONES, offset_zone, read_words, unknown_zone
+from usp._base.date_words import (
+    MONTHS,
+    ZONES,
+    offset_text,
+    offset_zone,
+    read_words,
+    unknown_zone,
+    with_known_zones,
+)
 
 __all__ = [
     "MAX_REMEMBERED",
@@ -64,10 +72,7 @@ _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
 _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
 
-_OFFSETS = {
-    name: f"{'-' if hours < 0 else '+'}{int(abs(hours)):02}{int(abs(hours) % 1 * 60):02}"
-    for name, hours in ZONES.items()
-}
+_OFFSETS = {name: offset_text(hours) for name, hours in ZONES.items()}
 
 # Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
@@ -127,7 +132,7 @@ def _read_other(text: str) -> datetime | None:
     if "+" in text or "-" in text:
         # dateutil reads GMT+0200 as POSIX does: two hours *behind* Greenwich, unlike everyone else.
         text = _NAMED_OFFSET.sub(_plain_offset, text)
-    text = _CUT_SHORT.sub("", text)
+    text = with_known_zones(_CUT_SHORT.sub("", text))
     date = _read(text)
     if date is None:
         cleaned = _cleaned(text)

@@ -57,6 +57,9 @@ _OFFERED = {
 }
 """The names of ``usp`` itself, by the module that defines them."""
 
+PUBLIC_NAMES = {name for names in _OFFERED.values() for name in names} - {"AiohttpWebClient"}
+"""Those of a star import: all that need no extra."""
+
 _FLEET = {
     "crawler": ("crawl_sites",),
     "dataset": ("DatasetError",),
@@ -112,7 +115,7 @@ LAZY_NAMES: Mapping[str, Mapping[str, str]] = {
         **{name: f"urllib.parse:{name}" for name in ("unquote_plus", "urlparse", "urlunparse")},
     },
     "usp.report": {
-        "FetchLog": "usp.report.fetches:FetchLog",
+        "FetchLog": "usp.report.charts:FetchLog",
         "html": "usp.report.html_page:html",
         "summarise": "usp.report.summary:summarise",
         "write_report": "usp.report.html_page:write_report",

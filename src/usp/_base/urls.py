@@ -355,6 +355,14 @@ def url_parts(url: str) -> SplitResult:
         return SplitResult("", "", url, "", "")
 
 
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+USUAL_ORIGIN = (
+    rf"https?://(?:(?:{_OCTET}\.){{3}}{_OCTET}(?![0-9.])"
+    r"|(?:[A-Za-z0-9-]{1,40}+\.){0,5}+(?=[A-Za-z])[A-Za-z0-9-]{1,40}+)(?::[1-5]?[0-9]{1,4}+)?+"
+)
+"""The pattern of a scheme, a host in ASCII or an IPv4 address, and a port, as nearly all URLs have."""
+
+
 def is_http_url(url: str | None) -> bool:
     """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one.
 
@@ -364,10 +372,25 @@ def is_http_url(url: str | None) -> bool:
     return found is not None and _has_host(found[1])
 
 
+def can_be_requested(url: str) -> bool:
+    """Return whether ``url`` is an HTTP(S) URL whose host and port can be connected to."""
+    found = _HTTP_URL.fullmatch(url)
+    return found is not None and _has_host(found[1]) and _has_sound_host(found[1])
+
+
 @cached(4096)  # most URLs are of few hosts
 def _has_host(authority: str) -> bool:
     host = url_parts(f"//{authority}").hostname
     return bool(host) and not str(host).startswith(".")
+
+
+@cached(4096)
+def _has_sound_host(authority: str) -> bool:
+    try:
+        _authority(authority.rpartition("@")[2])
+    except BadUrl:
+        return False
+    return True
 
 
 def origin_of(url: str) -> str:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import get_logger
 from usp._crawl.orders import ClientRaised, NoNetwork
-from usp._formats.decode import Decoder
+from usp._crawl.stored_pages import StoredPages
 from usp._formats.unpack import gunzip_complaint
-from usp.limits import Limits
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of, words_of
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ nodes = get_logger("usp.objects.sitemap")
 
 _NOT_FOUND = 404
 _ELEMENT = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]{0,99}+)(?=[ \t\r\n/>])")  # without a prefix
-_MOST_READ = 1 << 20  # bytes, compressed or not, in which names are looked for
+_MOST_READ = 1 << 20  # bytes, decompressed, in which names are looked for
 
 
 def fetching(url: str, level: int) -> None:
@@ -99,7 +98,8 @@ def received(document: Document, probe: Probe, *, quiet: bool = False) -> None:
             f'"{probe.namespace[1]}"',
         )
         if documents.isEnabledFor(logging.DEBUG):
-            for name in filter(probe.namespace[0].__ne__, _names(document)):
+            names = _ELEMENT.findall(StoredPages(document, None).text(_MOST_READ))
+            for name in filter(probe.namespace[0].__ne__, dict.fromkeys(names)):
                 documents.debug("Assuming %s should be in sitemap namespace", name)
     if probe.broken is None:  # else it has been told as a failed request
         for problem in probe.problems:
@@ -107,19 +107,3 @@ def received(document: Document, probe: Probe, *, quiet: bool = False) -> None:
                 documents.error("Parsing sitemap from URL %s failed: %s", url, problem)
             else:
                 documents.warning("Parsing sitemap from URL %s: %s", url, problem)
-
-
-def _names(document: Document) -> dict[str, None]:
-    """Return the names of elements without a prefix, in a document or its beginning."""
-    exchange, data = document.exchange, b""
-    for chunk in document.chunks():
-        data += chunk
-        if len(data) >= _MOST_READ:
-            break
-    decoder = Decoder(
-        content_type=exchange.content_type,
-        content_encoding=exchange.content_encoding,
-        limits=Limits(unpacked_bytes=_MOST_READ),
-    )
-    text = decoder.feed(data[:_MOST_READ]) + decoder.close()
-    return dict.fromkeys(_ELEMENT.findall(text))

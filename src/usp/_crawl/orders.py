@@ -10,7 +10,6 @@ from usp._base.reason import Reason
 from usp._base.urls import with_login
 from usp._formats.document import Role
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
     from usp._store import Document, DocumentWriter
     from usp.objects.exchange import Exchange
+    from usp.objects.problem import Problem
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
     from usp.options import CrawlOptions
 
@@ -191,13 +191,6 @@ class LeftOut:
 
     count: int
     reason: Reason
-
-
-def left_out_problem(left_out: LeftOut, what: str) -> Problem:
-    """Return the problem of a document of which something is not in the tree."""
-    reason = left_out.reason
-    message = f"some of its {what} were left out: {reason}"
-    return Problem(message, lost=left_out.count, code=reason.code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from usp._base.reason import Reason
-from usp._crawl.orders import Arrival, Failed, FinalResult, LeftOut, Received, left_out_problem
+from usp._crawl.orders import Arrival, Failed, FinalResult, LeftOut, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._formats.values import date
@@ -115,8 +115,10 @@ class TreeSlot:
 
     def leave_out(self, left_out: LeftOut, what: str) -> None:
         """Record what is left out of the tree because of a limit."""
-        self.left_out = left_out.reason.after(f"{left_out.count:,} of its {what} left out")
-        self.problems = (*self.problems, left_out_problem(left_out, what))
+        count, reason = left_out.count, left_out.reason
+        self.left_out = reason.after(f"{count:,} of its {what} left out")
+        message = f"some of its {what} were left out: {reason}"
+        self.problems = (*self.problems, Problem(message, lost=count, code=reason.code))
 
     def miss(self, reason: Reason) -> None:
         """Record that not all of its pages were read, unless something is missing already."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from usp._formats.xml.raw_entries import Notes, Written
 
 
+_SIGNS = frozenset("/.?#:")  # of an address; a word alone is the text of a link
+_BODIES = re.compile(  # the texts of <content> and <content:encoded>, comments and sections aside
+    r"(<!--(?:[^-]++|-(?!->))*+(?:-->)?+|<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>)?+)"
+    r"|(<(content[^\s<>/]*+)[^<>]*+(?<!/)>)"
+    r"(?:<!\[CDATA\[(?:[^\]]++|\](?!\]))*+\]\]>|[^<]*+)(?=</\3)"
+)
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
 
 
@@ -107,7 +114,7 @@ class FeedEntry(RawEntry, PageEntry):
     def _is_at(self, address: str, notes: Notes) -> bool:
         """Take an address as that of the page, if it is one."""
         url = absolute_url(address, self.base)
-        if url is None:
+        if url is None or (self.base is None and not _SIGNS.intersection(address)):
             return False
         self.url = url
         self.as_written = self._written.get(address, address)
@@ -209,6 +216,7 @@ class RssParser(BlockParser):
     sitemap_class = PagesRSSSitemap
     vocabulary = frozenset({Space.RSS})
     entries: ClassVar = {"item": Item, "entry": AtomEntry}
+    bodies = _BODIES
 
 
 class AtomParser(BlockParser):
@@ -217,3 +225,4 @@ class AtomParser(BlockParser):
     sitemap_class = PagesAtomSitemap
     vocabulary = frozenset({Space.ATOM})
     entries: ClassVar = {"entry": AtomEntry, "item": Item}
+    bodies = _BODIES

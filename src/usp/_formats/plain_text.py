@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
-from usp._base.urls import is_http_url
+from usp._base.urls import can_be_requested
 from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, PageEntry
 from usp._formats.values import absolute_url, begins_with_host
 from usp._formats.xml import cut
@@ -74,7 +74,7 @@ class Lines:
 def has_url(text: str) -> bool:
     """Return whether any line of a text is a URL, or a host and a path."""
     lines = (line.strip().strip("\ufeff") for line in text.splitlines())
-    return any(is_http_url(line) or ("/" in line and is_on_host(line, None)) for line in lines)
+    return any(can_be_requested(line) or ("/" in line and is_on_host(line, None)) for line in lines)
 
 
 def is_on_host(line: str, base: str | None) -> bool:
@@ -177,7 +177,7 @@ class PlainTextParser(FormatParser):
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""
-        if is_http_url(text):
+        if can_be_requested(text):
             return text
         if is_on_host(text, self.url):
             self.problems.add(ProblemCode.NO_SCHEME, line, text)

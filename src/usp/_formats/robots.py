@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from usp._base.urls import is_http_url, urlsplit
 from usp._formats.abstract_parser import ChildEntry, FormatParser
 from usp._formats.plain_text import Lines
-from usp._formats.values import absolute_url, begins_with_host
+from usp._formats.values import begins_with_host, child_url
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
@@ -104,7 +104,7 @@ class RobotsParser(FormatParser):
                 self._look_for_delay(line)
                 continue
             for address in self._addresses(value, number):
-                url = absolute_url(address, self.url) if address else None
+                url = child_url(address, self.url) if address else None
                 if url is None:
                     self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, number, address, lost=1)
                 else:

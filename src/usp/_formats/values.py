@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from usp._base.dates import MAX_REMEMBERED, known_date, read_date, unknown_zone
-from usp._base.urls import is_http_url, known_base
+from usp._base.urls import USUAL_ORIGIN, can_be_requested, is_http_url, known_base
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
@@ -214,10 +214,19 @@ def absolute_url(loc: str, base: str | None) -> str | None:
     return loc if USUAL.fullmatch(loc) else _mended_url(loc, base)
 
 
+def child_url(loc: str, base: str | None) -> str | None:
+    """Return the absolute form of the URL of a sitemap that another one lists.
+
+    One that cannot be requested is a failure of its own, so it stays.
+    """
+    url, loc = absolute_url(loc, base), loc.strip()
+    return url or (loc if is_http_url(loc) else None)
+
+
 def _plain_url(loc: str, base: str | None) -> str | None:
     """Return the absolute form of a URL that has no blanks and clearly is one; None for others."""
     if loc[0] != "/":
-        return loc if is_http_url(loc) else None
+        return loc if can_be_requested(loc) else None
     return known_base(base).join_plain(loc) if base else None
 
 
@@ -233,7 +242,9 @@ def _mended_url(loc: str, base: str | None) -> str | None:
         else:
             loc = known_base(base).join(loc)
     escaped = loc.replace(" ", "%20")
-    return loc if is_http_url(escaped) or is_http_url(_BLANK.sub("%20", escaped)) else None
+    return (
+        loc if can_be_requested(escaped) or can_be_requested(_BLANK.sub("%20", escaped)) else None
+    )
 
 
 def _is_relative(loc: str) -> bool:
@@ -262,8 +273,8 @@ def _mended(loc: str) -> str:
     return loc
 
 
-USUAL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*+(?::[0-9]{1,5}+)?+(?:[/?#][!-~\w]*+)?+")
-"""A URL with a host in ASCII and nothing in it that is not printed."""
+USUAL = re.compile(rf"{USUAL_ORIGIN}(?:[/?#][!-~\w]*+)?+")
+"""A URL with a usual host in ASCII and nothing in it that is not printed."""
 
 
 def resolved(address: str, base: str | None) -> str:

@@ -20,7 +20,7 @@ from usp._formats.batches import (
     rows_of_columns,
 )
 from usp._formats.extension_reader import NAMES, PLACES, READERS
-from usp._formats.values import USUAL, absolute_url
+from usp._formats.values import USUAL, absolute_url, child_url
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
 from usp._formats.xml.cut import CutNames
@@ -141,7 +141,7 @@ class SitemapEntry(RawEntry):
         lastmods = self._lastmods
         common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
         for at, loc in enumerate(locs):
-            url = absolute_url(loc, self.base)
+            url = child_url(loc, self.base)
             if url is None:
                 notes.note(ProblemCode.BAD_LOC, loc, line=self.line, lost=1)
             else:

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import functools
 import select
-import socket
 import urllib.request
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
@@ -30,7 +29,7 @@ from usp._http.http1 import BadResponse, ParsedHead, ResponseReader
 from usp._http.identity import is_harmless, trusting
 from usp._http.redirects import name_of, within_bounds
 from usp.objects.failure_codes import FailureCode
-from usp.web_client.zones import Refused, literal_of
+from usp.web_client.zones import Refused, literal_of, look_up
 
 if TYPE_CHECKING:
     import ssl
@@ -88,7 +87,6 @@ class _Connector(aiohttp.TCPConnector):
 
     def __init__(self, gate: AddressGate, checked: bool | ssl.SSLContext) -> None:
         self._gate = gate
-        self._hosts: set[str] = set()  # that are addresses, and allowed
         self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
         self._gate_resolver = _Resolver()
         self._gate_resolver.gate = gate
@@ -100,11 +98,9 @@ class _Connector(aiohttp.TCPConnector):
         """Return a connection that is allowed, with nothing to be read but the response to come."""
         host, proxied = req.url.raw_host or "", req.proxy is not None
         _to_proxy.set(proxied)
-        if not proxied and host not in self._hosts:
-            literal = literal_of(host)
-            if literal is not None:  # which no resolver is asked about
-                self._gate.admit(host, str(literal))
-                self._hosts.add(host)
+        literal = None if proxied else literal_of(host)
+        if literal is not None:  # which no resolver is asked about
+            self._gate.admit(host, str(literal))
         connection = await super().connect(req, *args, **options)
         while isinstance(connection.protocol, _Connection) and connection.protocol.is_spoilt:
             connection.close()
@@ -323,21 +319,11 @@ def is_proxied(session: Any, url: HttpUrl) -> bool:
 
 
 async def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
-    """Return the addresses to which a session may connect; None if they cannot be known.
-
-    It may use any of them.
-    """
+    """Return the addresses to which a session may connect; None if they cannot be known."""
     if not isinstance(session, aiohttp.ClientSession):
         return None
-    literal = literal_of(url.host)
-    if literal is not None:
-        return [str(literal)]
-    if isinstance(getattr(session, "connector", None), aiohttp.TCPConnector):
-        loop = asyncio.get_running_loop()
-        # If there is no such host, the session will say so, if it looks it up at all.
-        with contextlib.suppress(OSError, UnicodeError):
-            found = await loop.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
-            return [str(info[4][0]) for info in found]
+    if isinstance(session.connector, aiohttp.TCPConnector) or literal_of(url.host):
+        return await asyncio.to_thread(look_up, url.host)
     return []
 
 

@@ -114,38 +114,17 @@ class _Brotli:
 
 
 class _Zstd:
-    """The module of the standard library, and its backport."""
+    """Any library whose decompressors know their end, and what follows it."""
 
-    def __init__(self, library: Any) -> None:
-        options = {library.DecompressionParameter.window_log_max: _WINDOW_LOG}
-        self._new: Callable[[], Any] = functools.partial(library.ZstdDecompressor, options=options)
-        self._decompressor = self._new()
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        while data or not self._decompressor.needs_input:
-            if self._decompressor.eof:
-                if not data:
-                    return
-                self._decompressor = self._new()  # frames may follow each other
-            piece = self._decompressor.decompress(data, max_length=_PIECE)
-            data = self._decompressor.unused_data if self._decompressor.eof else b""
-            if piece:
-                yield piece
-
-    def is_complete(self) -> bool:
-        return bool(self._decompressor.eof)
-
-
-class _Zstandard:
-    def __init__(self, library: Any) -> None:
-        self._new = library.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).decompressobj
-        self._decompressor = self._new()
+    def __init__(self, new: Callable[[], Any]) -> None:
+        self._new = new
+        self._decompressor = new()
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         at = 0
         while at < len(data):
             if self._decompressor.eof:
-                self._decompressor = self._new()
+                self._decompressor = self._new()  # frames may follow each other
             sip = data[at : at + _SIP]
             piece = self._decompressor.decompress(sip)
             at += len(sip) - len(self._decompressor.unused_data)
@@ -156,10 +135,23 @@ class _Zstandard:
         return bool(self._decompressor.eof)
 
 
-_Decompressor: TypeAlias = _Brotli | _Zstd | _Zstandard
+def _standard(library: Any) -> _Zstd:
+    """Return a decompressor of the standard library's module, or of its backport."""
+    options = {library.DecompressionParameter.window_log_max: _WINDOW_LOG}
+    return _Zstd(functools.partial(library.ZstdDecompressor, options=options))
+
+
+def _zstandard(library: Any) -> _Zstd:
+    return _Zstd(library.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).decompressobj)
+
+
+_Decompressor: TypeAlias = _Brotli | _Zstd
 _LIBRARIES: dict[str, tuple[tuple[str, Callable[[Any], _Decompressor]], ...]] = {
     "br": (("brotli", _Brotli), ("brotlicffi", _Brotli)),
-    "zstd": (("compression.zstd", _Zstd), ("backports.zstd", _Zstd), ("zstandard", _Zstandard)),
+    "zstd": (
+        *(("compression.zstd", _standard), ("backports.zstd", _standard)),
+        ("zstandard", _zstandard),
+    ),
 }
 
 

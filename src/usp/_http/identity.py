@@ -13,26 +13,19 @@ import re
 import ssl
 import sys
 import time
-from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import getproxies
 
 import usp
-from usp._base.urls import (
-    quote,
-    quote_plus,
-    unquote,
-    unquote_plus,
-    urlsplit,
-    urlunsplit,
-    without_login,
-)
+from usp._base.urls import unquote
 from usp.options import check_wait
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from usp._base.reason import Reason
     from usp._base.urls import HttpUrl
 
@@ -224,44 +217,3 @@ def secrets_of_proxies(*proxies: object) -> set[str]:
             password = login.partition(":")[2]
             found |= {login, password, unquote(password)}
     return found - {""}
-
-
-def secrets_of_params(session: Any) -> set[str]:
-    """Return what is secret in the parameters that a session adds to URLs."""
-    values = {value for _, value in _pairs(session)}
-    return {form for value in values for form in (value, quote(value), quote_plus(value))}
-
-
-def without_params(url: str, asked: str, session: Any) -> str:
-    """Return a URL without login and the parameters of a session, unless it was requested with them."""
-    pairs, url = _pairs(session), without_login(url)
-    if not pairs:
-        return url
-    parts, own = urlsplit(url), set(urlsplit(asked).query.split("&"))
-    kept = [
-        text
-        for text in parts.query.split("&")
-        if text in own or tuple(map(unquote_plus, text.partition("=")[::2])) not in pairs
-    ]
-    return urlunsplit(parts._replace(query="&".join(kept)))
-
-
-def _pairs(session: Any) -> set[tuple[str, str]]:
-    """Return the parameters of a session by name and value; it may have them in any form."""
-    params = getattr(session, "params", None)
-    if isinstance(params, str | bytes):
-        text = params if isinstance(params, str) else params.decode("utf-8", "replace")
-        parts = (part.partition("=") for part in text.split("&") if part)
-        return {(unquote_plus(name), unquote_plus(value)) for name, _, value in parts}
-    if not isinstance(params, Iterable):  # a mock has anything
-        return set()
-    items = params.items() if isinstance(params, Mapping) else params
-    found: set[tuple[str, str]] = set()
-    for name, value in items:
-        values = value if isinstance(value, list | tuple | set) else [value]
-        found |= {(_text(name), _text(one)) for one in values if one is not None}
-    return found
-
-
-def _text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -9,7 +9,7 @@ import contextlib
 import inspect
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from http.client import HTTPMessage, HTTPResponse, RemoteDisconnected
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,12 @@ import requests.cookies
 import requests.utils
 import urllib3.exceptions
 
+from usp._base.urls import quote, quote_plus, unquote_plus, urlsplit, urlunsplit, without_login
 from usp._http.identity import is_secret
 from usp._http.redirects import within_bounds
 from usp._http.requests_own import OriginalAdapter, OriginalSession
 from usp.objects.failure_codes import FailureCode
-from usp.web_client.zones import literal_of
+from usp.web_client.zones import literal_of, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +146,37 @@ def _leave_body(response: requests.Response, **_: object) -> None:
         response.raw.close()
 
 
+def secrets_of_params(session: Any) -> set[str]:
+    """Return what is secret in the parameters that a session adds to URLs."""
+    values = {value for _, value in _pairs(session)}
+    return {form for value in values for form in (value, quote(value), quote_plus(value))}
+
+
+def without_params(url: str, asked: str, session: Any) -> str:
+    """Return a URL without login and the parameters of a session, unless it was requested with them."""
+    pairs, url = _pairs(session), without_login(url)
+    if not pairs:
+        return url
+    parts, own = urlsplit(url), set(urlsplit(asked).query.split("&"))
+    texts = parts.query.split("&")
+    kept = [text for text in texts if text in own or _pair(text) not in pairs]
+    return urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def _pairs(session: Any) -> set[tuple[str, str]]:
+    """Return the parameters of a session by name and value, as they would be sent."""
+    params = getattr(session, "params", None)
+    if not params or not isinstance(params, Mapping | Sequence):  # a mock has anything
+        return set()
+    url = requests.Request("GET", "http://h/", params=params).prepare().url or ""
+    return {_pair(text) for text in urlsplit(url).query.split("&") if text}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return unquote_plus(name), unquote_plus(value)
+
+
 def remember_redirect(session: Any, response: Any) -> None:
     """Let the cache of ``requests_cache`` keep a redirect, as it does with those that it follows."""
     library = sys.modules.get("requests_cache")
@@ -167,21 +199,12 @@ def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> 
 
 
 def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
-    """Return the addresses to which a session may connect; None if they cannot be known.
-
-    It may use any of them.
-    """
+    """Return the addresses to which a session may connect; None if they cannot be known."""
     if not is_session(session):
         return None
-    literal = literal_of(url.host)
-    if literal is not None:
-        return [str(literal)]
     with contextlib.suppress(requests.exceptions.InvalidSchema):
-        if isinstance(session.get_adapter(url.text()), OriginalAdapter):
-            # If there is no such host, the session will say so, if it looks it up at all.
-            with contextlib.suppress(OSError, UnicodeError):
-                found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
-                return [str(info[4][0]) for info in found]
+        if isinstance(session.get_adapter(url.text()), OriginalAdapter) or literal_of(url.host):
+            return look_up(url.host)
     return []
 
 

@@ -284,15 +284,10 @@ class BoundedResponse(io.BufferedIOBase):
         return held
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return ``size`` bytes of the body, or what is left of it."""
-        pieces, left = [], size if size is not None and size >= 0 else None
-        while left is None or left > 0:
-            piece = self.read1(-1 if left is None else left)
-            if not piece:
-                break
-            pieces.append(piece)
-            left = None if left is None else left - len(piece)
-        return b"".join(pieces)
+        """Return at most ``size`` bytes of the body, or what is left of it."""
+        if size is not None and size >= 0:
+            return self.read1(size)
+        return b"".join(iter(self.read1, b""))
 
     def readable(self) -> bool:
         """Return True."""

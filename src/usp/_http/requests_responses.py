@@ -25,7 +25,7 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from usp._http.flow import Deadline
+    from usp._http.flow import Arrived
     from usp.objects.exchange import Hop
 
 _CHUNK = 256 * 1024  # at most: each one is a turn at the lock of the interpreter
@@ -48,18 +48,17 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         requests_response: requests.Response,
         max_response_data_length: int | None = None,
         *,
-        deadline: Deadline | None = None,
+        way: Arrived | None = None,
         timeout: object = None,
         shown: Callable[[str], str] = without_login,
-        hops: tuple[Hop, ...] = (),
     ) -> None:
-        self._hops = hops
+        self._hops = () if way is None else way.hops
+        self._deadline = None if way is None else way.deadline
         self._shown = shown
         self._timeout = timeout
         is_own = isinstance(requests_response, OwnResponse)
         self._response = requests_response if is_own else as_response(requests_response)
         self._limit = max_response_data_length
-        self._deadline = deadline
         self._data: bytes | None = None
 
     def status_code(self) -> int:

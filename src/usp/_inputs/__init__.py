@@ -283,20 +283,18 @@ def _looks_like_robots(head: bytes, limits: Limits) -> bool:
 
 
 def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
-    """Yield data as it arrives; raise ``LimitReached`` at the first limit of a document.
-
-    The time begins before a pipe is opened: perhaps nobody ever writes to it.
-    """
+    """Yield data as it arrives; raise ``LimitReached`` at the first limit, also before any came."""
     times = [(value, name) for name in _TIMES if (value := getattr(limits, name)) is not None]
     allowed, name = min(times, default=(None, ""))
     deadline = None if allowed is None else time.monotonic() + allowed
     received = 0
     with open_pipe(source) if isinstance(source, Path) else nullcontext(source) as file:
+        read = getattr(file, "read1", file.read)  # what is available, without waiting for more
         while True:
             left = None if deadline is None else deadline - time.monotonic()
             if (left is not None and left <= 0) or not is_ready(file, left):
                 raise LimitReached(name)
-            chunk = _read(file)
+            chunk = bytes(read(_CHUNK))
             if not chunk:
                 return
             most = limits.document_bytes
@@ -305,9 +303,3 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
                 raise LimitReached("document_bytes")
             received += len(chunk)
             yield chunk
-
-
-def _read(file: IO[bytes]) -> bytes:
-    """Return what is available, without waiting for more."""
-    read = getattr(file, "read1", file.read)
-    return bytes(read(_CHUNK))

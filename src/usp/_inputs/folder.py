@@ -37,10 +37,7 @@ _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGN
 
 
 def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
-    """Return the tree of all sitemaps in a folder.
-
-    The children of an index are taken from the files of the same name.
-    """
+    """Return the tree of all sitemaps in a folder; children of an index are the files named so."""
     return _Folder(path, limits).tree()
 
 

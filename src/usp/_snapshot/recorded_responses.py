@@ -1,7 +1,4 @@
-"""The responses in the records of a WARC file: their heads, and their bodies as a store of documents.
-
-Those of files that another program wrote are found by their URLs.
-"""
+"""The responses in the records of a WARC file, as a store of documents, also of other programs."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 class RecordStore(Store):
-    """The documents of a WARC file; a place is the offset of a record, and the bytes of its body.
-
-    A pickled document is a copy in a store of its own, as any other.
-    """
+    """The documents of a WARC file; a place is the offset of a record, and the bytes of its body."""
 
     def __init__(self, file: WarcFile, ratio: float | None) -> None:
         super().__init__()
@@ -100,11 +94,7 @@ def opened(
 
 
 def recorded_body(record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
-    """Yield the body of the response in a record, without chunks and unusual compressions.
-
-    Raises :class:`DamagedRecord` at the end if what was read is not what was written, and before it
-    if the record is compressed by more than ``ratio``.
-    """
+    """Yield the body of a response, decoded; raises :class:`DamagedRecord` at its end, or before."""
     head, pieces = opened(record, ratio)
     if head is not None and "chunked" in (head.header("transfer-encoding") or "").lower():
         pieces = without_chunks(pieces)
@@ -202,11 +192,7 @@ class Capture:
 
 
 class ThirdPartyRecords:
-    """Where the responses of a file are, the latest one of each URL; 16 bytes and a number for each.
-
-    ``sites`` are the websites with a robots.txt or a sitemap in the file, in the order of the file,
-    ``sitemaps`` the URLs of what looks like a sitemap.
-    """
+    """Where the latest response of each URL of a file is; 16 bytes and a number for each."""
 
     def __init__(self, file: WarcFile) -> None:
         self._file = file
@@ -281,8 +267,9 @@ class ThirdPartyRecords:
                 self._leads[redirects[-1]] = target
 
     def _open(self, url: str) -> tuple[WarcRecord, RecordedHead] | None:
-        for candidate in _variants(url):
-            key = _key(candidate)
+        scheme, _, rest = url.partition("://")
+        other = "http" if scheme.lower() == "https" else "https"
+        for key in (_key(url), _key(f"{other}://{rest}")):
             place = self._places.get(key)
             if place is None and key in self._unsure:
                 place = self._referred(self._unsure[key] & ((1 << _OFFSET) - 1))
@@ -360,11 +347,7 @@ def _moment(record: WarcRecord) -> int:
 
 
 def _key(url: str) -> int:
-    """Return a number for a URL: the same for those that mean the same.
-
-    Programs write what they request, and sitemaps what their authors read: other scripts are escaped
-    in the one, and may not be in the other.
-    """
+    """Return a number for a URL: the same for those that mean the same, escaped or not."""
     bare = url.partition("#")[0]
     if not _PLAIN.fullmatch(bare):
         with suppress(BadUrl):  # nobody can request it, but the record may have the same text
@@ -374,12 +357,6 @@ def _key(url: str) -> int:
     host = host.lower().rpartition("@")[2]
     host = host.removesuffix(_PORTS.get(scheme.lower(), ""))
     return hash((scheme.lower(), host, slash + path if slash else "/"))
-
-
-def _variants(url: str) -> tuple[str, str]:
-    scheme, _, rest = url.partition("://")
-    other = "http" if scheme.lower() == "https" else "https"
-    return url, f"{other}://{rest}"
 
 
 def _site(url: str) -> str:

@@ -53,10 +53,7 @@ def replay(
     kept: KeptAs = KeptAs.SHOWN,
     begun: float | None = None,
 ) -> T:
-    """Crawl a snapshot; return what ``search`` made of it, the top of the tree.
-
-    The limit of time counts from when it was ``begun``.
-    """
+    """Crawl a snapshot; return what ``search`` made of it; time counts from when it was ``begun``."""
     crawl = Crawl(options, per_host=_AT_ONCE, collect_events=options.on_event is not None)
     top = search(crawl)
     limits = options.effective_limits
@@ -82,11 +79,7 @@ def replay(
 
 
 class RecordedAnswers:
-    """Answers the orders of a crawl from a snapshot.
-
-    ``kept`` is what a document is that failed in an update, and whose last good response is kept.
-    ``overdue`` tells why no more may be read, once the time of the crawl is over.
-    """
+    """Answers the orders of a crawl from a snapshot; ``overdue`` tells when its time is over."""
 
     def __init__(
         self,
@@ -156,7 +149,7 @@ class RecordedAnswers:
         assert entry.offset is not None
         size, most = exchange.received, limits.document_bytes
         is_within = limits.pages is None and (most is None or size <= most)
-        if entry.glance is not None and is_within and self._snapshot.is_sound(entry):
+        if entry.glance is not None and size and is_within and self._snapshot.is_sound(entry):
             places = ((entry.offset, size),)
             return Received(
                 Document(self._snapshot.store, exchange, size, None, places), entry.glance
@@ -164,7 +157,11 @@ class RecordedAnswers:
         broken, ended = exchange.broken, None
         if entry.ended:
             broken, ended = None, broken
-        return self._read(entry, exchange, entry.offset, broken, ended)
+        result = self._read(entry, exchange, entry.offset, broken, ended)
+        if size or not isinstance(result, Received) or not result.document.size:
+            return result
+        why = damaged(f"it has {result.document.size:,} bytes, and should have none")
+        return Failed(WebClientErrorResponse(why, retryable=False), exchange)
 
     def _bounded(self, exchange: Exchange) -> Exchange:
         """Return a response without its headers if those of all of them take too much memory."""

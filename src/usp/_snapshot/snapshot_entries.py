@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LIMIT = "limit-"
-"""How the codes of failures begin that are due to a limit."""
-
+LIMIT = "limit-"  # how the codes of failures begin that are due to a limit
 _DIGITS = 18  # of a whole number: what a file can count, and an offset can be
 _SECONDS = 10**9  # thirty years
 

@@ -304,10 +304,7 @@ class UpdateRecorder(SnapshotRecorder):
             self.refused[url] = Failure.of(url, why, settled.attempts, status)
 
     def _failed(self, settled: FinalResult, entry: Entry, before: Entry | None) -> Entry:
-        """Return why a document is missing now; its last good response is kept for the next time.
-
-        What is still declared is missing, whatever the status: only what nothing declares is gone.
-        """
+        """Return why a document is missing now; only what nothing declares any more is gone."""
         is_declared = settled.role is Role.SITEMAP and not settled.is_guess
         if before is None:
             return entry

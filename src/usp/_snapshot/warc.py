@@ -1,7 +1,4 @@
-"""Reads the records of a WARC file, compressed record by record or not: one by one, or at an offset.
-
-Nothing is held but the head of a record and a piece of its block, whatever the file says about lengths.
-"""
+"""Reads the records of a WARC file one by one, or at an offset, whatever it says about lengths."""
 
 from __future__ import annotations
 
@@ -38,9 +35,7 @@ _SEPARATOR = 4  # bytes between two records
 _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
 _VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
 _WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
-LOSSES = 1000
-"""How many things that cannot be read are told one by one."""
-
+LOSSES = 1000  # how many things that cannot be read are told one by one
 _SHORT = 512  # bytes that show whether one does
 _LENGTH = 18  # digits
 _LONGER = "the record is longer than its Content-Length"
@@ -82,11 +77,7 @@ class WarcRecord:
         return self._left
 
     def block(self, ratio: float | None = None, least: int = _LARGE) -> Iterator[bytes]:
-        """Yield the block in pieces.
-
-        Raises :class:`DamagedRecord` if it ends too early, or if it is compressed by more than
-        ``ratio``, beyond its ``least`` bytes.
-        """
+        """Yield the block; raises :class:`DamagedRecord` if it is short, or compressed too well."""
         stream = self._bytes
         while self._left:
             piece = self._held or stream.more()
@@ -112,10 +103,7 @@ class WarcRecord:
         return data
 
     def check_end(self) -> None:
-        """Raise :class:`DamagedRecord` if a compressed record does not end where it should.
-
-        Only its end shows whether what was read is what was written: there is the checksum.
-        """
+        """Raise :class:`DamagedRecord` if a compressed record does not end, with its checksum, here."""
         if self._bytes.is_compressed and self._rest().strip(b"\r\n"):
             raise DamagedRecord(_LONGER)
 
@@ -127,11 +115,7 @@ class WarcRecord:
         return rest
 
     def skip(self, ratio: float | None = None) -> int:
-        """Go to the end of the record; return where the next one begins.
-
-        Raises :class:`DamagedRecord` for a record that is longer or shorter than it says, or that is
-        compressed by more than ``ratio``.
-        """
+        """Go to the end of the record; return where the next one begins, or raise."""
         stream = self._bytes
         if not stream.is_compressed:
             self.end = stream.position - len(self._held) + self._left
@@ -325,10 +309,7 @@ class WarcFile:
                 wasted -= self._served - served
 
     def _next_record(self, offset: int, end: int, most: int) -> int:
-        """Return where the next record begins after one that is damaged.
-
-        It is looked for until ``most`` bytes were read, in all.
-        """
+        """Return where a record begins after a damaged one, if ``most`` bytes show it."""
         overlap = max(len(GZIP), len(_FIRST)) - 1
         while offset < end:
             data = self.read(offset, min(_PIECE, end - offset))

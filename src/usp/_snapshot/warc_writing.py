@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from usp._store import Document
     from usp.objects.exchange import Exchange
 
-ENTRY = "urn:usp:entry:"
+ENTRY = "urn:usp:entry:"  # the targets of entries whose documents have another one begin so
 INDEX = "urn:usp:index"
-END = "urn:usp:end"
-"""The targets of the entries of documents, and of the two records at the end."""
-
+END = "urn:usp:end"  # the target of the last record
 ACCEPTED = "accepted"
 """The fact that what failed is shown as failed, and not as it was: that was accepted."""
 
@@ -118,10 +116,7 @@ class SnapshotWriter:
     def carry(
         self, file: WarcFile, old: Entry, new: Entry, revisit: Exchange | None = None
     ) -> Entry:
-        """Copy the records of a document from another snapshot; ``new`` is what is known of it now.
-
-        ``revisit`` is what was said when it was asked for again and was still the same.
-        """
+        """Copy the records of a document; ``revisit`` is what was said when it was still the same."""
         at = self.copied(file, old)
         placed = replace(new, start=at.start, end=at.end, offset=at.offset)
         entry = replace(placed, crc=old.crc, digest=old.digest)
@@ -315,10 +310,7 @@ def with_location(hop: Hop, target: str) -> tuple[tuple[str, str], ...]:
 
 
 def fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list[tuple[str, str]]:
-    """Return the headers of a response that are true of the recorded body.
-
-    Those that were true of the transfer only get a prefix, as other crawlers do it.
-    """
+    """Return the headers that are true of the recorded body; the others get a prefix, as elsewhere."""
     length, fitted = str(size), list[tuple[str, str]]()
     for name, value in headers:
         lower = name.lower()

@@ -144,9 +144,6 @@ CSV_COLUMNS = ("what", "change", "url", "field", "before", "after", "left", "joi
 _LONGEST = 60  # characters of a value in a line of text
 
 
-# Text ---------------------------------------------------------------------------------------------
-
-
 def text_of(change: Change) -> str:
     """Return a change in one line, for people and ``grep``."""
     sign, details = SIGNS[change.kind], details_of(change)
@@ -166,7 +163,9 @@ def details_of(change: Change) -> str:
         for name, before, after in change.fields
     ]
     if change.kind in (ChangeKind.CHANGED, ChangeKind.MOVED) and (change.left or change.joined):
-        said.append(_move_text(change))
+        left, joined = ", ".join(change.left), ", ".join(change.joined)
+        both = f"{left} -> {joined}" if left else f"also in {joined}"
+        said.append(both if joined else f"no longer in {left}")
     return "; ".join(said)
 
 
@@ -178,17 +177,6 @@ def _short(name: str, value: Any) -> str:
         return as_written(value)
     text = "none" if value is None else " ".join(_text(_json_value(name, value)).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _move_text(change: PageChange) -> str:
-    if not change.joined:
-        return f"no longer in {', '.join(change.left)}"
-    if not change.left:
-        return f"also in {', '.join(change.joined)}"
-    return f"{', '.join(change.left)} -> {', '.join(change.joined)}"
-
-
-# JSON and CSV -------------------------------------------------------------------------------------
 
 
 def json_of(change: Change) -> dict[str, Any]:
@@ -253,10 +241,7 @@ def lines_of(
     counts: Callable[[], ChangeCounts],
     shown: Callable[[Change], str] = text_of,
 ) -> Iterator[str]:
-    """Yield the lines of changes in one of the formats, without line ends.
-
-    ``counts`` is asked when the changes have come to their end; ``shown`` writes a line of text.
-    """
+    """Yield the lines of changes in a format; ``counts`` is asked for when they are at their end."""
     if form == "text":
         yield from map(shown, changes)
     elif form == "jsonl":

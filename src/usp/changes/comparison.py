@@ -38,11 +38,7 @@ _COLUMNS = ("lastmod", "changefreq", "priority")
 def page_changes(
     before: Side, after: Side, was_known: Mapping[str, bool], is_known: Mapping[str, bool]
 ) -> Iterator[list[PageChange]]:
-    """Yield the pages that changed, in parts: in the order of the tree after, then the others.
-
-    A page that several sitemaps list is given once, where the first of its changes stands.
-    ``was_known`` and ``is_known`` are what each tree accounts for of the other.
-    """
+    """Yield the pages that changed, in parts: in the order of the tree after, then the others."""
     return _Comparison(_Differing(before, is_known), _Differing(after, was_known)).changes()
 
 
@@ -158,10 +154,7 @@ def read_fingerprints(sitemap: AbstractPagesSitemap) -> _Fingerprints:
 
 
 def _written(block: PageBlock) -> Iterator[int]:
-    """Return hashes of what a block says about its pages, in the form that takes least time.
-
-    Equal pages may be written in two ways; those are compared when they are read.
-    """
+    """Return hashes of what a block says about its pages, in the form that takes least time."""
     texts = getattr(block, "entry_texts", lambda: None)()
     if texts is not None:
         return map(hash, texts)

@@ -25,10 +25,7 @@ _GONE = frozenset({404, 410})
 
 
 class Side:
-    """One of the trees: its sitemaps by their keys, in the order of the tree.
-
-    The key of a sitemap is its URL without ``base``, and that of the root is ``root_key``.
-    """
+    """One of the trees: its sitemaps by their keys, which are their URLs without ``base``."""
 
     def __init__(self, tree: AbstractSitemap, root_key: str | None = None, base: str = "") -> None:
         self.tree = tree
@@ -120,11 +117,7 @@ class Side:
         return accounts
 
     def _looked_for(self, key: str, node: AbstractSitemap, *, later: bool) -> bool:
-        """Return whether a sitemap that is not in the tree is not in the website, either.
-
-        A robots.txt, or a known path, may have been answered with the page of a website under
-        maintenance, and a crawl may have been told to leave robots.txt alone.
-        """
+        """Return whether a sitemap that is not in the tree is not in the website: not an error page."""
         exchange = self._tried.get(key)
         if exchange is not None:
             return (
@@ -155,10 +148,7 @@ def sides(before: AbstractSitemap, after: AbstractSitemap) -> tuple[Side, Side]:
 def sitemap_changes(
     before: Side, after: Side, was_known: Mapping[str, bool], is_known: Mapping[str, bool]
 ) -> Iterator[SitemapChange]:
-    """Yield the sitemaps that changed: those of the tree after, then those that are not in it.
-
-    ``was_known`` and ``is_known`` are what each tree accounts for of the other.
-    """
+    """Yield the sitemaps that changed: those of the tree after, then those that are not in it."""
     for key, url in after.urls.items():
         broken = after.incomplete.get(key)
         if broken is not None and not (is_unread(broken) and key not in before.urls):

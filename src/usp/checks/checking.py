@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from usp._base.urls import unquote, urlsplit
 from usp._inputs import is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
-from usp.checks.fetching import FetchedPage, Sample, fetched_pages
+from usp.checks.fetching import (
+    CrossHostDeclarations,
+    FetchedPage,
+    Sample,
+    fetched_pages,
+    robots_of,
+)
 from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
 from usp.checks.page_urls import normal_url
 from usp.checks.registry import Rule, RuleScope, RuleSelection
-from usp.checks.robots_rules import CrossHostDeclarations, robots_of
 from usp.checks.rules import RULES
 from usp.checks.rules.parser_rules import rule_of
 from usp.objects.problem import FailureCode, ProblemCode

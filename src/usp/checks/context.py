@@ -11,9 +11,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.urls import unquote
+from usp.checks.fetching import CrossHostDeclarations, Robots
 from usp.checks.hreflang import HreflangGroups
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
-from usp.checks.robots_rules import CrossHostDeclarations, Robots
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -166,15 +166,15 @@ class CheckedSitemap:
         return read_all([self.url, *sent])
 
     @cached_property
-    def declared_by(self) -> CheckedSitemap | None:
-        """The robots.txt that declares it, or an index that it is in."""
-        parent = self.parent
-        return parent if parent is None or parent.is_robots else parent.declared_by
-
-    @cached_property
     def proven(self) -> tuple[HttpUrl, ...]:
-        """The URLs of the robots.txt that declares it: it may list everything on their hosts."""
-        return () if self.declared_by is None else self.declared_by.urls
+        """The URLs of the robots.txt that declares it, or an index that it is in.
+
+        It may list everything on their hosts.
+        """
+        parent = self.parent
+        if parent is None:
+            return ()
+        return parent.urls if parent.is_robots else parent.proven
 
     @cached_property
     def hosts(self) -> frozenset[str]:
@@ -246,16 +246,12 @@ class CheckedSitemap:
         """Where it is declared, as the end of a message."""
         if self.parent is None or isinstance(self.parent.node, IndexWebsiteSitemap):
             return ""
-        found = self.declaration
+        found, name = self.declaration, self.parent.url
         line = "" if found is None or found.line is None else f", line {found.line}"
-        return f" (declared in {self._name_of(self.parent)}{line})"
-
-    def _name_of(self, other: CheckedSitemap) -> str:
-        """Return the name of another sitemap: a file has the same one wherever the folder is."""
-        folder = self.site.root.url.rpartition("/")[0]
-        if not other.is_local or not other.url.startswith(f"{folder}/"):
-            return other.url
-        return unquote(other.url.removeprefix(f"{folder}/"))
+        folder = f"{self.site.root.url.rpartition('/')[0]}/"
+        if self.parent.is_local and name.startswith(folder):
+            name = unquote(name.removeprefix(folder))  # the same wherever the folder is
+        return f" (declared in {name}{line})"
 
     @property
     def is_missing_file(self) -> bool:

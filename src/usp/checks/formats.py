@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element, SubElement
 
@@ -30,7 +30,7 @@ from usp.checks.finding import (
 from usp.export.text_formats import json_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from usp.checks.finding import Finding
     from usp.checks.registry import Rule
@@ -248,52 +248,48 @@ def junit(report: CheckReport) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<testsuites>"
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    for number, (name, cases) in enumerate(_suites(report, grouped)):
-        yield ET.tostring(_suite(report, number, time, name, cases), "unicode")
+    for number, (name, groups) in enumerate(_suites(report, grouped)):
+        yield ET.tostring(_suite(report, number, time, name, groups), "unicode")
     yield "</testsuites>"
 
 
-class _Case(NamedTuple):
-    """The findings of one rule as a test: the first of them, a summary, and lines about each."""
-
-    first: Finding
-    summary: str
-    lines: list[str]
-
-
-def _suites(report: CheckReport, grouped: GroupedFindings) -> Iterator[tuple[str, list[_Case]]]:
-    """Yield the name of each sitemap with its tests; the last one is for all that are not shown."""
+def _suites(
+    report: CheckReport, grouped: GroupedFindings
+) -> Iterator[tuple[str, Collection[FindingGroup]]]:
+    """Yield the name of each sitemap with its groups; the last one is for all that are not shown."""
     found = grouped.sitemaps()
     for sitemap in dict.fromkeys([*report.sitemaps, *found]):
-        yield report.places.name(sitemap), [_case(group) for group in found.get(sitemap, ())]
+        yield report.places.name(sitemap), found.get(sitemap, ())
     if grouped.overflow:
-        others = grouped.overflow.values()
-        yield "other sitemaps", [_Case(one.first, _how_many(one), []) for one in others]
+        yield "other sitemaps", grouped.overflow.values()
 
 
-def _case(group: FindingGroup) -> _Case:
+def _case(group: FindingGroup) -> tuple[str, list[str]]:
+    """Return the findings of one rule as a test: a summary, and lines about each."""
+    if group.sitemaps:
+        return _how_many(group), []
     lines = [
         ": ".join(filter(None, [line_col(example), message_of(example)]))
         for example in group.examples
     ]
     if group.more:
         lines.append(f"and {group.more:,} more")
-    summary = f"{counted(group.times, 'finding')}: {message_of(group.first)}"
-    return _Case(group.first, summary, lines)
+    return f"{counted(group.times, 'finding')}: {message_of(group.first)}", lines
 
 
 def _suite(
-    report: CheckReport, number: int, time: str, name: str, cases: Sequence[_Case]
+    report: CheckReport, number: int, time: str, name: str, groups: Collection[FindingGroup]
 ) -> Element:
     about = {"id": str(number), "name": _one_line(name), "package": "usp.check"}
-    about |= {"timestamp": time, "hostname": "localhost", "tests": str(max(len(cases), 1))}
-    failed = sum(report.fails(case.first) for case in cases)
+    about |= {"timestamp": time, "hostname": "localhost", "tests": str(max(len(groups), 1))}
+    failed = sum(report.fails(group.first) for group in groups)
     suite = Element("testsuite", about, failures=str(failed), errors="0", time="0")
     SubElement(SubElement(suite, "properties"), "property", name="usp", value=usp.__version__)
     output: list[str] = []
-    if not cases:
+    if not groups:
         SubElement(suite, "testcase", name="check", classname=_one_line(name), time="0")
-    for first, summary, lines in cases:
+    for group in groups:
+        first, (summary, lines) = group.first, _case(group)
         title = f"{first.code} {first.name}"
         test = SubElement(suite, "testcase", name=title, classname=_one_line(name), time="0")
         if report.fails(first):

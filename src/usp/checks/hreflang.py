@@ -257,6 +257,12 @@ _CODE = re.compile(
     r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?(?:-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))?",
     re.IGNORECASE,
 )
+_GRANDFATHERED = frozenset(  # RFC 5646, section 2.2.8: tags that follow no rule
+    {"en-gb-oed", "i-ami", "i-bnn", "i-default", "i-enochian", "i-hak", "i-klingon", "i-lux"}
+    | {"i-mingo", "i-navajo", "i-pwn", "i-tao", "i-tay", "i-tsu", "sgn-be-fr", "sgn-be-nl"}
+    | {"sgn-ch-de", "art-lojban", "cel-gaulish", "no-bok", "no-nyn", "zh-guoyu", "zh-hakka"}
+    | {"zh-min", "zh-min-nan", "zh-xiang"}
+)
 _PRIVATE = re.compile("q[a-t][a-z]|und|mul|mis|zxx", re.IGNORECASE)  # no language
 _USED = frozenset({"XK"})  # not of ISO, but what everyone writes for Kosovo
 _MEANT_LANGUAGES = {
@@ -272,17 +278,20 @@ def wrong_with(code: str) -> str | None:
 
     It is a language of ISO 639 with two letters, or with three if it has no code of two; after it may
     be a script of ISO 15924, a country of ISO 3166-1 or a part of the world of UN M.49, and a variant,
-    in this order; or it is ``x-default``. The case of letters does not matter. There are thousands of
-    languages with three letters: no such code is taken for wrong.
+    in this order; or it is ``x-default``, or a tag that was registered before these rules. The case of
+    letters does not matter. There are thousands of languages with three letters: no such code is taken
+    for wrong.
     """
     code = code.strip()
     found = _CODE.fullmatch(code)
-    if found is None:
-        return None if code.lower() == DEFAULT else f"{code!r} is not a valid code{_instead(code)}"
+    if found is None or code.lower() in _GRANDFATHERED:
+        is_known = code.lower() in _GRANDFATHERED | {DEFAULT}
+        return None if is_known else f"{code!r} is not a valid code{_instead(code)}"
     language, script, region, variant = found.groups()
     if not _is_language(language.lower()):
         meant = (_MEANT_LANGUAGES | SHORTER).get(language.lower())
-        return f"{_part(language, code)} is not a language code{_did_you_mean(meant)}"
+        where = "" if language == code else f" in {code!r}"
+        return f"{language!r}{where} is not a language code{_did_you_mean(meant)}"
     if script and script.title() not in SCRIPTS:
         return f"{script!r} in {code!r} is not a script code"
     if variant and variant.lower() not in VARIANTS:
@@ -297,10 +306,6 @@ def _is_language(code: str) -> bool:
     if len(code) == 2:  # noqa: PLR2004 - letters
         return code in LANGUAGES
     return code not in SHORTER and _PRIVATE.fullmatch(code) is None
-
-
-def _part(part: str, code: str) -> str:
-    return f"{part!r}" if part == code else f"{part!r} in {code!r}"
 
 
 def _instead(code: str) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from usp.checks.finding import Hit
 
     Find = TypeVar("Find", bound=Callable[..., Any])
+    Value = TypeVar("Value")
 
 
 class Group(Enum):
@@ -114,16 +115,13 @@ class Rule:
 
     def to_dict(self) -> dict[str, object]:
         """Return the rule and its documentation as a dictionary of plain values."""
+        texts = {name: getattr(self, name) for name in ("summary", "why", "bad", "good", "hint")}
         return {
             "code": self.code,
             "name": self.name,
             "severity": self.severity.value,
             "group": self.group.name.lower(),
-            "summary": self.summary,
-            "why": self.why,
-            "bad": self.bad,
-            "good": self.good,
-            "hint": self.hint,
+            **texts,
             "sources": list(self.sources),
         }
 
@@ -178,12 +176,12 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
             f"{code} {name}: its docstring has no {', '.join(sorted(missing)) or 'reason'}"
         )
     return {
-        "summary": _joined(summary),
+        "summary": " ".join(summary.split()),
         "why": why.strip(),
         "sources": tuple(found["Source"].split()),
         "bad": _completed(cleandoc("\n" + found["Bad"]).strip("\n")),
         "good": _completed(cleandoc("\n" + found["Good"]).strip("\n")),
-        "hint": _joined(found["Fix"]),
+        "hint": " ".join(found["Fix"].split()),
     }
 
 
@@ -259,10 +257,6 @@ def _completed(example: str) -> str:
     return "\n".join(lines)
 
 
-def _joined(text: str) -> str:
-    return " ".join(text.split())
-
-
 ALL = "ALL"
 OFF = "off"
 """What can be given instead of a severity: the rule is not asked."""
@@ -291,17 +285,22 @@ class RuleSelection:
         Of what selects and what ignores a rule, the more precise one counts; of equals, what ignores.
         The same holds for severities, of which ``off`` is one; of equals, the last one counts.
         """
-        wanted, unwanted = _precisions(rules, select or [ALL]), _precisions(rules, ignore)
-        graded = _graded(rules, severities)
-        chosen = [
-            rule
-            for code, rule in rules.items()
-            if wanted.get(code, -1) > unwanted.get(code, -1) and graded.get(code) != OFF
-        ]
-        return cls(
-            tuple(chosen),
-            {rule.code: Severity(graded.get(rule.code, rule.severity)) for rule in chosen},
+        for text, severity in severities.items():
+            if str(severity).strip().lower() not in (*Severity, OFF):
+                choices = ", ".join((*Severity, OFF))
+                raise ValueError(f"unknown severity {severity!r} of {text}; choose from {choices}")
+        chosen = _best(
+            rules,
+            [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)],
         )
+        graded = _best(rules, severities.items())
+        asked = {
+            code: str(graded.get(code, rule.severity)).strip().lower()
+            for code, rule in rules.items()
+            if chosen.get(code)
+        }
+        given = {code: Severity(asked[code]) for code in asked if asked[code] != OFF}
+        return cls(tuple(rules[code] for code in given), given)
 
     def __contains__(self, code: object) -> bool:
         return code in self.severities
@@ -315,29 +314,14 @@ def rules_named(rules: Mapping[str, Rule], text: str) -> list[Rule]:
     return [rules[code] for code in _fitting(rules, text)]
 
 
-def _graded(
-    rules: Mapping[str, Rule], severities: Mapping[str, Severity | str]
-) -> dict[str, Severity | str]:
-    """Return the severities that were given, by the codes that they mean."""
-    found: dict[str, tuple[int, Severity | str]] = {}
-    for text, given in severities.items():
-        severity = str(given).strip().lower()
-        if severity not in (*Severity, OFF):
-            choices = ", ".join((*Severity, OFF))
-            raise ValueError(f"unknown severity {given!r} of {text}; choose from {choices}")
+def _best(rules: Mapping[str, Rule], given: Iterable[tuple[str, Value]]) -> dict[str, Value]:
+    """Return the value for each code that texts mean: the most precise one, and of equals the last."""
+    found: dict[str, tuple[int, Value]] = {}
+    for text, value in given:
         for code, precision in _fitting(rules, text).items():
             if precision >= found.get(code, (-1,))[0]:
-                found[code] = precision, severity
-    return {code: severity for code, (_, severity) in found.items()}
-
-
-def _precisions(rules: Mapping[str, Rule], given: Sequence[str]) -> dict[str, int]:
-    """Return the codes that texts mean, each with how precisely it is named at best."""
-    found: dict[str, int] = {}
-    for text in given:
-        for code, precision in _fitting(rules, text).items():
-            found[code] = max(precision, found.get(code, -1))
-    return found
+                found[code] = precision, value
+    return {code: value for code, (_, value) in found.items()}
 
 
 def _fitting(rules: Mapping[str, Rule], given: str) -> dict[str, int]:

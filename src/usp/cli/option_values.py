@@ -62,11 +62,9 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg]  # generic in new v
             if self._must_be_file:
                 self.fail("it cannot be written to standard output; name a file", param, ctx)
             return None
-        path = Path(value)
-        reason = _refusal(path)
-        if reason:
+        if reason := _refusal(Path(value)):
             self.fail(reason, param, ctx)
-        return path
+        return Path(value)
 
 
 def suffix_of(path: Path) -> str:

@@ -8,36 +8,42 @@ from __future__ import annotations
 
 import io
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import lru_cache
-from itertools import groupby
-from operator import attrgetter, itemgetter
-from typing import IO, TYPE_CHECKING, Any
+from datetime import UTC
+from itertools import accumulate, chain
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.dates import PRECISIONS, precision_of
-from usp.export.arrow_arrays import array_of, by_distinct, dictionary, read_dates, texts_array
+from usp._base.dates import in_utc, known_date, precision_of_text
 from usp.export.schema import (
     COLUMNS,
     OF_FIELDS,
     OF_TEXTS,
     REPEATING,
+    TEXTS,
     Kind,
+    ListKind,
+    StructKind,
     arrow_schema,
     arrow_type,
     chosen,
     pyarrow,
     read_frequency,
     read_priority,
+    row_values,
 )
-from usp.objects.page import SitemapPageChangeFrequency
 from usp.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
+    from datetime import datetime
 
+    from usp.export.schema import AnyKind
     from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Blocks, Pages
+
+    _Given: TypeAlias = tuple[str | None, Any, dict[str, Any] | list[PageFields]]
+    """Of a block: the URL of its sitemap, an array of its URLs, arrays of its texts or its rows."""
 
 __all__ = [
     "BATCH_ROWS",
@@ -52,12 +58,6 @@ BATCH_ROWS = 1 << 16
 """How many rows a batch has at most, unless another number is given."""
 
 _ROWS = 1 << 11  # rows at a time: with their values they take the most memory
-
-_FREQUENCIES = tuple(frequency.value for frequency in SitemapPageChangeFrequency)
-_FREQUENCY_NUMBERS = {one: at for at, one in enumerate(SitemapPageChangeFrequency)}
-_PRECISION_NUMBERS: dict[str | None, int] = {word: at for at, word in enumerate(PRECISIONS)}
-_WORDS = {"changefreq": _FREQUENCIES, "lastmod_precision": PRECISIONS}
-_READ = {"url": "url", **OF_TEXTS}
 
 
 def record_batches(
@@ -109,26 +109,31 @@ def batches_of(
     blocks: Iterable[tuple[str | None, PageBlock]], names: tuple[str, ...], rows: int = BATCH_ROWS
 ) -> Iterator[Any]:
     """Yield blocks, each given with the URL of its sitemap, as record batches of these columns."""
-    parts: list[Any] = []  # parts of a batch, each built in one of the two ways below
-    collected: _TextColumns | _RowColumns = _TextColumns(names)
-    size = 0
+    read = {OF_TEXTS[name] for name in names if name in OF_TEXTS}
+    parts: list[Any] = []  # of a batch
+    waiting: list[_Given] = []  # blocks of the next part: all of them have texts, or none
+    size = held = 0
     for sitemap_url, block in blocks:
-        count = len(block.urls)
-        if size and size + count > rows:
-            yield from _together([*parts, *collected.batches()], rows)
-            parts, collected, size = [], type(collected)(names), 0
-        texts = block.texts()
-        kind = _RowColumns if texts is None else _TextColumns
-        if not isinstance(collected, kind):
-            parts += collected.batches()
-            collected = kind(names)
-        if texts is None and collected.count >= _ROWS:
-            parts += collected.batches()
-            collected = kind(names)
-        collected.add(sitemap_url, block, texts)
-        del texts  # thousands of strings, whose memory the next ones can use
+        count, texts = len(block.urls), block.texts()
+        is_full = size and size + count > rows
+        is_other = waiting and isinstance(waiting[0][2], list) != (texts is None)
+        if waiting and (is_full or is_other or (texts is None and held >= _ROWS)):
+            parts.append(_batch(waiting, names))
+            waiting, held = [], 0
+        if is_full:
+            yield from _together(parts, rows)
+            parts, size = [], 0
+        # Texts go to Arrow while they are still in the CPU's cache; the next ones use their memory.
+        fields: dict[str, Any] | list[PageFields]
+        if texts is None:
+            fields = list(block.rows())
+        else:
+            fields = {name: texts_array(column) for name, column in texts.items() if name in read}
+        waiting.append((sitemap_url, texts_array(block.urls), fields))
+        del texts
+        held += count
         size += count
-    yield from _together([*parts, *collected.batches()], rows)
+    yield from _together([*parts, _batch(waiting, names)] if waiting else parts, rows)
 
 
 def _together(parts: list[Any], rows: int) -> Iterator[Any]:
@@ -143,138 +148,175 @@ def _together(parts: list[Any], rows: int) -> Iterator[Any]:
         yield whole.slice(at, rows)
 
 
-# Columns that are collected into a record batch -----------------------------------------------------
+def _batch(blocks: Sequence[_Given], names: tuple[str, ...]) -> Any:
+    """Return blocks as a record batch: from their texts if they have nothing else, or their rows."""
+    pa = pyarrow()
+    count = sum(len(urls) for _, urls, _ in blocks)
+    rows = [row for _, _, fields in blocks if isinstance(fields, list) for row in fields]
+    values = _from_rows(rows, names) if rows else _from_texts(blocks, names, count)
+    values["url"] = pa.concat_arrays([urls for _, urls, _ in blocks])
+    sitemaps = texts_array([url for url, _, _ in blocks]).dictionary_encode()
+    pairs = zip(sitemaps.indices, blocks, strict=True)
+    runs = pa.concat_arrays([pa.repeat(at, len(urls)) for at, (_, urls, _) in pairs])
+    values["sitemap"] = pa.DictionaryArray.from_arrays(runs, sitemaps.dictionary)
+    return pa.RecordBatch.from_arrays([values[name] for name in names], schema=arrow_schema(names))
 
 
-class _BatchBuilder:
-    """What both ways share: the URLs of pages and of their sitemaps."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
-        self.count = 0  # pages
-        self._sitemaps: list[tuple[str | None, int]] = []
-
-    def batches(self) -> list[Any]:
-        """Return the collected columns as one batch, or nothing."""
-        if not self.count:
-            return []
-        arrays = [self._array(name) for name in self._names]
-        return [pyarrow().RecordBatch.from_arrays(arrays, schema=arrow_schema(self._names))]
-
-    def _array(self, name: str) -> Any:
-        raise NotImplementedError
-
-    def _sitemap(self) -> Any:
-        pa = pyarrow()
-        numbers: dict[str, int] = {}
-        runs = []
-        for url, of_sitemap in groupby(self._sitemaps, itemgetter(0)):
-            number = None if url is None else numbers.setdefault(url, len(numbers))
-            count = sum(map(itemgetter(1), of_sitemap))
-            runs.append(pa.repeat(pa.scalar(number, pa.int32()), count))
-        return dictionary(pa.concat_arrays(runs), list(numbers))
+def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) -> dict[str, Any]:
+    pa = pyarrow()
+    values = {name: _blank(count, name) for name in names}
+    given = [(len(urls), fields) for _, urls, fields in blocks if isinstance(fields, dict)]
+    texts = {
+        name: pa.concat_arrays([fields.get(name, pa.repeat("", most)) for most, fields in given])
+        for name in set().union(*(fields for _, fields in given))
+    }
+    if "priority" in texts:
+        values["priority"] = by_distinct(texts["priority"], read_priority, pa.float64())
+    if "changefreq" in texts:
+        words = by_distinct(texts["changefreq"], read_frequency, pa.string())
+        values["changefreq"] = words.dictionary_encode()
+    if "lastmod" in texts:
+        values["lastmod"], values["lastmod_precision"] = read_dates(texts["lastmod"])
+    return values
 
 
-class _TextColumns(_BatchBuilder):
-    """Collects blocks whose fields are available as text."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(names)
-        fields = dict.fromkeys(_READ[name] for name in names if name in _READ)
-        self._texts: dict[str, list[Any]] = {field: [] for field in fields}
-        self._given: set[str] = set()  # the fields that any page has
-        self._dates: tuple[Any, Any] | None = None
-
-    def add(
-        self,
-        sitemap_url: str | None,
-        block: PageBlock,
-        texts: Mapping[str, Sequence[str]] | None,
-    ) -> None:
-        """Add a block; its texts go to Arrow while they are still in the CPU's cache."""
-        assert texts is not None
-        count = len(block.urls)
-        self.count += count
-        self._sitemaps.append((sitemap_url, count))
-        self._given.update(texts)
-        for field, chunks in self._texts.items():
-            column = block.urls if field == "url" else texts.get(field)
-            chunks.append(_blanks(count) if column is None else texts_array(column))
-
-    def _array(self, name: str) -> Any:
-        pa = pyarrow()
-        if name == "sitemap":
-            return self._sitemap()
-        if COLUMNS[name] is Kind.FLAG:
-            return pa.repeat(pa.scalar(False), self.count)
-        if name == "url" or _READ.get(name) in self._given:
-            return self._field(name)
-        if name == "priority":
-            return pa.repeat(pa.scalar(read_priority("")), self.count)
-        words = _WORDS.get(name)
-        if words is not None:  # the same ones, whether or not a page has any
-            return dictionary(pa.nulls(self.count, pa.int32()), words)
-        return pa.nulls(self.count, arrow_type(COLUMNS[name]))
-
-    def _field(self, name: str) -> Any:
-        """Return the column of the URLs or of a field of the protocol."""
-        pa = pyarrow()
-        if name == "lastmod_precision" and self._dates:
-            return self._dates[1]
-        texts = pa.concat_arrays(self._texts[_READ[name]])
-        if name == "url":
-            return texts
-        if name == "priority":
-            return by_distinct(texts, read_priority, pa.float64())
-        if name == "changefreq":
-            return dictionary(by_distinct(texts, _frequency_number, pa.int32()), _FREQUENCIES)
-        self._dates = read_dates(texts)
-        return self._dates[name != "lastmod"]
+def _blank(count: int, name: str) -> Any:
+    """Return a column that no page has a value in."""
+    pa, kind = pyarrow(), COLUMNS[name]
+    if name == "priority":
+        return pa.repeat(pa.scalar(read_priority("")), count)
+    if kind is Kind.FLAG:
+        return pa.repeat(pa.scalar(False), count)
+    return pa.nulls(count, arrow_type(kind))
 
 
-def _blanks(count: int) -> Any:
-    """Return so many empty texts; a slice of what is there already, unless they are many."""
-    most = max(count, _ROWS)
-    return _many_blanks(most).slice(0, count)
+def _from_rows(rows: Sequence[PageFields], names: tuple[str, ...]) -> dict[str, Any]:
+    known = [name for name in names if name in OF_FIELDS]
+    return {name: array_of(row_values(rows, name), COLUMNS[name]) for name in known}
 
 
-@lru_cache(maxsize=2)
-def _many_blanks(count: int) -> Any:
-    return pyarrow().repeat("", count)
+# Arrays of values: of objects, and of texts as documents write them ---------------------------------
 
 
-class _RowColumns(_BatchBuilder):
-    """Collects blocks whose pages have more than texts say."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(names)
-        self._urls: list[str] = []
-        self._rows: list[PageFields] = []
-
-    def add(self, sitemap_url: str | None, block: PageBlock, texts: object) -> None:
-        """Add a block."""
-        del texts
-        self._urls += block.urls
-        self._rows += block.rows()
-        before, self.count = self.count, len(self._urls)
-        self._sitemaps.append((sitemap_url, self.count - before))
-
-    def _array(self, name: str) -> Any:
-        if name == "sitemap":
-            return self._sitemap()
-        if name == "url":
-            return texts_array(self._urls)
-        values = list(map(attrgetter(OF_FIELDS[name]), self._rows))
-        if name == "lastmod_precision":
-            return dictionary([_PRECISION_NUMBERS.get(precision_of(d)) for d in values], PRECISIONS)
-        if name == "changefreq":
-            return dictionary(list(map(_FREQUENCY_NUMBERS.get, values)), _FREQUENCIES)
-        return array_of(values, COLUMNS[name])
+# Dates that Arrow parses as our own parser does. Outside of these years they may differ.
+_USUAL = (
+    r"^[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
+    r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
+    r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?)?$"
+)
+_ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
+_DAY = len("2024-05-31")
+_LARGEST = (1 << 63) - 1
+_FEW = 200  # distinct texts up to which our own parser is faster than Arrow
 
 
-def _frequency_number(text: str) -> int | None:
-    word = read_frequency(text)
-    return None if word is None else _FREQUENCIES.index(word)
+def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
+    """Return values of the objects as an Arrow array; an empty list is null."""
+    pa = pyarrow()
+    if isinstance(kind, ListKind):
+        return _lists(values, kind) if any(values) else pa.nulls(len(values), arrow_type(kind))
+    if isinstance(kind, StructKind):
+        return _records(values, kind)
+    if kind in TEXTS:
+        return texts_array(values)
+    if kind is Kind.WORD:
+        return texts_array(values).dictionary_encode()
+    single = _SINGLE.get(kind)
+    if single is not None:
+        values = [None if value is None else single(value) for value in values]
+    return pa.array(values, arrow_type(kind))
+
+
+def _lists(values: Sequence[Any], kind: ListKind) -> Any:
+    pa = pyarrow()
+    offsets = [0, *accumulate(len(value) if value else 0 for value in values)]
+    # A null offset makes its list null; the last offset only ends the list before it.
+    begins = [at if value else None for at, value in zip(offsets, values, strict=False)]
+    inner = array_of(list(chain.from_iterable(filter(None, values))), kind.of)
+    return pa.ListArray.from_arrays(pa.array([*begins, offsets[-1]], pa.int32()), inner)
+
+
+def _records(values: Sequence[Any], kind: StructKind) -> Any:
+    """Return structs; values that are missing cost nothing but their place."""
+    pa = pyarrow()
+    missing = [value is None for value in values]
+    if all(missing):
+        return pa.nulls(len(values), arrow_type(kind))
+    given = [value for value in values if value is not None] if any(missing) else values
+    columns = [array_of(list(map(get, given)), inner) for get, inner in kind.fields.values()]
+    records = pa.StructArray.from_arrays(columns, fields=list(arrow_type(kind)))
+    if given is values:
+        return records
+    places = accumulate((not one for one in missing), initial=0)
+    return records.take(
+        pa.array([None if gone else at for gone, at in zip(missing, places, strict=False)])
+    )
+
+
+def _moment(date: datetime) -> datetime:
+    """Return a date as Arrow takes it: in UTC, or without an offset, which means the same to it."""
+    return date if date.tzinfo is None or date.tzinfo is UTC else in_utc(date)
+
+
+def _whole(number: int) -> int:
+    return max(-_LARGEST, min(number, _LARGEST))
+
+
+_SINGLE: Mapping[Kind, Callable[[Any], Any]] = {
+    Kind.TIME: _moment,
+    Kind.NUMBER: float,
+    Kind.WHOLE: _whole,
+}
+
+
+def texts_array(texts: Sequence[str | None]) -> Any:
+    """Return text as an Arrow array; a lone surrogate becomes ``?``."""
+    pa = pyarrow()
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        whole = [t if t is None else t.encode("utf-8", "replace").decode("utf-8") for t in texts]
+        return pa.array(whole, pa.string())
+
+
+def by_distinct(texts: Any, read: Callable[[str], Any], kind: Any) -> Any:
+    """Parse an array of text, each distinct value once."""
+    encoded = texts.dictionary_encode()
+    values = [read(text) for text in encoded.dictionary.to_pylist()]
+    return pyarrow().array(values, kind).take(encoded.indices)
+
+
+# Dates ----------------------------------------------------------------------------------------------
+
+
+def read_dates(texts: Any) -> tuple[Any, Any]:
+    """Return the timestamps of an array of text, and their precision."""
+    encoded = texts.dictionary_encode()
+    distinct = encoded.dictionary
+    read = _read_usual(distinct) if len(distinct) > _FEW else None
+    if read is None:
+        one_by_one = distinct.to_pylist()
+        moments = array_of(list(map(known_date, one_by_one)), Kind.TIME)
+        read = moments, texts_array(list(map(precision_of_text, one_by_one)))
+    moments, precisions = (column.take(encoded.indices) for column in read)
+    return moments, precisions.dictionary_encode()
+
+
+def _read_usual(texts: Any) -> tuple[Any, Any] | None:
+    """Return distinct texts as parsed by Arrow; None if one of them has an unusual form."""
+    pa, pc = pyarrow(), pyarrow(".compute")
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    if not pc.all(pc.match_substring_regex(texts, _USUAL)).as_py():
+        return None
+    days = pc.equal(pc.utf8_length(texts), _DAY)
+    with_zone = pc.match_substring_regex(texts, _ZONE)
+    ends = pc.if_else(days, "T00:00:00Z", pc.if_else(with_zone, "", "Z"))
+    try:
+        moments = pc.binary_join_element_wise(texts, ends, "").cast(arrow_type(Kind.TIME))
+    except pa.ArrowInvalid:  # a thirtieth of February
+        return None
+    finer = pc.if_else(pc.match_substring(texts, "."), "fraction", "second")
+    return moments, pc.if_else(days, "day", finer)
 
 
 # Parquet files --------------------------------------------------------------------------------------

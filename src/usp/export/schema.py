@@ -9,16 +9,19 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.dates import precision_of
 from usp._base.names import MissingExtraError, load_extra
 from usp._formats.batches import read_own
 from usp.objects.extensions import EXTENSIONS, Kind, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from usp.objects.extensions import Extension, FieldSpec
+    from usp.objects.page import PageFields
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
@@ -113,6 +116,16 @@ OF_FIELDS: Mapping[str, str] = {
     **{one.column: one.field for one in EXTENSIONS if one.column},
 }
 """The columns that are read from the rows of a block, with the field that holds the value."""
+
+
+def row_values(rows: Sequence[PageFields], name: str) -> list[Any]:
+    """Return the values of a column of rows, those of enumerations as words."""
+    values = list(map(attrgetter(OF_FIELDS[name]), rows))
+    if name == "lastmod_precision":
+        return list(map(precision_of, values))
+    if name == "changefreq":
+        return [frequency and frequency.value for frequency in values]
+    return values
 
 
 # Selected columns, and their Arrow types ------------------------------------------------------------

@@ -6,8 +6,7 @@ from collections import Counter
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.arrow import ParquetFileWriter
-from usp.export.arrow_arrays import array_of
+from usp.export.arrow import ParquetFileWriter, array_of
 from usp.export.schema import Kind, pyarrow
 from usp.export.text_formats import opened, write_rows
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of

@@ -17,21 +17,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from json.encoder import encode_basestring
-from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from usp._base.dates import known_utc_text, precision_of, precision_of_text, utc_text
+from usp._base.dates import known_utc_text, precision_of_text, utc_text
 from usp._base.display import printable
 from usp._base.files import replacing
 from usp.export.schema import (
     COLUMNS,
-    OF_FIELDS,
     OF_TEXTS,
     Kind,
     ListKind,
     StructKind,
     read_frequency,
     read_priority,
+    row_values,
 )
 
 if TYPE_CHECKING:
@@ -71,10 +70,7 @@ def json_list(begin: str, items: Iterable[str], end: Callable[[], str]) -> Itera
     yield f"{'' if begin == ',' else begin}]{end()}"
 
 
-@lru_cache(maxsize=1024)
-def _number_text(value: float) -> str:
-    """Return a number as it is written; priorities repeat."""
-    return repr(value)
+_number_text = lru_cache(maxsize=1024)(repr)  # priorities repeat
 
 
 def _csv_cells(values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
@@ -216,11 +212,7 @@ def _of_texts(name: str, texts: Mapping[str, Sequence[str]]) -> _Same | Sequence
 
 
 def _of_rows(name: str, rows: Sequence[PageFields]) -> _Same | Sequence[Any]:
-    kind, values = COLUMNS[name], list(map(attrgetter(OF_FIELDS[name]), rows))
-    if name == "lastmod_precision":
-        return list(map(precision_of, values))
-    if name == "changefreq":
-        return [frequency and frequency.value for frequency in values]
+    kind, values = COLUMNS[name], row_values(rows, name)
     if isinstance(kind, ListKind | StructKind) and not any(values):
         return _Same(None)
     return list(map(plain, values, repeat(kind)))

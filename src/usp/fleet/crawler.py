@@ -1,8 +1,4 @@
-"""Crawls many sites at a time in one process; yields their rows site by site, or writes a dataset.
-
-An event loop in its own thread fetches, and reads one finished site at a time, while the results are
-written in another thread.
-"""
+"""Crawls many sites at a time in one process; yields their rows site by site, or writes a dataset."""
 
 from __future__ import annotations
 
@@ -23,10 +19,9 @@ from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp._http.aiohttp_sessions import HostTurns
 from usp.export.schema import pyarrow
-from usp.fleet.messages import Assignment
 from usp.fleet.options import FleetOptions
 from usp.fleet.previous_crawl import finder
-from usp.fleet.site_list import homepages, host_key
+from usp.fleet.site_list import Assignment, homepages, host_key
 from usp.fleet.tables import PART_SECONDS, PartWriter, wrap
 from usp.objects.problem import FailureCode
 
@@ -34,23 +29,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from usp._base.urls import Login
-    from usp.fleet.messages import Batch, Part, Row
+    from usp.fleet.site_list import Batch
+    from usp.fleet.tables import Part, Row
 
 Item: TypeAlias = tuple[str, Any]
 
 __all__ = ["crawl_sites"]
 
-_RESOLVERS = 64
-"""Threads that look up names: that may take long, and blocks a thread."""
-
+_RESOLVERS = 64  # threads that look up names: that may take long, and blocks a thread
 _DESCRIPTORS = 4
 """Descriptors that a site needs at least: connections, and a file for large documents."""
 
 _DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 
-_UNREAD = 64 << 20
-"""Bytes of unread documents beyond which no other site is started."""
-
+_UNREAD = 64 << 20  # bytes of unread documents beyond which no other site is started
 _WAITING = 16  # batches between the loop and the reader
 _TICK = 1.0  # seconds after which a reader is told that nothing came
 
@@ -88,10 +80,9 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
 def crawl_tables(
     batches: Iterator[Batch], options: FleetOptions, job: Job | None = None
 ) -> Generator[Item | None]:
-    """Crawl sites; yield their rows as batches, each with the name of its table.
+    """Crawl sites; yield their rows, batch by batch with the table; None after a second without one.
 
-    Sites of one key take turns. The batches of one site are consecutive, its row of ``sites`` last.
-    None is yielded after every second without a batch. ``job`` is the run that they are crawled for.
+    The batches of a site are consecutive, its row of ``sites`` last. Sites of one key take turns.
     """
     crawler = _Crawler(batches, options, job)
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
@@ -115,10 +106,7 @@ def site_module() -> Any:
 
 
 class _Crawler:
-    """The event loop: starts sites while there is room, and puts their rows into ``out``.
-
-    ``failure`` is the exception that ended everything, if one did.
-    """
+    """The event loop: starts sites while there is room; ``failure`` is what ended everything."""
 
     def __init__(self, batches: Iterator[Batch], options: FleetOptions, job: Job | None) -> None:
         self.out: queue.Queue[Item | None] = queue.Queue(_WAITING)
@@ -253,10 +241,7 @@ _KILLER = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all workers of a run need to know: the dataset, the number of the run, and the options.
-
-    With ``accept``, nothing is kept of sites that fail.
-    """
+    """What all workers of a run need to know; with ``accept``, nothing is kept of sites that fail."""
 
     root: str
     run: int

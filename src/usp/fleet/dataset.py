@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import defaultdict
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from usp.fleet.messages import Part, Row
+    from usp.fleet.tables import Part, Row
 
 __all__ = ["Committer", "Dataset"]
 
@@ -38,9 +39,7 @@ in which it was begun to crawl all sites again, 0 once that is done.
 _CONFIGURATION = {"delta.checkpointInterval": "20"}
 """A commit reads all others since the last checkpoint, one request for each in an object store."""
 
-_NAME = "usp-commit"
-"""What tells a commit from all others, in its metadata."""
-
+_NAME = "usp-commit"  # what tells a commit from all others, in its metadata
 _ATTEMPTS = 3
 _RECENT = 10  # commits among which one of ours is looked for
 
@@ -119,9 +118,7 @@ class Dataset:
     def files_with(
         self, wanted: AbstractSet[str], known: Collection[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return the files of all tables that have rows of some sites, for each site that has any.
-
-        ``known`` are the sites that are in the dataset.
+        """Return the files that have rows of wanted sites; ``known`` are those in the dataset.
 
         The files of a part have the same name, and no other sites than the one in ``sites`` has.
         Other programs write files of their own (``compact``, ``DELETE``): these are read themselves.
@@ -166,8 +163,7 @@ class Dataset:
     def begin_run(self, *, keep_versions: bool = False) -> int:
         """Take over the dataset, recover it, and return the number of the new run.
 
-        Commits of a run that is still going on fail from now on. Files that no commit names are
-        removed, unless older versions are kept.
+        Commits of a run that is still going on fail from now on.
         """
         for table in TABLES:
             self._refuse_features(table)
@@ -231,10 +227,7 @@ class Dataset:
         return self._tables[table]
 
     def commit(self, parts: Iterable[Part], gone: Collection[str] = ()) -> None:
-        """Commit parts; ``gone`` are the names of files that they replace.
-
-        Raises :class:`DatasetError` if another run has taken over the dataset.
-        """
+        """Commit parts; ``gone`` are the names of files that they replace."""
         action, now = deltalake(".transaction"), int(time.time() * 1000)
         actions: dict[str, list[Any]] = {table: [] for table in TABLES}
         for file in (file for part in parts for file in part.files):
@@ -259,8 +252,7 @@ class Dataset:
     ) -> None:
         """Commit actions to a table, exactly once, also if the store goes away in the middle.
 
-        ``newest`` is the number of the newest run that may have taken over the table before; ``number``
-        and ``again`` are those of :data:`_COMMITS` and :data:`_AGAIN`, if they change.
+        ``newest`` is the newest run that may have taken over before; the others change if given.
         """
         delta, removing = deltalake(), deltalake(".transaction").RemoveAction
         numbers = ((_RUNS, self._run), (_COMMITS, number), (_AGAIN, again))
@@ -319,12 +311,13 @@ _SHARE = 5
 """A commit waits until the last one is this many times as long ago as it took: others join it."""
 
 
-class Committer:
-    """Takes parts, each site once, and commits them; ``close`` commits the rest.
+def _part_of(name: str) -> str:
+    """Return the name that a file shares with those of the same part, in other folders."""
+    return name.partition("/")[2]
 
-    ``older`` are the files that have rows of the sites now. What a commit adds of a site, it removes
-    there: it replaces these files by others without the site.
-    """
+
+class Committer:
+    """Takes parts, and commits them; files that have ``older`` rows of their sites are replaced."""
 
     def __init__(
         self, dataset: Dataset, run: int, older: Mapping[str, tuple[str, ...]] | None = None
@@ -343,10 +336,7 @@ class Committer:
         return [] if time.monotonic() < self._next else self.close()
 
     def close(self) -> list[Row]:
-        """Commit everything that was taken.
-
-        After an error nothing more is: the next run takes back what may be in some tables only.
-        """
+        """Commit everything that was taken; after an error nothing: the next run recovers."""
         if not self._waiting or not self._is_whole:
             return []
         self._is_whole = False
@@ -358,7 +348,8 @@ class Committer:
             for name in filter(None, map(self._now, self._older.get(site, ()))):
                 replaced[name].add(site)
         _, *columns = self._dataset.columns("pages")
-        for names in _same_names(replaced):
+        for _, grouped in groupby(sorted(replaced, key=_part_of), _part_of):
+            names = list(grouped)
             gone = set().union(*(replaced[name] for name in names))
             rest = rewritten(self._dataset.store, self._run, names, gone, columns)
             parts += rest
@@ -376,11 +367,3 @@ class Committer:
         while now in self._moved:
             now = self._moved[now]
         return now
-
-
-def _same_names(files: Iterable[str]) -> Iterable[list[str]]:
-    """Return files by their names in the folders of the tables: those of one part belong together."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for name in files:
-        found[name.partition("/")[2]].append(name)
-    return found.values()

@@ -1,8 +1,4 @@
-"""What crawls the sites of a run: worker processes of this machine, or tasks of a Ray cluster.
-
-A worker crawls many sites at a time. The machines of a cluster share nothing but the store of the
-dataset: tasks write their parts to it, and report them to the driver, which commits them.
-"""
+"""What crawls the sites of a run: worker processes of this machine, or tasks of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -16,8 +12,9 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.files import DatasetError
 from usp._base.interrupts import ctrl_c_blocked
@@ -26,14 +23,14 @@ from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
 from usp.export.schema import skip_pandas_import
 from usp.fleet.crawler import crawl_parts, killer_part
-from usp.fleet.messages import NeedWork, Part, SiteDone, Stop, WorkerError, WorkerLost
+from usp.fleet.tables import Part, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from multiprocessing.connection import Connection
 
     from usp.fleet.crawler import Job
-    from usp.fleet.messages import Assignment, Assignments, Batch, News
+    from usp.fleet.site_list import Assignment, Assignments, Batch
 
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
@@ -52,11 +49,20 @@ _STORES = ("AWS_", "GOOGLE_", "AZURE_")
 """How the names of environment variables begin that the driver passes on to the other machines."""
 
 
-class Engine(ABC):
-    """Crawls sites with workers; those of a worker that is lost are crawled by others.
+class Signal(Enum):
+    """What is said without more: by a worker, to a worker, of a worker."""
 
-    A site that has killed a worker by itself fails.
-    """
+    NEED_WORK = "the worker is idle, and wants sites"
+    STOP = "the worker should finish its part, and end"
+    LOST = "a worker has died; what it had not written is crawled again"
+
+
+News: TypeAlias = Row | Part | Signal
+"""What an engine reports: a site that is not in the dataset yet, a part, or that a worker was lost."""
+
+
+class Engine(ABC):
+    """Crawls sites with workers; a site that has killed a worker by itself fails."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -72,7 +78,7 @@ class Engine(ABC):
     def lost(self, left: Assignments, given: Mapping[str, Assignment]) -> Iterator[News]:
         """Report a worker that is gone with sites that it was given."""
         if given:
-            yield WorkerLost()
+            yield Signal.LOST
             killer = left.take_back(given)
             if killer is not None:
                 yield killer_part(self.job, killer, given[killer])
@@ -104,12 +110,12 @@ class LocalEngine(Engine):
         """Let the workers finish what they have, and end them; yield what they report."""
         for pipe in self._workers:
             with suppress(OSError):
-                pipe.send(Stop())
+                pipe.send(Signal.STOP)
         end = time.monotonic() + _STOP_SECONDS
         while self._workers and (seconds := end - time.monotonic()) > 0:
             for pipe in wait(list(self._workers), seconds):
                 for message in self._messages(pipe):
-                    if isinstance(message, SiteDone | Part):
+                    if isinstance(message, dict | Part):
                         yield message
         for worker in self._workers.values():
             worker.process.kill()
@@ -144,9 +150,9 @@ class LocalEngine(Engine):
         worker = self._workers[pipe]
         for message in self._messages(pipe):
             worker.began = True
-            if isinstance(message, WorkerError):
-                raise DatasetError(f"a worker failed: {message.reason}")
-            if isinstance(message, NeedWork):
+            if isinstance(message, str):  # why it cannot go on, which is not a site
+                raise DatasetError(f"a worker failed: {message}")
+            if message is Signal.NEED_WORK:
                 worker.asks = True
                 continue
             if isinstance(message, Part):
@@ -206,17 +212,13 @@ def work(pipe: Connection[Any, Any], job: Job) -> None:
     driver = _Driver(pipe)
     try:
         skip_pandas_import()
-        for part in crawl_parts(
-            job,
-            driver.batches(),
-            on_site=lambda row: driver.send(SiteDone(row)),
-            stopped=driver.stopped.is_set,
-        ):
+        batches, stopped = driver.batches(), driver.stopped.is_set
+        for part in crawl_parts(job, batches, on_site=driver.send, stopped=stopped):
             driver.send(part)
     except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
         known = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
         name = "" if isinstance(error, DatasetError) else f"{type(error).__name__}: "
-        driver.send(WorkerError(known or f"{name}{error}"))
+        driver.send(known or f"{name}{error}")
 
 
 class _Driver:
@@ -235,7 +237,7 @@ class _Driver:
                 received = self._pipe.recv()
             except (EOFError, OSError):
                 os._exit(1)
-            if isinstance(received, Stop):
+            if received is Signal.STOP:
                 self.stopped.set()
                 received = []
             self._inbox.put(received)
@@ -250,10 +252,10 @@ class _Driver:
 
     def batches(self) -> Iterator[Batch]:
         """Request batches of sites from the driver until there are no more."""
-        self.send(NeedWork())
+        self.send(Signal.NEED_WORK)
         while batch := self._inbox.get():
             yield batch
-            self.send(NeedWork())
+            self.send(Signal.NEED_WORK)
 
 
 # A cluster ----------------------------------------------------------------------------------------
@@ -265,10 +267,7 @@ def ray_module(part: str = "") -> Any:
 
 
 class RayEngine(Engine):
-    """Crawls on the cluster at ``address``, or on one that is started here.
-
-    When it is stopped, tasks end with the connection, and what they have not reported is lost.
-    """
+    """Crawls on the cluster at ``address``, or on one that is started here; it stops at once."""
 
     def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
         super().__init__(job)

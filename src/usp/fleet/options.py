@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
 
-ENGINES = ("local", "ray")
-"""What distributes the sites: processes on this machine, or a cluster."""
-
-SITE_SECONDS = 900.0
-"""The default maximum time for the sitemaps of one site, in seconds."""
-
+ENGINES = ("local", "ray")  # what distributes the sites: processes on this machine, or a cluster
+SITE_SECONDS = 900.0  # the default maximum time for the sitemaps of one site, in seconds
 FLEET_LIMITS = Limits(
     seconds=SITE_SECONDS, spool_bytes=2 << 30, sitemaps=20_000, document_seconds=300
 )

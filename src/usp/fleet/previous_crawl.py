@@ -48,10 +48,7 @@ _VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
 def finder(
     store: FileStore, options: FleetOptions, *, accept: bool = False
 ) -> Callable[[str, tuple[str, ...]], PreviousCrawl | None]:
-    """Return a function that finds what is known of a site, in the files that have its rows.
-
-    With ``accept``, nothing of it is kept because it has failed now.
-    """
+    """Return a function that finds what is known of a site, in the files that have its rows."""
     rows_of = lru_cache(_MOST_FILES)(partial(_Rows, store, columns=options.columns))
     lock = threading.Lock()
 
@@ -82,11 +79,7 @@ def _of_table(table: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class PreviousCrawl:
-    """What the last crawl has found of a site: ``row`` is that of the site, ``rows`` of its sitemaps.
-
-    ``is_comparable`` is whether the same options have chosen its pages, and ``count`` how many there
-    are.
-    """
+    """What the last crawl has found: ``row`` of the site, ``rows`` of sitemaps, and a ``count``."""
 
     def __init__(
         self,
@@ -123,16 +116,11 @@ class PreviousCrawl:
 
     def unchanged(self, exchange: Exchange | None) -> dict[str, Any] | None:
         """Return the row of a sitemap if its response says that it has not changed."""
-        if (
-            exchange is None
-            or exchange.status != _NOT_MODIFIED
-            or _text(exchange.url) not in self._unchanged
-        ):
+        if exchange is None or exchange.status != _NOT_MODIFIED:
             return None
+        row = self._unchanged.get(_text(exchange.url))
         newer = {key: exchange.header(name) for key, name in _VALIDATORS.items()}
-        return self._unchanged[_text(exchange.url)] | {
-            key: value for key, value in newer.items() if value
-        }
+        return row and row | {key: value for key, value in newer.items() if value}
 
     def document(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return a document without pages in place of one that has not changed."""
@@ -150,11 +138,7 @@ class PreviousCrawl:
             yield from wanted.to_batches(max_chunksize=_MOST_PAGES)
 
     def lost(self, tree: AbstractSitemap) -> list[dict[str, Any]]:
-        """Return the rows of sitemaps that have failed in a new crawl, or that others hide which have.
-
-        A sitemap that failed in both crawls counts if it had more pages in the earlier one. One that is
-        not in the tree is hidden if the closest one above it that is there has failed.
-        """
+        """Return the rows of sitemaps that failed in a new crawl, or that others hide which did."""
         above = {node.url: parent for node, parent, _ in places_in(tree)}
         failed: dict[str | None, int] = {
             node.url: node.page_count() if isinstance(node, AbstractPagesSitemap) else 0

@@ -20,11 +20,10 @@ from usp.exceptions import LocalShortageError
 from usp.export.schema import pyarrow
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.engines import LocalEngine, RayEngine, ray_module
-from usp.fleet.messages import Assignments, Part, SiteDone, WorkerLost
+from usp.fleet.engines import LocalEngine, RayEngine, Signal, ray_module
 from usp.fleet.options import ENGINES, FleetOptions
-from usp.fleet.site_list import by_address, grouped, homepages, host_key
-from usp.fleet.tables import OUTCOMES, PART_SECONDS
+from usp.fleet.site_list import Assignments, by_address, grouped, homepages, host_key
+from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part
 from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
@@ -32,13 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sized
 
     from usp._base.urls import Login
-    from usp.fleet.engines import Engine
-    from usp.fleet.messages import News, Row
+    from usp.fleet.engines import Engine, News
+    from usp.fleet.tables import Row
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
-_LAST_SECONDS = 5.0
-"""In which a store must respond to each request of a run that was interrupted."""
+_LAST_SECONDS = 5.0  # in which a store must respond to each request of a run that was interrupted
 
 
 _SLOWEST = 5
@@ -176,10 +174,7 @@ def _crawl(
 def _begin(
     dataset: Dataset, listed: Iterable[str], how: FleetRun
 ) -> tuple[int, int, list[str], dict[str, tuple[str, ...]]]:
-    """Begin a run; return its number, the number of known sites, and which to crawl.
-
-    The last value is the files that have rows of these now.
-    """
+    """Begin a run; return its number, how many sites are known, which to crawl, and their files."""
     dataset.make(how.options.columns)
     number = dataset.begin_run(keep_versions=how.keep_versions)
     known = dataset.sites()
@@ -217,10 +212,7 @@ def _finish(
 
 
 def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, Any]:
-    """Return why something is missing, of how many sites, with an example and what to do.
-
-    For a code of another version, the reason is that of the example, and the remedy None.
-    """
+    """Return why something is missing, of how many sites, with an example and what to do."""
     known = BY_VALUE.get(code)
     return {
         "code": code,
@@ -270,10 +262,10 @@ class FleetProgress:
 
     def take(self, message: News) -> None:
         """Count what an engine reports; a site that is reported twice counts once."""
-        if isinstance(message, WorkerLost):
+        if isinstance(message, Signal):
             self.workers_lost += 1
             return
-        for row in (message.row,) if isinstance(message, SiteDone) else message.sites:
+        for row in message.sites if isinstance(message, Part) else (message,):
             if row["site"] not in self._seen:
                 self._seen.add(row["site"])
                 self._take_site(row)

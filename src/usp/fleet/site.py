@@ -40,18 +40,13 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClientResponse
 
-GRACE = 30.0
-"""Seconds after the time limit of a site in which its crawl must have ended by itself."""
-
+GRACE = 30.0  # seconds after the time limit of a site in which its crawl must have ended by itself
 _SLICE = 1 << 15  # pages that are read before the others get their turn
 _MOST_ROWS = 1000  # sitemaps in one batch
 
 
 class SiteCrawl:
-    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises.
-
-    ``run`` is the number of the run, and ``reason`` why something is missing that no sitemap tells.
-    """
+    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises."""
 
     def __init__(
         self,
@@ -164,10 +159,7 @@ class SiteCrawl:
             self._kept.setdefault(row["url"], []).append(row)
 
     def _is_worse(self, previous: PreviousCrawl, pages: int, *, partly: bool) -> bool:
-        """Return whether nothing of this crawl should replace what there was before.
-
-        ``pages`` is how many there would be; ``partly`` whether some of them are kept.
-        """
+        """Return whether nothing of this crawl, now of so many ``pages``, should replace what was."""
         if partly and not self._options.keeps_unchanged:
             return True  # those of some sitemaps only cannot be kept
         if self._reason is not None and pages < previous.count:

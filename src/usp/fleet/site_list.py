@@ -1,4 +1,4 @@
-"""The list of sites: read from a file, reduced to homepages, grouped by host or address."""
+"""The list of sites: read from a file, reduced to homepages, grouped, and handed out in batches."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import csv
 import io
 import socket
 import sys
+from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.display import get_logger, printable
 from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
@@ -20,7 +21,7 @@ from usp.export.schema import pyarrow
 from usp.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from usp._base.urls import Login
 
@@ -29,9 +30,7 @@ __all__ = ["SiteListError", "read_sites"]
 COLUMNS = ("site", "url", "host", "domain")
 """The columns of a table in which sites are looked for, in this order."""
 
-MOST_LINES = 10_000_000
-"""Lines or rows of one list: the driver keeps all of its sites in memory."""
-
+MOST_LINES = 10_000_000  # lines or rows of one list: the driver keeps all of its sites in memory
 _LONGEST_SITE = DEFAULT.url_length or 8192
 _LONGEST_LINE = 1 << 20  # characters; nothing that is a list has such lines
 _SHOWN = 2000
@@ -40,6 +39,9 @@ _CSV = {".csv": ",", ".tsv": "\t"}
 
 _RESOLVERS = 64
 _AHEAD = 8192  # names that are being looked up
+
+_MOST_DEATHS = 2  # after this many workers have died while crawling a site, it is a suspect
+_PIECES = 8  # suspects of one worker are divided by this, until the one that kills is alone
 
 log = get_logger("usp.fleet")
 
@@ -196,11 +198,7 @@ def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)  # lists repeat themselves
 def homepage(text: str) -> tuple[str, Login | None]:
-    """Return the homepage of a URL or host, and the login in it; the default scheme is https.
-
-    All spellings of one homepage give the same text. What is neither is returned as it is, shortened
-    and without control characters: crawling it fails with a reason.
-    """
+    """Return the homepage of a URL or host, and its login; what is neither is returned shortened."""
     stripped = text.strip()[:_SHOWN]
     is_url = "://" in stripped or stripped.lower().startswith(("http:", "https:"))
     try:
@@ -245,3 +243,61 @@ def grouped(keyed: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     for site, key in keyed:
         groups.setdefault(key, []).append(site)
     return sorted(groups.items(), key=lambda group: -len(group[1]))
+
+
+# Batches --------------------------------------------------------------------------------------------
+
+
+class Assignment(NamedTuple):
+    """The ``key`` that a site shares with others, and the ``older`` files with its rows."""
+
+    key: str
+    older: tuple[str, ...] = ()
+
+
+Batch: TypeAlias = list[tuple[str, Assignment]]
+"""Sites for a worker; an empty one if there are no more."""
+
+
+class Assignments:
+    """Groups of sites that share a key, to be handed out in batches; ``len`` is how many are left."""
+
+    def __init__(
+        self,
+        groups: Iterable[tuple[str, list[str]]],
+        older: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self._groups = deque(groups)
+        self.sites = sum(len(sites) for _, sites in self._groups)
+        self._older = older or {}
+        self._deaths: Counter[str] = Counter()
+        self.suspects: deque[Batch] = deque()
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def batch(self, most: int) -> Batch:
+        """Return the next sites, at least ``most`` if there are as many; groups stay together."""
+        batch: Batch = []
+        while self._groups and len(batch) < most:
+            key, sites = self._groups.popleft()
+            batch += [(site, Assignment(key, self._older.get(site, ()))) for site in sites]
+        return batch
+
+    def take_back(self, lost: Mapping[str, Assignment]) -> str | None:
+        """Take back the sites of a worker that has died; return the one that it died of, if known."""
+        (first, *others) = lost
+        if not others and self._deaths[first] >= _MOST_DEATHS:
+            return first
+        self._deaths.update(lost.keys())
+        again: dict[str, list[str]] = {}
+        suspects: Batch = []
+        for site, place in lost.items():
+            if self._deaths[site] >= _MOST_DEATHS:
+                suspects.append((site, place))
+            else:
+                again.setdefault(place.key, []).append(site)
+        self._groups.extend(again.items())
+        size = len(suspects) // _PIECES + 1
+        self.suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))
+        return None

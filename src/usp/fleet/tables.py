@@ -13,20 +13,18 @@ from __future__ import annotations
 import secrets
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.files import StoredFile
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.export.sitemaps import SITEMAP_COLUMNS
-from usp.fleet.messages import Part, PartFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from usp._base.files import FileStore
-    from usp.fleet.messages import Row
 
 __all__ = ["page_columns", "rows_of", "schema_of", "unwrap", "wide_schema", "wrap"]
 
@@ -96,10 +94,7 @@ def plain_schema(table: str, columns: Sequence[str] | None = None) -> Any:
 
 
 def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return rows as a record batch, without control characters in their texts.
-
-    Half a surrogate pair becomes ``?``.
-    """
+    """Return rows as a record batch, without control characters and halves of surrogate pairs."""
     schema = schema_of(table)
     listed = [{name: _clean(row.get(name)) for name in schema.names} for row in rows]
     return pyarrow().RecordBatch.from_pylist(listed, schema=schema)
@@ -122,11 +117,28 @@ def pages_of(site: str, batch: Any, columns: Sequence[str] | None) -> Any:
 # Files --------------------------------------------------------------------------------------------
 
 
-class PartWriter:
-    """Collects the batches of sites, one after another, into files.
+Row: TypeAlias = dict[str, Any]
+"""A row of ``sites``."""
 
-    ``add``, ``tick`` and ``finish`` return the part that is finished with it, usually none.
-    """
+
+class PartFile(NamedTuple):
+    """A file of a table: its name below the dataset, its size, and the number of its rows."""
+
+    table: str
+    name: str
+    size: int
+    rows: int
+
+
+class Part(NamedTuple):
+    """Finished sites: their rows of ``sites``, and the files with all of their rows."""
+
+    sites: tuple[Row, ...]
+    files: tuple[PartFile, ...]
+
+
+class PartWriter:
+    """Collects sites into files; ``add``, ``tick`` and ``finish`` return what is finished with it."""
 
     def __init__(
         self,
@@ -196,11 +208,7 @@ class PartWriter:
 
 
 def scan(store: FileStore, names: Sequence[str], columns: Sequence[str] | None = None) -> Any:
-    """Return files of a table as a ``pyarrow.dataset.Dataset``; columns that one lacks are null.
-
-    Its text is plain: files of other programs may have kinds of it that Arrow neither filters nor turns
-    into dictionaries.
-    """
+    """Return files of a table as a dataset; missing columns are null, and text is plain."""
     schema = plain_schema(names[0].partition("/")[0], columns)
     with store.words():
         return pyarrow(".dataset").dataset(

@@ -34,12 +34,12 @@ from usp.mcp.tool_values import (
     clean,
     optional,
 )
+from usp.mcp.tree_cache import NeededPages
 from usp.selection import Selection, date_of, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
     from collections.abc import Sequence
-    from datetime import date
 
     from usp.mcp.tool_call import CancelToken
     from usp.objects.page import PageBlock, SitemapPage
@@ -105,30 +105,27 @@ class PageResult(ToolValue):
 class PageFilter:
     """Which pages are listed, and in which order, as the caller wrote it."""
 
-    contains: str = ""
-    since: str = ""
-    until: str = ""
-    keep_undated: bool = False
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    same_host: bool = False
-    order: str = "newest"
-
-    @property
-    def by_date(self) -> bool:
-        """Whether only pages of a period are listed."""
-        return bool(self.since or self.until)
+    contains: str
+    since: str
+    until: str
+    keep_undated: bool
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    same_host: bool
+    order: str
 
     def selection(self, now: datetime) -> Selection:
         """Return the filter of pages: ``7d`` is seven days before a moment."""
+        period: dict[str, Any] = {}
+        for name, text in (("since", self.since), ("until", self.until)):
+            try:
+                period[name] = moment(name, text, now) if text else None
+            except ValueError as error:
+                wrong = f"{name} {clean(text)!r} is not a date. Use {_DATE}."
+                raise ToolError(f"Wrong arguments: {wrong}") from error
+        given = period | {"include": self.include, "exclude": self.exclude}
         try:
-            return Selection(
-                since=_moment("since", self.since, now),
-                until=_moment("until", self.until, now),
-                include=self.include,
-                exclude=self.exclude,
-                same_host=self.same_host,
-            )
+            return Selection(**given, same_host=self.same_host)
         except ValueError as error:
             raise ToolError(f"Wrong arguments: {clean(str(error))}.") from error
 
@@ -136,15 +133,6 @@ class PageFilter:
         """Return what the caller wrote that allows sitemaps to be left out of a crawl."""
         sitemaps = [text for text in (*self.include, *self.exclude) if text.startswith("sitemap:")]
         return (self.since, *sorted(sitemaps)) if self.since or sitemaps else ()
-
-
-def _moment(name: str, text: str, now: datetime) -> date | str | None:
-    try:
-        return moment(name, text, now) if text else None
-    except ValueError as error:
-        raise ToolError(
-            f"Wrong arguments: {name} {clean(text)!r} is not a date. Use {_DATE}."
-        ) from error
 
 
 async def list_pages(
@@ -198,9 +186,8 @@ async def list_pages(
     )
     selection = asked.selection(datetime.now(UTC))  # wrong ones are refused before a request
     call = ToolCall(ctx, url)
-    part = await call.part(
-        cursor, "list_pages", url, asked, refresh=refresh, selection=selection, key=asked.skipping()
-    )
+    needs = NeededPages(selection, asked.skipping())
+    part = await call.part(cursor, "list_pages", url, asked, refresh=refresh, needs=needs)
     cached = part.cached
     cached.require_pages()
     listed = call.state.lists.get((cached.name, part.digest))
@@ -213,7 +200,7 @@ async def list_pages(
     return PageResult(
         source=call.source(cached),
         total=total,
-        undated=listed.undated if asked.by_date else None,
+        undated=listed.undated if since or until else None,
         pages=pages,
         next_cursor=next_cursor,
     )
@@ -251,20 +238,19 @@ class MatchingPages:
     ) -> list[tuple[SitemapPage, str]]:
         """Return some of the pages, each with the URL of its sitemap."""
         places = self.places[begin : begin + most]
-        by_sitemap: dict[int, set[int]] = {}
-        for place in places:
-            by_sitemap.setdefault(place >> _BITS, set()).add(place)
+        sitemaps = {place >> _BITS for place in places}
         found: dict[int, tuple[SitemapPage, str]] = {}
         for number, sitemap in enumerate(page_sitemaps(tree)):
-            wanted = by_sitemap.get(number, set())
+            if number not in sitemaps:
+                continue
             first = number << _BITS
-            for block in token.blocks(sitemap) if wanted else ():
-                end = first + len(block.urls)
-                if any(first <= place < end for place in wanted):
-                    for place, page in enumerate(block.pages(), first):
-                        if place in wanted:
-                            found[place] = page, sitemap.url
-                first = end
+            wanted = {place for place in places if place >> _BITS == number}
+            for block in token.blocks(sitemap):
+                here = range(first, first + len(block.urls))
+                if any(place in here for place in wanted):
+                    pages = zip(here, block.pages(), strict=True)
+                    found.update({at: (page, sitemap.url) for at, page in pages if at in wanted})
+                first = here.stop
                 if first > max(wanted):
                     break
         return [found[place] for place in places if place in found]
@@ -290,7 +276,7 @@ def find_pages(
     sitemaps = list(page_sitemaps(tree))
     run = selection.run(tree.url)
     contains = asked.contains.casefold()
-    keep_undated = asked.keep_undated or not asked.by_date
+    keep_undated = asked.keep_undated or not (asked.since or asked.until)
     seen = SeenUrls() if len(sitemaps) > 1 else None  # one sitemap has each URL only once
     places: array[int] = array("Q")
     stamps: array[float] = array("d")

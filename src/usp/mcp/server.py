@@ -212,9 +212,8 @@ def serve_http(
     listening: socket.socket,
     hosts: Sequence[str],
     token: str | None = None,
-    on_ready: Callable[[], object] | None = None,
 ) -> None:
-    """Serve over streamable HTTP on a socket that is bound, until the process is told to end.
+    """Serve over streamable HTTP on a socket that listens, until the process is told to end.
 
     Only requests for one of these ``hosts``, as in the header ``Host``, and from pages of the same are
     answered: a page in a browser cannot reach the server by a name that it makes resolve to it. With a
@@ -227,8 +226,13 @@ def serve_http(
         lifespan="on",
         timeout_graceful_shutdown=_PATIENCE,
     )
-    running = _HttpServer(config, on_ready)
-    running.run(sockets=[listening])
+
+    async def serving() -> None:
+        _allow_lookups()
+        await uvicorn.Server(config).serve(sockets=[listening])
+
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(serving())
 
 
 def http_app(server: MCPServer[Any], hosts: Sequence[str], token: str | None = None) -> ASGIApp:
@@ -324,15 +328,3 @@ def _receiving_in_time(receive: Receive) -> Receive:
         return message
 
     return received
-
-
-class _HttpServer(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], object] | None) -> None:
-        super().__init__(config)
-        self._on_ready = on_ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        _allow_lookups()
-        await super().startup(sockets)
-        if self.started and self._on_ready is not None:
-            self._on_ready()

@@ -116,9 +116,9 @@ def _sitemaps(
     token: CancelToken, tree: AbstractSitemap, only_failed: bool, begin: int, limit: int
 ) -> tuple[int, list[Sitemap]]:
     """Return how many sitemaps there are, and some of them; their pages are counted if time allows."""
-    failed = tree.not_found if isinstance(tree, IndexWebsiteSitemap) else ()
-    rows: list[tuple[AbstractSitemap | Failure, str | None, int]]
-    rows = [*((failure, None, 0) for failure in failed), *places_in(tree)]
+    rows: list[tuple[AbstractSitemap | Failure, str | None, int]] = list(places_in(tree))
+    if isinstance(tree, IndexWebsiteSitemap):
+        rows[:0] = [(failure, None, 0) for failure in tree.not_found]
     if only_failed:
         rows = [row for row in rows if isinstance(row[0], Failure) or row[0].failure is not None]
     return len(rows), [_sitemap(token, *row) for row in rows[begin : begin + limit]]
@@ -475,26 +475,9 @@ _EXPLAINED = "list_sitemaps and check_site return codes that can be explained."
 
 
 def _of_code(kind: str, code: Code) -> Explanation:
-    return Explanation(
-        code=code.value,
-        kind=kind,
-        summary=code.message,
-        why=code.meaning,
-        bad=code.example,
-        fix=code.remedy,
-    )
+    summary, why, bad, fix = code.message, code.meaning, code.example, code.remedy
+    return Explanation(code=code.value, kind=kind, summary=summary, why=why, bad=bad, fix=fix)
 
 
 def _of_rule(rule: Rule) -> Explanation:
-    return Explanation(
-        code=rule.code,
-        name=rule.name,
-        kind="rule",
-        severity=rule.severity.value,
-        summary=rule.summary,
-        why=rule.why,
-        bad=rule.bad,
-        good=rule.good,
-        fix=rule.hint,
-        sources=list(rule.sources),
-    )
+    return Explanation.model_validate(rule.to_dict() | {"kind": "rule", "fix": rule.hint})

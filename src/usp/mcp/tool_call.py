@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
-import json
+import re
 import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 
     from usp.mcp import ServerOptions
     from usp.mcp.page_tools import MatchingPages
-    from usp.mcp.tree_cache import CachedTree
+    from usp.mcp.tree_cache import CachedTree, NeededPages
     from usp.objects.page import PageBlock
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection import Selection
 
     T = TypeVar("T")
     V = TypeVar("V", bound=ToolValue)
@@ -47,7 +45,7 @@ CHECKS = 6
 GRACE = 5.0
 """Seconds that a thread may take to notice that its time is over."""
 
-_LARGEST = 1 << 50
+_CURSOR = re.compile("([A-Za-z0-9_-]+)[.]([0-9a-f]+)[.]([0-9]{1,15})")
 
 
 class ServerState:
@@ -130,32 +128,22 @@ class ToolCall:
             self._reported = number
             await self._ctx.report_progress(number, None, message)
 
-    async def tree(
-        self, *, refresh: bool, selection: Selection | None = None, key: tuple[str, ...] = ()
-    ) -> CachedTree:
+    async def tree(self, *, refresh: bool, needs: NeededPages | None = None) -> CachedTree:
         """Return the tree of the website."""
         assert self._start is not None
-        return await self.state.trees.get(
-            self._start, self._report, refresh=refresh, selection=selection, key=key
-        )
+        return await self.state.trees.get(self._start, self._report, needs, refresh=refresh)
 
     def source(self, cached: CachedTree) -> ResultSource:
         """Return what a result that is made from a tree is based on."""
         return ResultSource.of(cached, from_cache=cached.since < self._began)
 
     async def part(
-        self,
-        cursor: str,
-        *asked: object,
-        refresh: bool,
-        selection: Selection | None = None,
-        key: tuple[str, ...] = (),
+        self, cursor: str, *asked: object, refresh: bool, needs: NeededPages | None = None
     ) -> ListPart:
         """Return the part of a list that begins at a cursor; the calls for all parts ask the same."""
         digest = digest_of(*asked)
         if not cursor:
-            cached = await self.tree(refresh=refresh, selection=selection, key=key)
-            return ListPart(cached, digest)
+            return ListPart(await self.tree(refresh=refresh, needs=needs), digest)
         if refresh:
             raise ToolError("refresh begins a new list: leave out either refresh or the cursor.")
         name, begin = _read_cursor(cursor, digest)
@@ -241,8 +229,7 @@ class ListPart:
         end = self.begin + len(taken)
         if not taken or end >= total:
             return taken, None
-        fields = json.dumps([self.cached.name, self.digest, end], separators=(",", ":"))
-        return taken, base64.urlsafe_b64encode(fields.encode()).decode().rstrip("=")
+        return taken, f"{self.cached.name}.{self.digest}.{end}"
 
 
 def fitting(items: Sequence[V]) -> list[V]:
@@ -265,18 +252,14 @@ def digest_of(*asked: object) -> str:
 
 def _read_cursor(text: str, digest: str) -> tuple[str, int]:
     """Return the name of the tree and the beginning of the part that a cursor means."""
-    try:
-        padded = text + "=" * (-len(text) % 4)
-        name, given, begin = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-    except (ValueError, TypeError, RecursionError):
-        name = given = begin = None
-    if not isinstance(name, str) or type(begin) is not int or not 0 <= begin < _LARGEST:
+    found = _CURSOR.fullmatch(text)
+    if found is None:
         raise ToolError(
             "This is not a cursor: pass next_cursor of an earlier result, or leave it out."
         )
-    if given != digest:
+    if found[2] != digest:
         raise ToolError(
             "The cursor is from a call with other arguments, or of a snapshot that has changed since: "
             "repeat the arguments of that call, or leave the cursor out to begin a new list."
         )
-    return name, begin
+    return found[1], int(found[3])

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -152,13 +152,22 @@ class CachedTree:
             raise nothing_read(self)
 
 
+class NeededPages(NamedTuple):
+    """The pages that a call needs; the ``key`` is what the caller wrote that leaves out sitemaps.
+
+    Seven days ago is another moment each time.
+    """
+
+    selection: Selection
+    key: tuple[str, ...]
+
+
 class _RunningCrawl:
     """A crawl that is going on, how far it is, and how many calls wait for it."""
 
-    def __init__(self) -> None:
-        self.task: asyncio.Task[CachedTree] | None = None
-        self.waiting = 0
-        self.done = 0
+    task: asyncio.Task[CachedTree]
+    waiting = 0
+    done = 0
 
     def hear(self, event: Event) -> None:
         """Count what has happened."""
@@ -177,27 +186,20 @@ class TreeCache:
         self._turns = FairTurns(CRAWLS)
 
     async def get(
-        self,
-        start: Input,
-        report: Report,
-        *,
-        refresh: bool,
-        selection: Selection | None = None,
-        key: tuple[str, ...] = (),
+        self, start: Input, report: Report, needs: NeededPages | None, *, refresh: bool
     ) -> CachedTree:
         """Return the tree of a website or sitemap, from the cache if it is there.
 
-        What a ``selection`` cannot need is left out of it, but may be there. The ``key`` is what the
-        caller wrote for that, if anything: seven days ago is another moment each time.
+        What is not needed is left out of it, but may be there.
         """
+        options, key = self._options.crawl, needs.key if needs else ()
         if not refresh:
             for name in ((start.start,), (start.start, *key)):
                 known = self.kept_as(name)
                 if known is not None:
                     return known
-        options = self._options.crawl
-        if selection is not None and key:
-            options = selection.crawl_options(options)
+        if needs is not None and key:
+            options = needs.selection.crawl_options(options)
         return await self._fetched((start.start, *key), start, options, report)
 
     def find(self, name: str) -> CachedTree | None:
@@ -232,14 +234,13 @@ class TreeCache:
 
     def _drop_old(self) -> None:
         oldest = time.monotonic() - self._options.cache_seconds
-        for name in [name for name, cached in self._kept.items() if cached.since < oldest]:
-            del self._kept[name]
-        for key in [key for key, name in self._names.items() if name not in self._kept]:
-            del self._names[key]
+        kept = ((name, cached) for name, cached in self._kept.items() if cached.since >= oldest)
+        self._kept = OrderedDict(kept)
+        self._names = {key: name for key, name in self._names.items() if name in self._kept}
 
     async def close(self) -> None:
         """Stop all crawls, and forget all trees."""
-        tasks = [one.task for one in self._running.values() if one.task is not None]
+        tasks = [one.task for one in self._running.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -255,7 +256,6 @@ class TreeCache:
             options = replace(options, on_event=running.hear)
             running.task = asyncio.create_task(self._crawl(key, start, options))
         task = running.task
-        assert task is not None
         running.waiting += 1
         try:
             while not (await asyncio.wait([task], timeout=EVERY))[0]:

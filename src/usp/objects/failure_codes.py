@@ -1,7 +1,8 @@
 """The codes of failures: why a sitemap is missing, or why the rest of it is.
 
-Each is written as: the code, the message, what it means, an example, what to do. A problem that kept
-the rest of a document from being read has one of these codes too.
+Each is written as: the code and its message, what it means, an example, what to do. The last is left
+out for limits that can be raised. A problem that kept the rest of a document from being read has one
+of these codes too.
 """
 
 from __future__ import annotations
@@ -25,17 +26,20 @@ class Code(StrEnum):
     example: str
     remedy: str
 
-    def __new__(cls, value: str, message: str, meaning: str, example: str, remedy: str) -> Self:
-        """Make a member; its value is its text alone."""
+    def __new__(cls, text: str) -> Self:
+        """Make a member of the text that it is written as; its value is the code alone."""
+        value, _, lines = text.partition(":")
         member = str.__new__(cls, value)
         member._value_ = value
-        member.message = message
-        member.meaning = meaning
-        member.example = example
-        member.remedy = remedy
+        texts = [line.strip() for line in lines.strip().splitlines()]
+        if value.startswith(_LIMIT) and len(texts) < _TEXTS:
+            texts.append(_RAISE.format(value.removeprefix(_LIMIT).replace("-", "_")))
+        member.message, member.meaning, member.example, member.remedy = texts
         return member
 
 
+_TEXTS = 4  # of each code
+_LIMIT = "limit-"
 _RAISE = "Raise the limit with Limits({0}=…), on the command line with --max {0}=…."
 
 
@@ -44,417 +48,240 @@ class FailureCode(Code):
 
     # The server returned an error -----------------------------------------------------------------
 
-    NOT_FOUND = (
-        "not-found",
-        "the sitemap does not exist",
-        "The server returned 404 or 410.",
-        "404 Not Found",
-        "Correct the URL where the sitemap is declared, or remove the entry.",
-    )
-    BLOCKED = (
-        "blocked",
-        "the server blocks robots",
-        "The server returned 403, or an error with the headers of a bot wall.",
-        "403 Forbidden",
-        "Try another user agent, fewer requests at a time, or a pause between them.",
-    )
-    UNAUTHORIZED = (
-        "unauthorized",
-        "the server requires a login",
-        "The server returned 401.",
-        "401 Unauthorized",
-        "Pass auth= to the client, or put the login into the URL: https://user:password@host/.",
-    )
-    RATE_LIMITED = (
-        "rate-limited",
-        "too many requests",
-        "The server returned 429, even after pauses.",
-        "429 Too Many Requests",
-        "Send fewer requests at a time, with a pause between them.",
-    )
-    SERVER_ERROR = (
-        "server-error",
-        "the server failed",
-        "The server returned 5xx, even when the request was repeated.",
-        "503 Service Unavailable",
-        "Try again later.",
-    )
-    HTTP_ERROR = (
-        "http-error",
-        "the server did not send the sitemap",
-        "The server returned any other status that is not 2xx.",
-        "400 Bad Request",
-        "Open the URL in a browser to see what the server says.",
-    )
-    BAD_REDIRECT = (
-        "bad-redirect",
-        "a redirect leads nowhere",
-        "The URL in a Location header cannot be requested.",
-        "redirected to 'ftp://example.org/', which is not an HTTP URL",
-        "Correct the redirect, or declare the URL that it should lead to.",
-    )
+    NOT_FOUND = """not-found: the sitemap does not exist
+        The server returned 404 or 410.
+        404 Not Found
+        Correct the URL where the sitemap is declared, or remove the entry."""
+    BLOCKED = """blocked: the server blocks robots
+        The server returned 403, or an error with the headers of a bot wall.
+        403 Forbidden
+        Try another user agent, fewer requests at a time, or a pause between them."""
+    UNAUTHORIZED = """unauthorized: the server requires a login
+        The server returned 401.
+        401 Unauthorized
+        Pass auth= to the client, or put the login into the URL: https://user:password@host/."""
+    RATE_LIMITED = """rate-limited: too many requests
+        The server returned 429, even after pauses.
+        429 Too Many Requests
+        Send fewer requests at a time, with a pause between them."""
+    SERVER_ERROR = """server-error: the server failed
+        The server returned 5xx, even when the request was repeated.
+        503 Service Unavailable
+        Try again later."""
+    HTTP_ERROR = """http-error: the server did not send the sitemap
+        The server returned any other status that is not 2xx.
+        400 Bad Request
+        Open the URL in a browser to see what the server says."""
+    BAD_REDIRECT = """bad-redirect: a redirect leads nowhere
+        The URL in a Location header cannot be requested.
+        redirected to 'ftp://example.org/', which is not an HTTP URL
+        Correct the redirect, or declare the URL that it should lead to."""
 
     # There was no response ------------------------------------------------------------------------
 
-    NO_SUCH_HOST = (
-        "no-such-host",
-        "no such host",
-        "The host name does not resolve to an address.",
-        "no such host: example.invalid",
-        "Check the spelling, and whether the network is up.",
-    )
-    CONNECTION_REFUSED = (
-        "connection-refused",
-        "the connection was refused",
-        "Nothing is listening on that port of the host.",
-        "connection refused by example.org:443 (try http://example.org/)",
-        "Check the scheme and the port.",
-    )
-    UNREACHABLE = (
-        "unreachable",
-        "the host cannot be reached",
-        "The host's address cannot be reached from this machine.",
-        "cannot connect to example.org:443: network is unreachable",
-        "Check this machine's network connection.",
-    )
-    CONNECT_TIMEOUT = (
-        "connect-timeout",
-        "no connection in time",
-        "The host did not accept the connection within the timeout.",
-        "no connection to example.org:443 within 9.05 seconds",
-        "Try again later, or raise the timeout.",
-    )
-    READ_TIMEOUT = (
-        "read-timeout",
-        "no response in time",
-        "The connection was established, but no response arrived within the timeout.",
-        "no response from example.org within 60 seconds",
-        "Try again later, or raise the timeout.",
-    )
-    CONNECTION_CLOSED = (
-        "connection-closed",
-        "the connection was closed without a response",
-        "The host accepted the connection and closed it before the end of the response headers.",
-        "example.org closed the connection without a response",
-        "Try again later; some bot walls do this to robots.",
-    )
-    UNTRUSTED_CERTIFICATE = (
-        "untrusted-certificate",
-        "the certificate is not trusted",
-        "The TLS certificate of the host is self-signed, expired, or for another host.",
-        "the certificate of example.org is not trusted: certificate has expired",
-        "Pass the issuer's certificates as verify='ca.pem' (--ca-bundle FILE), or skip the check.",
-    )
-    TLS_ERROR = (
-        "tls-error",
-        "no secure connection",
-        "The TLS handshake failed for a reason other than the certificate.",
-        "example.org:80 does not speak TLS (try http://example.org:80/)",
-        "Check the scheme and the port.",
-    )
-    NOT_HTTP = (
-        "not-http",
-        "the response is not HTTP",
-        "Whatever is listening on that port does not speak HTTP.",
-        "example.org:22 does not speak HTTP",
-        "Check the port.",
-    )
-    BAD_HEADERS = (
-        "bad-headers",
-        "the headers are too large or contradict each other",
-        "The headers of the response exceed what a client accepts, or browsers disagree about them.",
-        "a Set-Cookie header of 100,000 characters, or two different values of Content-Length",
-        "Report it to the operator of the server.",
-    )
-    PROXY_ERROR = (
-        "proxy-error",
-        "the proxy cannot be used",
-        "A request through a proxy failed at the proxy.",
-        "the proxy cannot be used: connection refused by proxy.example.org:3128",
-        "Check the proxy's address and login.",
-    )
-    ADDRESS_REFUSED = (
-        "address-refused",
-        "connections to this address are not allowed",
-        "A public website led to a private address, which is refused unless it is allowed.",
-        "refused to connect to 10.0.0.1 (a private address)",
-        "Allow the network with Zones(allow=…) or --allow-network, if you trust the website.",
-    )
-    BAD_URL = (
-        "bad-url",
-        "not an HTTP URL",
-        "What is declared as a sitemap cannot be requested over HTTP.",
-        "URL ftp://example.org/sitemap.xml is not a HTTP(s) URL.",
-        "Correct the URL where it is declared.",
-    )
-    HOST_FAILING = (
-        "host-failing",
-        "the host keeps failing",
-        "So many requests to the host failed in a row that no more are sent.",
-        "this host keeps failing (last error: 503 Service Unavailable)",
-        "Try again later.",
-    )
-    CLIENT_ERROR = (
-        "client-error",
-        "the request failed",
-        "The client raised or returned an error of its own that has no other code.",
-        "ValueError: my client cannot do this",
-        "Read the reason; if the client is your own, look for the cause there.",
-    )
-    INTERNAL_ERROR = (
-        "internal-error",
-        "a bug in this library",
-        "An unexpected exception was caught, and this sitemap is lost.",
-        "KeyError: 'x'",
-        "Please report it, with the URL.",
-    )
+    NO_SUCH_HOST = """no-such-host: no such host
+        The host name does not resolve to an address.
+        no such host: example.invalid
+        Check the spelling, and whether the network is up."""
+    CONNECTION_REFUSED = """connection-refused: the connection was refused
+        Nothing is listening on that port of the host.
+        connection refused by example.org:443 (try http://example.org/)
+        Check the scheme and the port."""
+    UNREACHABLE = """unreachable: the host cannot be reached
+        The host's address cannot be reached from this machine.
+        cannot connect to example.org:443: network is unreachable
+        Check this machine's network connection."""
+    CONNECT_TIMEOUT = """connect-timeout: no connection in time
+        The host did not accept the connection within the timeout.
+        no connection to example.org:443 within 9.05 seconds
+        Try again later, or raise the timeout."""
+    READ_TIMEOUT = """read-timeout: no response in time
+        The connection was established, but no response arrived within the timeout.
+        no response from example.org within 60 seconds
+        Try again later, or raise the timeout."""
+    CONNECTION_CLOSED = """connection-closed: the connection was closed without a response
+        The host accepted the connection and closed it before the end of the response headers.
+        example.org closed the connection without a response
+        Try again later; some bot walls do this to robots."""
+    UNTRUSTED_CERTIFICATE = """untrusted-certificate: the certificate is not trusted
+        The TLS certificate of the host is self-signed, expired, or for another host.
+        the certificate of example.org is not trusted: certificate has expired
+        Pass the issuer's certificates as verify='ca.pem' (--ca-bundle FILE), or skip the check."""
+    TLS_ERROR = """tls-error: no secure connection
+        The TLS handshake failed for a reason other than the certificate.
+        example.org:80 does not speak TLS (try http://example.org:80/)
+        Check the scheme and the port."""
+    NOT_HTTP = """not-http: the response is not HTTP
+        Whatever is listening on that port does not speak HTTP.
+        example.org:22 does not speak HTTP
+        Check the port."""
+    BAD_HEADERS = """bad-headers: the headers are too large or contradict each other
+        The headers of the response exceed what a client accepts, or browsers disagree about them.
+        a Set-Cookie header of 100,000 characters, or two different values of Content-Length
+        Report it to the operator of the server."""
+    PROXY_ERROR = """proxy-error: the proxy cannot be used
+        A request through a proxy failed at the proxy.
+        the proxy cannot be used: connection refused by proxy.example.org:3128
+        Check the proxy's address and login."""
+    ADDRESS_REFUSED = """address-refused: connections to this address are not allowed
+        A public website led to a private address, which is refused unless it is allowed.
+        refused to connect to 10.0.0.1 (a private address)
+        Allow the network with Zones(allow=…) or --allow-network, if you trust the website."""
+    BAD_URL = """bad-url: not an HTTP URL
+        What is declared as a sitemap cannot be requested over HTTP.
+        URL ftp://example.org/sitemap.xml is not a HTTP(s) URL.
+        Correct the URL where it is declared."""
+    HOST_FAILING = """host-failing: the host keeps failing
+        So many requests to the host failed in a row that no more are sent.
+        this host keeps failing (last error: 503 Service Unavailable)
+        Try again later."""
+    CLIENT_ERROR = """client-error: the request failed
+        The client raised or returned an error of its own that has no other code.
+        ValueError: my client cannot do this
+        Read the reason; if the client is your own, look for the cause there."""
+    INTERNAL_ERROR = """internal-error: a bug in this library
+        An unexpected exception was caught, and this sitemap is lost.
+        KeyError: 'x'
+        Please report it, with the URL."""
 
     # The response broke off -----------------------------------------------------------------------
 
-    BODY_CUT_OFF = (
-        "body-cut-off",
-        "the connection was closed before the end of the body",
-        "Less was received than announced. What was received is kept.",
-        "the connection was closed before the end of the body",
-        "Try again later.",
-    )
-    BODY_TIMEOUT = (
-        "body-timeout",
-        "no more data in time",
-        "No data arrived for longer than the timeout. What was received is kept.",
-        "no more data from example.org within 60 seconds",
-        "Try again later, or raise the timeout.",
-    )
-    BAD_CHUNK = (
-        "bad-chunk",
-        "a chunk of the body is malformed",
-        "A body in Transfer-Encoding: chunked is damaged. What was received before is kept.",
-        "a chunk of the body is malformed",
-        "Report it to the operator of the server, or of the proxy in front of it.",
-    )
-    BAD_CONTENT_ENCODING = (
-        "bad-content-encoding",
-        "the body is not compressed as its Content-Encoding says",
-        "The body cannot be decompressed. What was decompressed so far is kept.",
-        "Content-Encoding: br for a body in gzip",
-        "Correct the header, or the compression.",
-    )
-    GZIP_CUT_OFF = (
-        "gzip-cut-off",
-        "the compressed data breaks off",
-        "The gzip data ends too early. Everything up to there is kept.",
-        "a .gz file whose second half is missing",
-        "Generate the file again.",
-    )
-    GZIP_BROKEN = (
-        "gzip-broken",
-        "the compressed data is broken",
-        "The gzip data is damaged. Everything up to the damage is kept.",
-        "the compressed data is broken (invalid block type)",
-        "Generate the file again; transfer it as binary.",
-    )
-    TRUNCATED = (
-        "truncated",
-        "the document breaks off before its end",
-        "The end tag of the root is missing. Every complete entry is kept.",
-        "<urlset>…<url><loc>https://example.org/",
-        "Generate the file again; write it under another name, then rename it.",
-    )
-    TOO_DAMAGED = (
-        "too-damaged",
-        "the rest is too damaged",
-        "The rest was abandoned after too many repairs without a single readable entry.",
-        "400,000 end tags without start tags",
-        "Generate the file again.",
-    )
+    BODY_CUT_OFF = """body-cut-off: the connection was closed before the end of the body
+        Less was received than announced. What was received is kept.
+        the connection was closed before the end of the body
+        Try again later."""
+    BODY_TIMEOUT = """body-timeout: no more data in time
+        No data arrived for longer than the timeout. What was received is kept.
+        no more data from example.org within 60 seconds
+        Try again later, or raise the timeout."""
+    BAD_CHUNK = """bad-chunk: a chunk of the body is malformed
+        A body in Transfer-Encoding: chunked is damaged. What was received before is kept.
+        a chunk of the body is malformed
+        Report it to the operator of the server, or of the proxy in front of it."""
+    BAD_CONTENT_ENCODING = """bad-content-encoding:
+        the body is not compressed as its Content-Encoding says
+        The body cannot be decompressed. What was decompressed so far is kept.
+        Content-Encoding: br for a body in gzip
+        Correct the header, or the compression."""
+    GZIP_CUT_OFF = """gzip-cut-off: the compressed data breaks off
+        The gzip data ends too early. Everything up to there is kept.
+        a .gz file whose second half is missing
+        Generate the file again."""
+    GZIP_BROKEN = """gzip-broken: the compressed data is broken
+        The gzip data is damaged. Everything up to the damage is kept.
+        the compressed data is broken (invalid block type)
+        Generate the file again; transfer it as binary."""
+    TRUNCATED = """truncated: the document breaks off before its end
+        The end tag of the root is missing. Every complete entry is kept.
+        <urlset>…<url><loc>https://example.org/
+        Generate the file again; write it under another name, then rename it."""
+    TOO_DAMAGED = """too-damaged: the rest is too damaged
+        The rest was abandoned after too many repairs without a single readable entry.
+        400,000 end tags without start tags
+        Generate the file again."""
 
     # The document is not a sitemap ----------------------------------------------------------------
 
-    HTML_PAGE = (
-        "html-page",
-        "it is an HTML page",
-        "The server sent a web page, often an error page with status 200.",
-        "<!DOCTYPE html><html>…",
-        "Correct the URL; make the server return 404 for pages that do not exist.",
-    )
-    BOT_CHALLENGE = (
-        "bot-challenge",
-        "it is an HTML page that blocks bots",
-        "The server sent a page that asks visitors to prove that they are human.",
-        "<title>Just a moment...</title>",
-        "Try another user agent, fewer requests at a time, or a pause between them.",
-    )
-    FORBIDDEN_DOCTYPE = (
-        "forbidden-doctype",
-        "the document declares entities or a document type of its own",
-        "Such declarations are used in attacks on XML parsers. They are refused, never expanded.",
-        "<!DOCTYPE urlset [<!ENTITY a 'b'>]>",
-        "Remove the declarations: sitemaps need none.",
-    )
-    EMPTY_DOCUMENT = (
-        "empty-document",
-        "it is empty",
-        "The document has no content.",
-        "a file of 0 bytes",
-        "Generate the file again, or remove it where it is declared.",
-    )
-    NOT_A_SITEMAP = (
-        "not-a-sitemap",
-        "it is not a sitemap",
-        "The document is neither a sitemap nor an index, a feed, a robots.txt or a list of URLs.",
-        "its root element is <svg>",
-        "Correct the URL where it is declared.",
-    )
+    HTML_PAGE = """html-page: it is an HTML page
+        The server sent a web page, often an error page with status 200.
+        <!DOCTYPE html><html>…
+        Correct the URL; make the server return 404 for pages that do not exist."""
+    BOT_CHALLENGE = """bot-challenge: it is an HTML page that blocks bots
+        The server sent a page that asks visitors to prove that they are human.
+        <title>Just a moment...</title>
+        Try another user agent, fewer requests at a time, or a pause between them."""
+    FORBIDDEN_DOCTYPE = """forbidden-doctype:
+        the document declares entities or a document type of its own
+        Such declarations are used in attacks on XML parsers. They are refused, never expanded.
+        <!DOCTYPE urlset [<!ENTITY a 'b'>]>
+        Remove the declarations: sitemaps need none."""
+    EMPTY_DOCUMENT = """empty-document: it is empty
+        The document has no content.
+        a file of 0 bytes
+        Generate the file again, or remove it where it is declared."""
+    NOT_A_SITEMAP = """not-a-sitemap: it is not a sitemap
+        The document is neither a sitemap nor an index, a feed, a robots.txt or a list of URLs.
+        its root element is <svg>
+        Correct the URL where it is declared."""
 
     # The tree -------------------------------------------------------------------------------------
 
-    RECURSION = (
-        "recursion",
-        "it is one of the sitemaps above it",
-        "An index lists itself or one of its ancestors, which is not followed again.",
-        "https://example.org/sitemap.xml lists https://example.org/sitemap.xml",
-        "Remove the entry.",
-    )
-    REDIRECT_RECURSION = (
-        "redirect-recursion",
-        "it redirects to one of the sitemaps above it",
-        "A sitemap redirects to one of its ancestors, which is not followed again.",
-        "https://example.org/news.xml redirects to https://example.org/sitemap.xml",
-        "Remove the entry, or correct the redirect.",
-    )
-    NOT_FETCHED = (
-        "not-fetched",
-        "not fetched",
-        "The sitemap was not requested: local documents are read without network access.",
-        "Un-fetched child sitemap",
-        "Pass the URL of the website instead of a file.",
-    )
-    INTERRUPTED = (
-        "interrupted",
-        "the crawl was interrupted",
-        "Ctrl-C or the program ended the crawl before this sitemap was complete.",
-        "the crawl was interrupted",
-        "Run it again.",
-    )
+    RECURSION = """recursion: it is one of the sitemaps above it
+        An index lists itself or one of its ancestors, which is not followed again.
+        https://example.org/sitemap.xml lists https://example.org/sitemap.xml
+        Remove the entry."""
+    REDIRECT_RECURSION = """redirect-recursion: it redirects to one of the sitemaps above it
+        A sitemap redirects to one of its ancestors, which is not followed again.
+        https://example.org/news.xml redirects to https://example.org/sitemap.xml
+        Remove the entry, or correct the redirect."""
+    NOT_FETCHED = """not-fetched: not fetched
+        The sitemap was not requested: local documents are read without network access.
+        Un-fetched child sitemap
+        Pass the URL of the website instead of a file."""
+    INTERRUPTED = """interrupted: the crawl was interrupted
+        Ctrl-C or the program ended the crawl before this sitemap was complete.
+        the crawl was interrupted
+        Run it again."""
 
     # Limits ---------------------------------------------------------------------------------------
 
-    LIMIT_DOCUMENT_BYTES = (
-        "limit-document-bytes",
-        "the limit document_bytes is reached",
-        "The document, as received, is larger than allowed. The beginning is kept.",
-        "more than 100 MiB in one sitemap",
-        _RAISE.format("document_bytes"),
-    )
-    LIMIT_UNPACKED_BYTES = (
-        "limit-unpacked-bytes",
-        "the limit unpacked_bytes is reached",
-        "The document is larger than allowed after decompression. The beginning is kept.",
-        "more than 256 MiB in one sitemap.xml.gz",
-        _RAISE.format("unpacked_bytes"),
-    )
-    LIMIT_RATIO = (
-        "limit-ratio",
-        "the limit ratio is reached",
-        "The compression ratio is so high that the document may be a decompression bomb.",
-        "10 GiB of zeros in a .gz file of 10 MiB",
-        _RAISE.format("ratio"),
-    )
-    LIMIT_DEPTH = (
-        "limit-depth",
-        "the limit depth is reached",
-        "The sitemap is nested more deeply than sitemaps are followed.",
-        "an index in an index in an index …",
-        _RAISE.format("depth"),
-    )
-    LIMIT_SITEMAPS = (
-        "limit-sitemaps",
-        "the limit sitemaps is reached",
-        "The tree has as many sitemaps as allowed. The rest is left out.",
-        "100,001 sitemaps",
-        _RAISE.format("sitemaps"),
-    )
-    LIMIT_PAGES = (
-        "limit-pages",
-        "the limit pages is reached",
-        "The tree has as many pages as allowed. The rest is left out.",
-        "--max pages=1000",
-        _RAISE.format("pages"),
-    )
-    LIMIT_REDIRECTS = (
-        "limit-redirects",
-        "the limit redirects is reached",
-        "There are more redirects in a row than are followed.",
-        "https://example.org/a and https://example.org/b redirect to each other",
-        _RAISE.format("redirects"),
-    )
-    LIMIT_URL_LENGTH = (
-        "limit-url-length",
-        "the limit url_length is reached",
-        "A URL, or all URLs of an index together, exceed the allowed length and are left out.",
-        "<loc>https://example.org/?q=aaaa…</loc> with 10,000 characters",
-        _RAISE.format("url_length"),
-    )
-    LIMIT_SPOOL_BYTES = (
-        "limit-spool-bytes",
-        "the limit spool_bytes is reached",
-        "The documents of the tree take more space in the temporary folder than allowed.",
-        "more than 20 GiB of sitemaps",
-        _RAISE.format("spool_bytes"),
-    )
-    LIMIT_DOCUMENT_SECONDS = (
-        "limit-document-seconds",
-        "the limit document_seconds is reached",
-        "The document takes longer than allowed, from the request to its last byte.",
-        "a server that sends one byte per second",
-        _RAISE.format("document_seconds"),
-    )
-    LIMIT_LOWEST_RATE = (
-        "limit-lowest-rate",
-        "the limit lowest_rate is reached",
-        "The document arrives more slowly than allowed.",
-        "less than 100 bytes per second over half a minute",
-        "Lower the limit with Limits(lowest_rate=…), on the command line with --max lowest_rate=….",
-    )
-    LIMIT_SECONDS = (
-        "limit-seconds",
-        "the limit seconds is reached",
-        "The crawl takes longer than allowed. What was not fetched by then is missing.",
-        "--max seconds=60",
-        _RAISE.format("seconds"),
-    )
+    LIMIT_DOCUMENT_BYTES = """limit-document-bytes: the limit document_bytes is reached
+        The document, as received, is larger than allowed. The beginning is kept.
+        more than 100 MiB in one sitemap"""
+    LIMIT_UNPACKED_BYTES = """limit-unpacked-bytes: the limit unpacked_bytes is reached
+        The document is larger than allowed after decompression. The beginning is kept.
+        more than 256 MiB in one sitemap.xml.gz"""
+    LIMIT_RATIO = """limit-ratio: the limit ratio is reached
+        The compression ratio is so high that the document may be a decompression bomb.
+        10 GiB of zeros in a .gz file of 10 MiB"""
+    LIMIT_DEPTH = """limit-depth: the limit depth is reached
+        The sitemap is nested more deeply than sitemaps are followed.
+        an index in an index in an index …"""
+    LIMIT_SITEMAPS = """limit-sitemaps: the limit sitemaps is reached
+        The tree has as many sitemaps as allowed. The rest is left out.
+        100,001 sitemaps"""
+    LIMIT_PAGES = """limit-pages: the limit pages is reached
+        The tree has as many pages as allowed. The rest is left out.
+        --max pages=1000"""
+    LIMIT_REDIRECTS = """limit-redirects: the limit redirects is reached
+        There are more redirects in a row than are followed.
+        https://example.org/a and https://example.org/b redirect to each other"""
+    LIMIT_URL_LENGTH = """limit-url-length: the limit url_length is reached
+        A URL, or all URLs of an index together, exceed the allowed length and are left out.
+        <loc>https://example.org/?q=aaaa…</loc> with 10,000 characters"""
+    LIMIT_SPOOL_BYTES = """limit-spool-bytes: the limit spool_bytes is reached
+        The documents of the tree take more space in the temporary folder than allowed.
+        more than 20 GiB of sitemaps"""
+    LIMIT_DOCUMENT_SECONDS = """limit-document-seconds: the limit document_seconds is reached
+        The document takes longer than allowed, from the request to its last byte.
+        a server that sends one byte per second"""
+    LIMIT_LOWEST_RATE = """limit-lowest-rate: the limit lowest_rate is reached
+        The document arrives more slowly than allowed.
+        less than 100 bytes per second over half a minute
+        Lower the limit with Limits(lowest_rate=…), on the command line with --max lowest_rate=…."""
+    LIMIT_SECONDS = """limit-seconds: the limit seconds is reached
+        The crawl takes longer than allowed. What was not fetched by then is missing.
+        --max seconds=60"""
 
     # Snapshots ------------------------------------------------------------------------------------
 
-    NOT_IN_SNAPSHOT = (
-        "not-in-snapshot",
-        "it is not in the snapshot",
-        "The tree was loaded from a file that has no response for this URL.",
-        "usp.load('site.warc.gz')",
-        "Update the snapshot, or record the website again.",
-    )
-    DAMAGED_RECORD = (
-        "damaged-record",
-        "its record in the snapshot is damaged",
-        "The record ends too early, or its compressed data is damaged. What could be read is kept.",
-        "a WARC file that was not copied to its end",
-        "Copy the file again, or record the website again.",
-    )
-    INCOMPLETE_SNAPSHOT = (
-        "incomplete-snapshot",
-        "the snapshot is incomplete",
-        "The file was cut off, or parts of it cannot be read. What could be read is in the tree.",
-        "a snapshot whose recording was killed",
-        "Copy the file again, or record the website again.",
-    )
+    NOT_IN_SNAPSHOT = """not-in-snapshot: it is not in the snapshot
+        The tree was loaded from a file that has no response for this URL.
+        usp.load('site.warc.gz')
+        Update the snapshot, or record the website again."""
+    DAMAGED_RECORD = """damaged-record: its record in the snapshot is damaged
+        The record ends too early, or its compressed data is damaged. What could be read is kept.
+        a WARC file that was not copied to its end
+        Copy the file again, or record the website again."""
+    INCOMPLETE_SNAPSHOT = """incomplete-snapshot: the snapshot is incomplete
+        The file was cut off, or parts of it cannot be read. What could be read is in the tree.
+        a snapshot whose recording was killed
+        Copy the file again, or record the website again."""
 
-    OTHER_FAILURE = (
-        "other-failure",
-        "another reason",
-        "A failure that was created directly, without a code.",
-        'InvalidSitemap(url, "my own words")',
-        "Read its reason.",
-    )
+    OTHER_FAILURE = """other-failure: another reason
+        A failure that was created directly, without a code.
+        InvalidSitemap(url, "my own words")
+        Read its reason."""
 
     @classmethod
     def of_limit(cls, name: str) -> FailureCode:
@@ -464,7 +291,7 @@ class FailureCode(Code):
     @property
     def limit(self) -> str | None:
         """The name of the limit that was reached, if it is one."""
-        kind, _, name = self.value.partition("limit-")
+        kind, _, name = self.value.partition(_LIMIT)
         return None if kind or not name else name.replace("-", "_")
 
     @classmethod

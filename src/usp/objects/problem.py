@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.display import excerpt as cut
-from usp._base.display import shortened
+from usp._base.display import printable, shortened
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem_codes import ProblemCode
 
@@ -111,8 +111,11 @@ class Failure:
 
     def __post_init__(self) -> None:
         """Bound the texts, and make them safe to show: a server may have chosen them."""
-        object.__setattr__(self, "reason", cut(self.reason))
-        object.__setattr__(self, "brief", cut(self.brief or self.reason))
+        if not self.url.isprintable():
+            object.__setattr__(self, "url", printable(self.url))
+        reason = cut(self.reason)
+        object.__setattr__(self, "reason", reason)
+        object.__setattr__(self, "brief", cut(self.brief) if self.brief else reason)
 
     @classmethod
     def of(cls, url: str, why: Reason, attempts: int = 0, status: int | None = None) -> Failure:

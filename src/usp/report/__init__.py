@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from usp._base.names import lazy_getattr
 
 if TYPE_CHECKING:
-    from usp.report.fetches import FetchLog
+    from usp.report.charts import FetchLog
     from usp.report.html_page import html, write_report
     from usp.report.summary import summarise
 else:

@@ -1,16 +1,19 @@
-"""The cards about pages: a chart each, or a sentence where a chart would say nothing."""
+"""The cards about pages and requests: a chart each, or a sentence where it would say nothing."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from usp._base.display import counted
+from usp._base.display import counted, duration, grouped, size
 from usp.objects.page import SitemapPageChangeFrequency
-from usp.report.fetches import fetching_card
+from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 from usp.report.markup import (
+    Addresses,
     Markup,
     card,
     figure,
+    folded,
     sentences,
     shown_text,
     shown_url,
@@ -19,8 +22,10 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from usp.objects.exchange import Exchange
+    from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Spread, Summary
 
 MAX_MONTHS = 300
@@ -77,6 +82,11 @@ class Cards:
             cards.append(card("facts", "In short", sentences(self.facts), wide=True))
         return [one for one in cards if one]
 
+    def _fact(self, text: str) -> Markup:
+        """Add a sentence in place of a card."""
+        self.facts.append(text)
+        return Markup("")
+
     def _add_missing(self) -> None:
         """Add a sentence that names what was not found."""
         totals = self.summary.totals
@@ -96,8 +106,7 @@ class Cards:
     def fetches(self) -> Markup:
         """Return the card for the slowest documents."""
         if self.summary.fetches is None:
-            self.facts.append("Fetch times are not available.")
-            return Markup("")
+            return self._fact("Fetch times are not available.")
         made, chart = fetching_card(self.summary)
         if chart is not None:
             self.charts["fetches"] = chart
@@ -147,13 +156,11 @@ class Cards:
         summary = self.summary
         undated = f"{counted(summary.undated, 'page has', 'pages have')} no readable date."
         if not summary.months:
-            self.facts.append("No page has a last-modified date.")
-            return Markup("")
+            return self._fact("No page has a last-modified date.")
         if len(summary.months) == 1:
             ((month, count),) = summary.months
             fact = f"{_all(count, 'dated page')} from {month}."
-            self.facts.append(f"{fact} {undated}" if summary.undated else fact)
-            return Markup("")
+            return self._fact(f"{fact} {undated}" if summary.undated else fact)
         note = undated if summary.undated else ""
         return self._months("dates", "Last modified", summary.months, note)
 
@@ -161,12 +168,10 @@ class Cards:
         """Return the card for news stories by month; ``stories`` says how many there are."""
         summary = self.summary
         if not summary.news_months:
-            self.facts.append(f"{stories}, none with a readable date.")
-            return Markup("")
+            return self._fact(f"{stories}, none with a readable date.")
         undated = f", {summary.news_undated:,} undated" if summary.news_undated else ""
         if len(summary.news_months) == 1:
-            self.facts.append(f"{stories}, all from {summary.news_months[0][0]}{undated}.")
-            return Markup("")
+            return self._fact(f"{stories}, all from {summary.news_months[0][0]}{undated}.")
         return self._months("news", "News over time", summary.news_months, f"{stories}{undated}.")
 
     def _months(
@@ -192,12 +197,8 @@ class Cards:
         words = (*(one.value for one in SitemapPageChangeFrequency), "")
         rows = [(word or "not given", counts[word]) for word in words if counts.get(word)]
         if len(rows) == 1:
-            self.facts.append(
-                "No page has a change frequency."
-                if counts.get("")
-                else f"Every page has the change frequency {rows[0][0]}."
-            )
-            return Markup("")
+            every = f"Every page has the change frequency {rows[0][0]}."
+            return self._fact("No page has a change frequency." if counts.get("") else every)
         return self._bars("frequencies", "Change frequency", rows, "changefreq")
 
     def priorities(self) -> Markup:
@@ -207,11 +208,9 @@ class Cards:
         if sum(1 for _, count in rows if count) == 1:
             tenth = next(iter(summary.priorities))
             if summary.only_default_priority:
-                self.facts.append("Every page has priority 0.5, the default.")
-            else:
-                span = "1.0" if tenth == _TENTHS else f"{tenth / 10:.1f} to {tenth / 10 + 0.09:.2f}"
-                self.facts.append(f"Every page has a priority of {span}.")
-            return Markup("")
+                return self._fact("Every page has priority 0.5, the default.")
+            span = "1.0" if tenth == _TENTHS else f"{tenth / 10:.1f} to {tenth / 10 + 0.09:.2f}"
+            return self._fact(f"Every page has a priority of {span}.")
         return self._bars(
             "priorities",
             "Priority",
@@ -225,8 +224,7 @@ class Cards:
         """Return a card with the bars of a spread; ``what`` names what was counted."""
         if not _several(spread) and spread.items:
             only = shown_text(spread.items[0][0], 60)
-            self.facts.append(f"{what}: {head} {only}." if only else f"{what}, without a {head}.")
-            return Markup("")
+            return self._fact(f"{what}: {head} {only}." if only else f"{what}, without a {head}.")
         note = f"{what}.{_caution(spread.exact)}"
         return self._bars(name, title, _listed(spread, f"without a {head}"), head, note)
 
@@ -284,3 +282,146 @@ def _year(month: str) -> str:
 
 def _number(month: str) -> int:
     return int(month[:4]) * 12 + int(month[5:7]) - 1
+
+
+# Requests -------------------------------------------------------------------------------------------
+
+
+_SLOWEST = "The slowest documents, in the order of their requests"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedDocument:
+    """One document; ``begin`` is when its last request was sent, in seconds after the first of all."""
+
+    url: str
+    attempts: int
+    begin: float | None
+    seconds: float
+    received: int
+    failed: bool = False
+
+
+class FetchLog:
+    """Does nothing; kept for programs that pass it as ``on_event`` and to the report.
+
+    The nodes of a tree know how they were fetched (``node.exchange``).
+    """
+
+    def __init__(self, clock: object = None) -> None:
+        del clock
+
+    def __call__(self, event: object) -> None:
+        """Ignore an event."""
+
+
+def fetches_of(
+    tree: AbstractSitemap, nodes: Sequence[AbstractSitemap]
+) -> tuple[list[FetchedDocument] | None, list[FetchedDocument]]:
+    """Return the fetched documents, and the undeclared addresses that were tried without success.
+
+    Both are in the order of their requests. The first is None if nothing was fetched, as from files.
+    """
+    declared: dict[str, Exchange] = {}
+    failed: set[str] = set()
+    for node in nodes:
+        exchange = node.exchange
+        if exchange is not None and exchange.attempts:  # requested, not given
+            declared[exchange.url] = exchange
+            if isinstance(node, InvalidSitemap):
+                failed.add(exchange.url)
+    of_nodes = frozenset(declared)
+    missing = {failure.url for failure in tree.failures()}
+    probes: dict[str, Exchange] = {}
+    for exchange in tree.tried if isinstance(tree, IndexWebsiteSitemap) else ():
+        url = exchange.url
+        if url in of_nodes:
+            continue
+        is_probe = url not in missing and url != tree.url
+        (probes if is_probe else declared)[url] = exchange
+        failed |= missing & {url}
+    if not declared and not probes:
+        return None, []
+    everything = (*declared.values(), *probes.values())
+    first = min((one.started for one in everything if one.started), default=None)
+    failed |= probes.keys()
+
+    def in_order(exchanges: Iterable[Exchange]) -> list[FetchedDocument]:
+        fetches = [
+            FetchedDocument(
+                one.url,
+                one.attempts,
+                (one.started - first).total_seconds() if one.started and first else None,
+                one.seconds,
+                one.received,
+                failed=one.url in failed,
+            )
+            for one in exchanges
+        ]
+        return sorted(fetches, key=lambda fetch: fetch.begin or 0.0)
+
+    return in_order(declared.values()), in_order(probes.values())
+
+
+def fetching_card(summary: Summary) -> tuple[Markup, dict[str, Any] | None]:
+    """Return the card and the data of its chart; for a single document a table is enough."""
+    addresses = Addresses(summary.origin)
+    fetches = summary.fetches or []
+    inside: list[str] = []
+    chart = None
+    if fetches:
+        numbers = _fetch_table(summary, fetches, addresses)
+        if len(fetches) > 1:
+            chart = _waterfall(fetches, addresses)
+            numbers = figure("fetches", _SLOWEST, numbers)
+        inside.append(numbers)
+    if summary.probes:
+        inside.append(_probes(summary, addresses))
+    note = f"{counted(summary.totals.fetches, 'document was', 'documents were')} fetched."
+    if any(fetch.failed for fetch in fetches):
+        note += " Documents in red were declared but could not be fetched."
+    if fetches and all(fetch.begin is None for fetch in fetches):
+        note += " Only durations are known, not start times."
+    return card("fetches", "Fetching", *inside, wide=True, note=note), chart
+
+
+def _fetch_table(
+    summary: Summary, fetches: Sequence[FetchedDocument], addresses: Addresses
+) -> Markup:
+    more = summary.totals.fetches - len(fetches)
+    rows = [
+        (
+            url_cell(addresses.url(fetch.url)),
+            duration(fetch.seconds),
+            "failed" if fetch.failed else size(fetch.received),
+            fetch.attempts,
+        )
+        for fetch in fetches
+    ]
+    foot = f"{counted(more, 'more was', 'more were')} faster." if more else ""
+    return table(_SLOWEST, ("document", "time", "received", "attempts"), rows, foot)
+
+
+def _waterfall(fetches: Sequence[FetchedDocument], addresses: Addresses) -> dict[str, Any]:
+    return {
+        "type": "waterfall",
+        "labels": [addresses.url(fetch.url, 60) for fetch in fetches],
+        "begin": [fetch.begin or 0 for fetch in fetches],
+        "seconds": [fetch.seconds for fetch in fetches],
+        "texts": [duration(fetch.seconds) for fetch in fetches],
+        "color": ["bad" if fetch.failed else "bar" for fetch in fetches],
+    }
+
+
+def _probes(summary: Summary, addresses: Addresses) -> Markup:
+    total = summary.totals.probes
+    title = f"{counted(total, 'undeclared address was', 'undeclared addresses were')} tried"
+    rows = [
+        (url_cell(addresses.url(fetch.url)), duration(fetch.seconds), fetch.attempts)
+        for fetch in summary.probes
+    ]
+    more = f"and {grouped(total - len(rows))} more" if total > len(rows) else ""
+    return folded(
+        f"{title}: robots.txt and known paths where no sitemap was found",
+        table(title, ("address", "time", "attempts"), rows, more),
+    )

@@ -152,36 +152,23 @@ class Content:
 
     def _add_places(self, urls: Sequence[str]) -> None:
         """Count hosts and sections, the first two folders of the path."""
-        shared = _common_start(min(urls), max(urls))
-        if shared.count("/") >= _SLASHES and "?" not in shared and "#" not in shared:
-            folders = Counter({shared: len(urls)})
-        else:
-            folders = Counter(map(_first, map(_folder, urls)))
         hosts: Counter[str] = Counter()
         sections: Counter[str] = Counter()
-        for folder, count in folders.items():
-            if _is_odd(folder):
-                continue
-            parts = folder.split("/", _SLASHES)
-            hosts[parts[2].lower()] += count
-            sections["/".join(["", *parts[3:5], ""])] += count
-        if hosts.total() < len(urls):
-            self._add_odd_places(
-                [url for url in urls if _is_odd(url.rpartition("/")[0])], hosts, sections
-            )
+        for folder, count in Counter(map(_first, map(_folder, urls))).items():
+            if not _is_odd(folder):
+                parts = folder.split("/", _SLASHES)
+                hosts[parts[2].lower()] += count
+                sections["/".join(["", *parts[3:5], ""])] += count
+        if hosts.total() < len(urls):  # some without a path or host, or with a slash in the query
+            for url in urls:
+                if _is_odd(url.rpartition("/")[0]):
+                    path = url.partition("#")[0].partition("?")[0]
+                    parts = path.split("/", _SLASHES)
+                    hosts[host_in(path)] += 1
+                    folders = parts[3:5] if len(parts) > _SLASHES else parts[3:-1]
+                    sections["/".join(["", *folders, ""])] += 1
         self.hosts.add(hosts)
         self.sections.add(sections)
-
-    def _add_odd_places(
-        self, urls: Iterable[str], hosts: Counter[str], sections: Counter[str]
-    ) -> None:
-        """Count URLs without a path, without a host, or with a slash in the query."""
-        for url in urls:
-            path = url.partition("#")[0].partition("?")[0]
-            parts = path.split("/", _SLASHES)
-            hosts[host_in(path)] += 1
-            folders = parts[3:5] if len(parts) > _SLASHES else parts[3:-1]
-            sections["/".join(["", *folders, ""])] += 1
 
     def _add_texts(
         self, texts: Mapping[str, Sequence[str]], count: int
@@ -231,14 +218,6 @@ def _image_host(image: SitemapImage) -> str:
 
 def _video_host(video: SitemapVideo) -> str:
     return host_in(video.player_loc or video.content_loc or video.thumbnail_loc or "")
-
-
-def _common_start(first: str, last: str) -> str:
-    """Return the folders that two URLs share; all URLs sorted between them share these too."""
-    for at, char in enumerate(first):
-        if at >= len(last) or char != last[at]:
-            return first[: first.rfind("/", 0, at) + 1]
-    return first[: first.rfind("/") + 1]
 
 
 def _is_odd(folder: str) -> bool:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, duration, grouped, size
 from usp._base.files import replacing
 from usp.objects.sitemap import KINDS, InvalidSitemap
-from usp.report.changes import changes_card
 from usp.report.charts import Cards
 from usp.report.markup import DASH, Addresses, shown_url
-from usp.report.problems import damage_cards
+from usp.report.problems import changes_card, damage_cards
 from usp.report.summary import summarise
 
 if TYPE_CHECKING:

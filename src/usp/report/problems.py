@@ -1,4 +1,4 @@
-"""What is wrong: sitemaps that failed, and what the rules of ``usp check`` find, and their cards.
+"""What is wrong (sitemaps that failed, findings of ``usp check``), what changed, and their cards.
 
 The rules also tell what the parser found inside documents, and which pages are listed more than once.
 """
@@ -11,6 +11,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
+from usp.changes import ChangeKind, PageChange, diff
+from usp.changes.change_values import details_of
 from usp.checks.checking import Checking
 from usp.checks.finding import Severity
 from usp.checks.rules import RULES
@@ -28,6 +30,9 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from usp.changes import Change
     from usp.checks.finding import Finding
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
@@ -264,3 +269,71 @@ def _looked(summary: Summary) -> str:
     if looked == sitemaps:
         return "All sitemaps were checked."
     return f"{grouped(looked)} of {counted(sitemaps, 'sitemap')} were checked for problems."
+
+
+# What changed since another tree ---------------------------------------------------------------------
+
+
+MAX_CHANGES = 100
+"""How many changes of one kind are listed."""
+
+_BAD = frozenset({ChangeKind.FAILED, ChangeKind.UNKNOWN})
+
+
+@dataclass(slots=True)
+class KindOfChange:
+    """The changes of one kind: how many, and the first of them with their details."""
+
+    count: int = 0
+    first: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, change: Change) -> None:
+        """Count a change."""
+        self.count += 1
+        if len(self.first) < MAX_CHANGES:
+            self.first.append((change.url, details_of(change)))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeList:
+    """What changed ``since`` another tree, which is named by its URL."""
+
+    since: str
+    pages: Mapping[str, KindOfChange]
+    sitemaps: Mapping[str, KindOfChange]
+
+
+def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
+    """Return what changed between two trees."""
+    pages: dict[str, KindOfChange] = {}
+    sitemaps: dict[str, KindOfChange] = {}
+    for change in diff(before, after):
+        found = pages if isinstance(change, PageChange) else sitemaps
+        found.setdefault(change.kind.value, KindOfChange()).add(change)
+    return ChangeList(before.url, pages, sitemaps)
+
+
+def changes_card(summary: Summary) -> Markup:
+    """Return the card for what changed; nothing if the tree was not compared."""
+    found = summary.changes
+    if found is None:
+        return Markup("")
+    addresses = Addresses(summary.origin)
+    both = (("page", found.pages), ("sitemap", found.sitemaps))
+    tables = [one for noun, kinds in both for one in _tables(noun, kinds, addresses)]
+    note = f"Compared with {shown_text(found.since)}."
+    if not tables:
+        note += " Nothing changed."
+    return card("changes", "Changes", *tables, wide=True, note=note)
+
+
+def _tables(noun: str, kinds: Mapping[str, KindOfChange], addresses: Addresses) -> Iterator[Markup]:
+    for kind in ChangeKind:
+        if found := kinds.get(kind.value):
+            title = f"{counted(found.count, noun)} {kind.value}"
+            rows = [
+                (url_cell(addresses.url(url)), shown_text(details) if details else "")
+                for url, details in found.first
+            ]
+            listed = long_table(title, (noun, "details"), rows, found.count)
+            yield folded(title, listed, chip(kind.value, "warn" if kind in _BAD else ""))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from usp.objects.problem import FailureCode, how_many
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, state_of
-from usp.report.changes import changes_of
+from usp.report.charts import fetches_of
 from usp.report.content import Content, Tally
-from usp.report.fetches import fetches_of
 from usp.report.markup import shared_origin
 from usp.report.problems import (
     MAX_ODD_PAGES,
     MAX_OTHER_PAGES,
     CheckList,
     ProblemCount,
+    changes_of,
     checks_of,
 )
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
-    from usp.report.changes import ChangeList
-    from usp.report.fetches import FetchedDocument
+    from usp.report.charts import FetchedDocument
+    from usp.report.problems import ChangeList
 
 MAX_FAILURES = 200
 MAX_SECTIONS = 40
@@ -185,13 +185,26 @@ def summarise(
         if row.parent >= 0:
             rows[row.parent].pages += row.pages
     fetches, probes = fetches_of(tree, nodes)
+    requests = [*(fetches or ()), *probes]
+    ends = [fetch.begin + fetch.seconds for fetch in requests if fetch.begin is not None]
     sections, other_sections = _sections(content.sections)
     return Summary(
         site=tree.url,
         made=datetime.now(UTC),
         origin=shared_origin(row.url for row in rows),
-        totals=_totals(
-            tree.sitemap_count(), content, len(failures), problems.count, fetches, probes
+        totals=Totals(
+            sitemaps=tree.sitemap_count(),
+            pages=content.pages,
+            news=content.news,
+            images=content.images.items,
+            videos=content.videos.items,
+            alternates=content.alternates.items,
+            failures=len(failures),
+            problems=problems.count,
+            received=None if fetches is None else sum(fetch.received for fetch in requests),
+            seconds=max(ends, default=None),
+            fetches=len(fetches or ()),
+            probes=len(probes),
         ),
         sitemaps=rows,
         kinds=_spread(row.kind for row in rows),
@@ -220,32 +233,6 @@ def summarise(
         probes=probes[:MAX_FETCHES],
         changes=None if before is None else changes_of(before, tree),
         checks=checks_of(tree, everything=all_problems),
-    )
-
-
-def _totals(
-    sitemaps: int,
-    content: Content,
-    failures: int,
-    problems: int,
-    fetches: list[FetchedDocument] | None,
-    probes: list[FetchedDocument],
-) -> Totals:
-    everything = [*(fetches or ()), *probes]
-    ends = [fetch.begin + fetch.seconds for fetch in everything if fetch.begin is not None]
-    return Totals(
-        sitemaps=sitemaps,
-        pages=content.pages,
-        news=content.news,
-        images=content.images.items,
-        videos=content.videos.items,
-        alternates=content.alternates.items,
-        failures=failures,
-        problems=problems,
-        received=None if fetches is None else sum(fetch.received for fetch in everything),
-        seconds=max(ends) if ends else None,
-        fetches=len(fetches or ()),
-        probes=len(probes),
     )
 
 

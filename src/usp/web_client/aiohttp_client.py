@@ -55,17 +55,15 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         self,
         response: aiohttp.ClientResponse,
         limit: int | None,
-        history: tuple[Hop, ...] = (),
-        *,
-        deadline: Deadline | None = None,
+        way: Arrived | None = None,
         patience: float | None = None,
-        url: str | None = None,
     ) -> None:
         self._response = response
-        self._url = without_login(str(response.url)) if url is None else url
         self._limit = limit
-        self._history = history
-        self._deadline = deadline
+        if way is None:
+            url = without_login(str(response.url))
+            way = Arrived(url, url, (), None)
+        self._way = way
         self._patience = patience
 
     def status_code(self) -> int:
@@ -82,19 +80,19 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Return the URLs that redirected here."""
-        return tuple(hop.url for hop in self._history[:-1])
+        return tuple(hop.url for hop in self._way.hops[:-1])
 
     def hops(self) -> tuple[Hop, ...]:
         """Return the requests that led here, including the last one."""
-        return self._history
+        return self._way.hops
 
     def url(self) -> str:
         """Return the URL after redirects."""
-        return self._url
+        return self._way.url
 
     async def body(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; stops at the limit."""
-        body = BodyReader(self.header("Content-Encoding"), self._limit, self._deadline)
+        body = BodyReader(self.header("Content-Encoding"), self._limit, self._way.deadline)
         try:
             while data := await self._piece():
                 for piece in body.feed(data):
@@ -238,12 +236,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
                 step = exchange.send(head)
         if isinstance(step, Arrived) and response is not None:
             return AiohttpWebClientSuccessResponse(
-                response,
-                self._limit,
-                step.hops,
-                deadline=step.deadline,
-                patience=self._timeout.sock_read,
-                url=step.url,
+                response, self._limit, step, self._timeout.sock_read
             )
         assert isinstance(step, WebClientErrorResponse)
         if response is not None:

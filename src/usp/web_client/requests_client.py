@@ -27,9 +27,7 @@ from usp._http.identity import (
     checked_timeout,
     proxies_of,
     redacted,
-    secrets_of_params,
     secrets_of_proxies,
-    without_params,
 )
 from usp._http.requests_own import (
     DEADLINE,
@@ -296,14 +294,11 @@ class RequestsWebClient(AbstractWebClient):
         if isinstance(outcome, Arrived) and response is not None:
             shown, session = without_login, self._used_session
             if getattr(session, "params", None):  # which may be secret
-                shown = partial(without_params, asked=outcome.asked, session=session)
+                shown = partial(
+                    requests_foreign.without_params, asked=outcome.asked, session=session
+                )
             return RequestsWebClientSuccessResponse(
-                response,
-                self._limit,
-                deadline=outcome.deadline,
-                timeout=self._timeout,
-                shown=shown,
-                hops=outcome.hops,
+                response, self._limit, way=outcome, timeout=self._timeout, shown=shown
             )
         assert isinstance(outcome, WebClientErrorResponse)
         if response is not None:
@@ -404,7 +399,8 @@ class RequestsWebClient(AbstractWebClient):
             has_login=has_login,
             timeout=self._timeout,
             secrets=lambda: (
-                secrets_of_proxies(*self._proxies.values()) | secrets_of_params(session)
+                secrets_of_proxies(*self._proxies.values())
+                | requests_foreign.secrets_of_params(session)
             ),
         )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import ipaddress
 import re
+import socket
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -153,6 +155,16 @@ def literal_of(host: str) -> IPAddress | None:
         return ipaddress.ip_address(read_host(text))
     except ValueError:
         return None
+
+
+def look_up(host: str) -> list[str]:
+    """Return the addresses of a host; none if there is no such host, as its session will say."""
+    literal = literal_of(host)
+    if literal is not None:
+        return [str(literal)]
+    with contextlib.suppress(OSError, UnicodeError):
+        return [str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+    return []
 
 
 _PRIVATE_NAMES = ("local", "internal", "localdomain", "lan", "home", "corp", "intranet", "arpa")

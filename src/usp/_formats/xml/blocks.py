@@ -8,7 +8,7 @@ halved, and each half is tried: little more than what is odd goes to the scanner
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._base.date_words import unknown_zone
 from usp._formats.abstract_parser import MAX_PIECE, BlockText, ChildEntry, PageBatch, pieces
@@ -63,6 +63,9 @@ def _sections_end(block: str) -> bool:
 
 class BlockParser(XmlParser):
     """A parser that reads blocks of entries in the quickest way that gives what the scanner would."""
+
+    bodies: ClassVar[re.Pattern[str] | None] = None
+    """Finds long texts that mean nothing; what it captures is kept."""
 
     _name = ""  # of entries, as the first one is written
     _held = ""  # text that waits for the end of an entry
@@ -142,8 +145,11 @@ class BlockParser(XmlParser):
 
     def _read_block(self, block: str) -> list[Entry]:
         """Read a block, between entries, in the quickest way that does not decline it."""
-        if len(block) <= self._size:
-            entries = self._read_fast(block)
+        short = block
+        if self.bodies and not self.report_problems and "<content" in block and "<?" not in block:
+            short = self.bodies.sub(r"\1\2", block)
+        if len(short) <= self._size:
+            entries = self._read_fast(short)
             if entries is not None:
                 self._size = min(2 * self._size, self.largest)
                 if not self.fast and isinstance(entries[0], PageBatch):
@@ -154,7 +160,7 @@ class BlockParser(XmlParser):
                 self._passed += len(block)
                 self._has_entries, self._stray_text, self._wrapped = True, False, None
                 return entries
-            self._size = max(min(self._size, self.largest, len(block) // 2), _SMALLEST)
+            self._size = max(min(self._size, self.largest, len(short) // 2), _SMALLEST)
         return self.scan(block) if len(block) <= _SMALLEST else self._divided(block)
 
     def _divided(self, block: str) -> list[Entry]:

@@ -18,6 +18,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from usp._base.urls import USUAL_ORIGIN, can_be_requested
 from usp._formats.xml.references import without_cdata
 
 FIELDS = ("lastmod", "changefreq", "priority")
@@ -214,29 +215,26 @@ def plain(urls: list[str]) -> bool:
     """Return whether URLs that begin well go on so: nothing in them needs a second look.
 
     That leaves out tags, blanks, control and invisible characters (none of them printable), users
-    and passwords, IPv6 addresses, and hosts that are not written in ASCII.
+    and passwords, IPv6 addresses, and hosts that are not written in ASCII or cannot be one.
     """
-    others = "".join(urls).encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-    if not others:
+    joined = "\n".join(("", *urls))
+    others = joined.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    if joined.count("\n") != len(urls):
+        return False
+    if others:
+        letters = others.decode("utf-8", "surrogatepass")
+        if min(letters) <= "\x7f" or not letters.isprintable():
+            return False
+    usual = _USUAL_HOST.match(joined)
+    if usual and joined.count(usual[0]) == len(urls):  # as in most blocks
         return True
-    letters = others.decode("utf-8", "surrogatepass")
-    return min(letters) > "\x7f" and letters.isprintable() and _have_ascii_hosts(urls)
+    hosts = {found[0] for found in map(_ORIGIN.match, urls) if found}
+    return all(host.isascii() and can_be_requested(host) for host in hosts)
 
 
-_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"@[]<"))
-
-
-def _have_ascii_hosts(urls: list[str]) -> bool:
-    first = urls[0]
-    host = first[: first.find("/", len("https://")) + 1]
-    if host.isascii() and _ASCII_HOST.match(host):
-        joined = "\n".join(urls)  # none of them has one
-        if joined.count(f"\n{host}") == len(urls) - 1:
-            return True
-    return all(map(_ASCII_HOST.match, urls))
-
-
-_ASCII_HOST = re.compile(r"https?://[A-Za-z0-9._~:%-]++(?:[/?#]|\Z)")
+_PLAIN = bytes(set(b"\n").union(range(0x21, 0x7F)).difference(b"@[]<"))
+_ORIGIN = re.compile(r"https?://[^/?#]*+")
+_USUAL_HOST = re.compile(rf"\n{USUAL_ORIGIN}/")
 
 
 def are_plain(urls: list[str]) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = "127.0.0.1:8000"
 _HTTP_PORT = 80  # which clients leave out
+_BACKLOG = 2048
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -173,14 +174,10 @@ def _serve_http(
     names = [*(f"{name}:{port}" for name in (*own, *hosts)), *hosts]  # a proxy has another port
     if port == _HTTP_PORT:
         names += own
+    server = create_server(options)
     with listening:
-        serve_http(
-            create_server(options),
-            listening,
-            names,
-            token,
-            lambda: messages.notice(f"serving MCP at {url}; Ctrl-C ends it", url=url),
-        )
+        messages.notice(f"serving MCP at {url}; Ctrl-C ends it", url=url)
+        serve_http(server, listening, names, token)
 
 
 def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.socket:
@@ -209,6 +206,7 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
         raise click.ClickException(f"cannot listen at {given}: {words_of(error)}") from error

@@ -51,7 +51,12 @@ def command(names: tuple[str, ...], everything: bool, form: str) -> None:
     """  # noqa: D301 - click knows the backspace
     if not names and not everything:
         raise click.UsageError("name a rule, such as SM401 or relative-url, or use --all")
-    write_lines(_lines(_named(names), form), sys.stdout)
+    rules = _named(names)
+    if form == "json":
+        lines: Iterable[str] = [json.dumps([rule.to_dict() for rule in rules], indent=2)]
+    else:
+        lines = _page(rules[0]) if len(rules) == 1 else _list(rules)
+    write_lines(lines, sys.stdout)
 
 
 def _named(names: Iterable[str]) -> list[Rule]:
@@ -66,16 +71,6 @@ def _named(names: Iterable[str]) -> list[Rule]:
         except ValueError as error:
             raise bad_value("RULE", error) from error
     return list(found.values()) or list(RULES.values())
-
-
-def _lines(rules: Sequence[Rule], form: str) -> Iterator[str]:
-    """Yield the lines about rules."""
-    if form == "json":
-        yield json.dumps([rule.to_dict() for rule in rules], indent=2)
-    elif len(rules) == 1:
-        yield from _page(rules[0])
-    else:
-        yield from _list(rules)
 
 
 def _page(rule: Rule) -> Iterator[str]:
