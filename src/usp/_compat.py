@@ -18,6 +18,7 @@ They do not parse themselves: :mod:`usp._formats` does, and a crawl fetches the 
 from __future__ import annotations
 
 import abc
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -49,17 +50,15 @@ from usp.objects.sitemap import (
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import (
     AbstractWebClient,
+    AbstractWebClientResponse,
     LocalWebClient,
     LocalWebClientSuccessResponse,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from usp.helpers import RecurseCallbackType, RecurseListCallbackType
     from usp.limits import Limits
     from usp.objects.page import SitemapPage
-    from usp.web_client.abstract_client import AbstractWebClientResponse
 
 
 _TEXT = "text/plain; charset=utf-8"

@@ -10,12 +10,11 @@ import os
 import tempfile
 import threading
 import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from usp._base.reason import Reason
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Problem

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
 from usp._base.urls import url_parts
@@ -19,15 +19,11 @@ from usp.exceptions import SitemapException
 from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
+    AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     state_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from usp.objects.sitemap import AbstractSitemap
 
 __all__ = ["dot", "mermaid", "svg"]
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.urls import read_url, with_login, without_login
 from usp._crawl.fetch import own_client
 from usp._crawl.thread_driver import crawl_with, tree_of
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, Website
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot
 from usp._snapshot.snapshot_update import Loss, PreviousResponses, UpdateRecorder, updating
@@ -18,21 +19,17 @@ from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
     from os import PathLike
     from pathlib import Path
-    from typing import Any, Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.website import OneSitemap
     from usp._snapshot.recorded_responses import ThirdPartyRecords
     from usp.objects.child import ChildSitemap
-    from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = ["SnapshotError", "Update", "load", "update"]

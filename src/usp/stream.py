@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from usp._crawl.fetch import client_for
 from usp._crawl.page_stream import PageStream, pages_of
 from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver, tree_of
-from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
+from usp.options import CrawlOptions, SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from typing import Unpack
-
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap, Website
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = ["pages", "pages_of_sitemap"]

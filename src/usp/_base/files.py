@@ -14,15 +14,13 @@ import re
 import secrets
 import select
 import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from usp._base.display import excerpt
 from usp._base.names import load_extra
 from usp.exceptions import SitemapException
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LONGEST = 80  # characters of the name that are kept in that of the new file
 _ENDING = re.compile(r"[0-9a-f]{12}\.part")

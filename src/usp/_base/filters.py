@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from usp._base.dates import in_utc, read_date
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 FOR_SITEMAPS = "sitemap:"
 """The prefix of a pattern for the URL of the sitemap."""

@@ -13,10 +13,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 _MODULES = (
     *("aio", "changes", "checks", "cli", "events", "exceptions", "export", "fetch_parse", "fleet"),

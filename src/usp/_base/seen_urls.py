@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING
 from zlib import crc32
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 MOST_PLAIN = 65_536
 """URLs that are kept as they are. The protocol allows 50,000 in one document."""

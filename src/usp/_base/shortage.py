@@ -14,12 +14,10 @@ import socket
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from usp.exceptions import LocalShortageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 try:
     import resource as _module

@@ -11,13 +11,12 @@ import functools
 import ipaddress
 import re
 import urllib.parse
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import SplitResult, parse_qs, unquote_to_bytes, urldefrag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from urllib3.util import Url
 
 T = TypeVar("T")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,8 +14,6 @@ from usp._crawl.receiver import failure_from
 from usp._crawl.thread_driver import DriverCore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
     from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Arrival, Failed, FetchOrder, Received
     from usp._crawl.thread_driver import FetchUpdate, Recording

@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from usp._base.urls import BadUrl, read_url, without_fragment
+from usp._base.urls import BadUrl, HttpUrl, read_url, without_fragment
 from usp._crawl import journal
 from usp._crawl.orders import (
+    Arrival,
     Failed,
     Fetched,
     FetchOrder,
@@ -32,6 +34,7 @@ from usp._crawl.tree_builder import TreeBuilder, refuse, without_fragments
 from usp._crawl.tree_slots import FetchTask, TreeSlot
 from usp._formats.document import Role
 from usp.events import (
+    Event,
     PagesReady,
     SitemapFailed,
     SitemapFinished,
@@ -43,12 +46,7 @@ from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from usp._base.reason import Reason
-    from usp._base.urls import HttpUrl
-    from usp._crawl.orders import Arrival
-    from usp.events import Event
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 

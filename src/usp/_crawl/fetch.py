@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,7 +35,7 @@ from usp._formats.document import Role
 from usp._formats.html import MAX_HEAD
 from usp._http.identity import safe_headers
 from usp._store import Store
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
@@ -50,10 +51,7 @@ from usp.web_client.abstract_client import (
 from usp.web_client.abstract_client import AbstractWebClientSuccessResponse as _Response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
     from usp._crawl.asyncio_driver import Stepper
-    from usp.limits import Limits
     from usp.options import CrawlOptions
 
 T = TypeVar("T")

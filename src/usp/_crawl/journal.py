@@ -13,13 +13,12 @@ import re
 from typing import TYPE_CHECKING
 
 from usp._base.display import get_logger
-from usp._crawl.orders import ClientRaised, NoNetwork
+from usp._crawl.orders import ClientRaised, NoNetwork, Probe
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.unpack import gunzip_complaint
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of, words_of
 
 if TYPE_CHECKING:
-    from usp._crawl.orders import Probe
     from usp._store import Document
 
 requests = get_logger("usp.helpers")

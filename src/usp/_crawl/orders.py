@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
-from usp._base.urls import with_login
+from usp._base.urls import Login, with_login
 from usp._formats.document import Role
 from usp.objects.failure_codes import FailureCode
-from usp.objects.sitemap import AbstractPagesSitemap
+from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from usp._base.urls import Login
     from usp._formats.abstract_parser import ChildEntry
     from usp._store import Document, DocumentWriter
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Problem
-    from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
     from usp.options import CrawlOptions
 
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")

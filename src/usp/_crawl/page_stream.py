@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
-from usp._crawl.orders import PATIENCE
+from usp._crawl.orders import PATIENCE, Arrival
 from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_steps
 from usp._formats.document import DocumentParser
-from usp.objects.page import of_sitemap
+from usp.objects.page import PageBlock, SitemapPage, of_sitemap
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from usp._base.reason import Reason
     from usp._crawl.crawl import Crawl
-    from usp._crawl.orders import Arrival
     from usp._crawl.tree_slots import TreeSlot
     from usp.limits import Limits
-    from usp.objects.page import PageBlock, SitemapPage
 
 
 class PageStream:

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from types import FunctionType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
@@ -24,6 +25,7 @@ from usp._crawl.orders import (
     Arrival,
     ClientRaised,
     Failed,
+    FetchOrder,
     LeftOut,
     Probe,
     Received,
@@ -31,25 +33,17 @@ from usp._crawl.orders import (
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
 from usp._crawl.tree_slots import FetchTask, TreeSlot, node_of
-from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
+from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
 from usp._formats.document import DocumentParser, Role
 from usp._formats.values import date
 from usp._http.identity import safe_headers
-from usp._store import DocumentWriter, SpoolFull, Store
-from usp.limits import DEFAULT, LimitReached
+from usp._store import Document, DocumentWriter, SpoolFull, Store
+from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure, Problem
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-
-    from usp._crawl.orders import FetchOrder
-    from usp._formats.abstract_parser import Entry
-    from usp._store import Document
-    from usp.limits import Limits
 
 T = TypeVar("T")
 R = TypeVar("R")

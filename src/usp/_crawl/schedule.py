@@ -9,6 +9,7 @@ import heapq
 import math
 import random
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from usp._crawl.tree_slots import FetchTask
     from usp.options import CrawlOptions
 

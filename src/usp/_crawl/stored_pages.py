@@ -7,28 +7,31 @@ twice, where they are, and what is wrong with them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, compress, islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from usp._base.seen_urls import SeenUrls
-from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, own_columns
+from usp._formats.abstract_parser import (
+    BlockText,
+    ChildEntry,
+    Entry,
+    PageBatch,
+    PageEntry,
+    own_columns,
+)
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, Limits
 from usp.objects.page_blocks import NodePages, PageList, PickedPages
-from usp.objects.problem import Problem, how_many
+from usp.objects.problem import Problem, ProblemCode, Problems, how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-
     from usp._base.reason import Reason
-    from usp._formats.abstract_parser import BlockText, Entry
     from usp._store import Document
-    from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
-    from usp.objects.problem import ProblemCode, Problems
 
 T = TypeVar("T")
 

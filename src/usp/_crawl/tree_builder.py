@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
@@ -18,11 +18,11 @@ from usp._base.filters import Patterns, period
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
 from usp._crawl import journal
-from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwork
-from usp._crawl.tree_slots import TreeSlot, listed
+from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwork, Probe, Received
+from usp._crawl.tree_slots import FetchTask, TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
-from usp.events import SitemapSkipped
+from usp.events import Event, SitemapSkipped
 from usp.limits import DEFAULT, Limits
 from usp.objects.child import ChildSitemap, SkippedSitemap, SkipReason
 from usp.objects.failure_codes import FailureCode
@@ -30,11 +30,6 @@ from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, Index
 from usp.web_client.abstract_client import failure_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from usp._crawl.orders import Probe, Received
-    from usp._crawl.tree_slots import FetchTask
-    from usp.events import Event
     from usp.options import CrawlOptions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from usp._crawl.orders import Arrival, Failed, FinalResult, LeftOut, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._formats.values import date
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Failure, FailureCode, Problem, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -21,10 +22,7 @@ from usp.objects.sitemap import (
 from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from usp._base.urls import Login
-    from usp.limits import Limits
     from usp.objects.child import SkippedSitemap
     from usp.objects.exchange import Exchange
 

@@ -5,25 +5,21 @@ Both decide what is in the tree; trees and streams, on threads and on asyncio, s
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.urls import without_fragment
 from usp._crawl.orders import HostGivenUp, NotRequested, Received
 from usp._crawl.tree_builder import RootPolicy, without_fragments
-from usp._crawl.tree_slots import failure_of, node_for, slots_from
+from usp._crawl.tree_slots import FetchTask, TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap
-from usp.web_client.abstract_client import failure_reason, status_of
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap
+from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from usp._crawl.crawl import Crawl
-    from usp._crawl.tree_slots import FetchTask, TreeSlot
-    from usp.objects.sitemap import AbstractSitemap
-    from usp.web_client.abstract_client import WebClientErrorResponse
 
 
 KNOWN_SITEMAP_PATHS = (

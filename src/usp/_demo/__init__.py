@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -18,7 +19,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
 __all__ = ["demo_files", "demo_site"]

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from usp._formats.unpack import Unpacker
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, Limits
 from usp.objects.problem import ProblemCode, Problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from usp.limits import Limits
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),

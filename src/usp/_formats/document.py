@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from usp._base.reason import Reason, limit_advice
-from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, pieces
+from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, Entry, FormatParser, pieces
 from usp._formats.decode import Decoder
 from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
 from usp._formats.plain_text import PlainTextParser, has_url
 from usp._formats.robots import RobotsParser, has_directive
 from usp._formats.root import RootFinder, usual_beginning
 from usp._formats.xml.scanner import DEAF
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, Limits
 from usp.objects.problem import FailureCode, Problems
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from usp._formats.abstract_parser import Entry, FormatParser
     from usp._formats.xml.xml_parser import XmlParser
-    from usp.limits import Limits
     from usp.objects.exchange import Exchange
 
 _Parser = TypeVar("_Parser", RootFinder, PlainTextParser)

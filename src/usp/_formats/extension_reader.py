@@ -5,24 +5,20 @@ A field that cannot be read is a problem and is not set; a value without a requi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
 from usp._formats.abstract_parser import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.raw_entries import ElementNames, given_in
-from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
+from usp._formats.xml.raw_entries import ElementNames, Record, given_in
+from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from usp._formats.abstract_parser import Note
-    from usp._formats.xml.raw_entries import Record
-    from usp.objects.extensions import Extension, FieldSpec
 
 Read: TypeAlias = "Callable[[list[Record], Note, str | None], Any]"
 """``read(records, note, base)``: what the elements of an extension in one entry become."""

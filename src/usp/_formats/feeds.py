@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
@@ -14,17 +15,22 @@ from usp._formats.abstract_parser import PageEntry, ignore
 from usp._formats.values import absolute_url
 from usp._formats.xml.blocks import BlockParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.raw_entries import ElementNames, RawEntry, given_in, note_scheme
+from usp._formats.xml.raw_entries import (
+    ElementNames,
+    Notes,
+    RawEntry,
+    Written,
+    given_in,
+    note_scheme,
+)
 from usp.objects.page import PageFields, SitemapNewsStory
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
     from usp._formats.abstract_parser import Entry, Note
-    from usp._formats.xml.raw_entries import Notes, Written
 
 
 _SIGNS = frozenset("/.?#:")  # of an address; a word alone is the text of a link

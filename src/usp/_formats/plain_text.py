@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,11 @@ from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, Pag
 from usp._formats.values import absolute_url, begins_with_host
 from usp._formats.xml import cut
 from usp.objects.page import PageFields, SitemapPage
-from usp.objects.problem import ProblemCode
+from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from usp._formats.abstract_parser import Entry, Note
-    from usp.objects.problem import Problems
 
 
 MAX_LINE = 64 * 1024

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from usp._base.urls import is_http_url, urlsplit
 from usp._formats.abstract_parser import ChildEntry, FormatParser
 from usp._formats.plain_text import Lines
 from usp._formats.values import begins_with_host, child_url
-from usp.objects.problem import ProblemCode
+from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexRobotsTxtSitemap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from usp.objects.problem import Problems
 
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)")  # "Sitemap : URL"
 _NO_COLON = re.compile(r"site-?map\s++(https?://\S++|/\S*+)", re.IGNORECASE)

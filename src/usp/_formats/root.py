@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,7 @@ from usp._base.reason import Reason
 from usp._formats.abstract_parser import ignore
 from usp._formats.feeds import AtomParser, RssParser
 from usp._formats.html import HTML
-from usp._formats.xml.namespaces import Scope, Space
+from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import MAX_NAME, KnownRoot
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import TAG, Scanner, TokenHandler
@@ -20,9 +21,6 @@ from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from usp._formats.xml.namespaces import Name
     from usp._formats.xml.xml_parser import XmlParser
 
 DOCTYPE = Reason(

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from usp._base.reason import Reason
 from usp.exceptions import GunzipException
 from usp.limits import DEFAULT, Limits
-from usp.objects.problem import FailureCode, ProblemCode, Problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from usp.objects.problem import Problem
+from usp.objects.problem import FailureCode, Problem, ProblemCode, Problems
 
 MAX_LAYERS = 4
 """How many compressions around each other are removed."""

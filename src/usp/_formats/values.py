@@ -6,6 +6,7 @@ The value is None if the text cannot be read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -20,8 +21,6 @@ from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from usp._formats.abstract_parser import Note
 
 MIN_VALID_PRIORITY = Decimal("0.0")

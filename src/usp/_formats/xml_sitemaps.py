@@ -7,6 +7,7 @@ returned as pages.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -29,7 +30,9 @@ from usp._formats.xml.raw_entries import (
     Dialect,
     ElementRole,
     KnownRoot,
+    Notes,
     RawEntry,
+    Written,
     loc_text,
     note_scheme,
 )
@@ -37,14 +40,15 @@ from usp._formats.xml.references import decode_text
 from usp._formats.xml.tree_reader import IGNORE, LARGEST_TREE, TreeReader, declared
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
-from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    IndexXMLSitemap,
+    PagesXMLSitemap,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from usp._formats.abstract_parser import Entry, Note
-    from usp._formats.xml.raw_entries import Notes, Written
-    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more

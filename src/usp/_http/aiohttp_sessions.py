@@ -10,6 +10,7 @@ import contextlib
 import functools
 import select
 import urllib.request
+from collections.abc import Callable
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
@@ -29,14 +30,12 @@ from usp._http.http1 import BadResponse, ParsedHead, ResponseReader
 from usp._http.identity import is_harmless, trusting
 from usp._http.redirects import name_of, within_bounds
 from usp.objects.failure_codes import FailureCode
-from usp.web_client.zones import Refused, literal_of, look_up
+from usp.web_client.zones import AddressGate, Refused, literal_of, look_up
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
 
     from usp._base.urls import HttpUrl
-    from usp.web_client.zones import AddressGate
 
 
 def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:

@@ -10,14 +10,12 @@ from __future__ import annotations
 import functools
 import importlib
 import string
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from usp._base.reason import Reason
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 ACCEPTED = "gzip, deflate"
 """The value of the ``Accept-Encoding`` header."""

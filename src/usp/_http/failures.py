@@ -11,18 +11,15 @@ import os
 import re
 import socket
 import ssl
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http.client import BadStatusLine
-from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
 from usp._base.urls import BadUrl, read_url, url_parts
 from usp._http import http1
 from usp.objects.failure_codes import FailureCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _MOST_WORDS = 300
 _NOT_TLS = frozenset(

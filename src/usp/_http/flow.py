@@ -12,14 +12,15 @@ import email.utils
 import enum
 import sys
 import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.reason import Reason
 from usp._base.shortage import scarce, shortage_of
-from usp._base.urls import BadUrl, read_url
+from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http.encodings import ACCEPTED, BodyDecoder
 from usp._http.failures import LARGE_HEAD, is_bot_wall, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
@@ -34,11 +35,6 @@ from usp.web_client.abstract_client import (
     WebClientErrorResponse,
 )
 from usp.web_client.zones import AddressGate, Refused, Zones
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-
-    from usp._base.urls import HttpUrl
 
 Conditions: TypeAlias = "Mapping[tuple[str, str], Mapping[str, str]]"
 """Headers of conditional requests (If-None-Match, If-Modified-Since), by URL and final URL."""

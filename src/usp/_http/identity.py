@@ -13,21 +13,19 @@ import re
 import ssl
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import getproxies
 
 import usp
-from usp._base.urls import unquote
+from usp._base.urls import HttpUrl, unquote
 from usp.options import check_wait
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from usp._base.reason import Reason
-    from usp._base.urls import HttpUrl
 
 Timeout: TypeAlias = float | tuple[float, float] | None
 

@@ -11,17 +11,13 @@ import email.utils
 import http.cookiejar
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from usp._base.reason import Reason
-from usp._base.urls import BadUrl, read_url, redact_url, urljoin, urlsplit
+from usp._base.urls import BadUrl, HttpUrl, read_url, redact_url, urljoin, urlsplit
 from usp.limits import DEFAULT, Limits
 from usp.objects.failure_codes import FailureCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from usp._base.urls import HttpUrl
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses of redirects, if the response has a Location."""

@@ -9,27 +9,30 @@ import contextlib
 import inspect
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http.client import HTTPMessage, HTTPResponse, RemoteDisconnected
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 import requests.cookies
 import requests.utils
 import urllib3.exceptions
 
-from usp._base.urls import quote, quote_plus, unquote_plus, urlsplit, urlunsplit, without_login
+from usp._base.urls import (
+    HttpUrl,
+    quote,
+    quote_plus,
+    unquote_plus,
+    urlsplit,
+    urlunsplit,
+    without_login,
+)
 from usp._http.identity import is_secret
 from usp._http.redirects import within_bounds
 from usp._http.requests_own import OriginalAdapter, OriginalSession
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import literal_of, look_up
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from usp._base.urls import HttpUrl
 
 _HTTP_1_1 = 11
 _WITHOUT_BODY = frozenset({101, 204, 304})

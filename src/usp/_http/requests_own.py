@@ -27,14 +27,13 @@ import urllib3.exceptions
 from requests.structures import CaseInsensitiveDict
 from urllib3.util import connection as urllib3_connection
 
-from usp._base.urls import read_url
+from usp._base.urls import HttpUrl, read_url
 from usp._http.http1 import ResponseReader
 from usp._http.identity import proxy_of, trusting
 from usp._http.redirects import NoNewCookies
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
-    from usp._base.urls import HttpUrl
     from usp.web_client.zones import AddressGate
 
 DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)

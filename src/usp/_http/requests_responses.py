@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,7 @@ from usp._base.display import excerpt, get_logger
 from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
 from usp._http.failures import was_hung_up
-from usp._http.flow import BodyReader, ErrorKind, phrase
+from usp._http.flow import Arrived, BodyReader, ErrorKind, phrase
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -23,9 +24,6 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from usp._http.flow import Arrived
     from usp.objects.exchange import Hop
 
 _CHUNK = 256 * 1024  # at most: each one is a turn at the lock of the interpreter

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -20,6 +21,7 @@ from usp._base.urls import (
     ARCHIVES,
     DOCUMENTS,
     PAGES,
+    Login,
     looks_like_sitemap,
     read_url,
     url_parts,
@@ -38,9 +40,6 @@ from usp.options import CrawlOptions
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from usp._base.urls import Login
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap, Website
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient

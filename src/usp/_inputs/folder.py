@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -12,15 +13,18 @@ from usp._base.reason import Reason
 from usp._base.urls import unquote, url_parts
 from usp._store import Store
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, InvalidSitemap
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+)
 from usp.tree import sitemap_from_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractSitemap
 
 _HEAD = 512
 _MEDIA = frozenset(

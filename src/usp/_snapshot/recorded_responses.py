@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,16 +17,13 @@ from usp._http.encodings import BodyDecoder
 from usp._http.flow import phrase
 from usp._http.identity import safe_headers
 from usp._http.redirects import REDIRECTS
-from usp._snapshot.warc import GZIP, DamagedRecord, end_of_head, header_lines
+from usp._snapshot.warc import GZIP, DamagedRecord, WarcFile, WarcRecord, end_of_head, header_lines
 from usp._store import DamagedDocument, Store
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from usp._snapshot.warc import WarcFile, WarcRecord
     from usp.limits import Limits
 
 _HEAD_BYTES = 64 * 1024  # of a response that are read

@@ -8,27 +8,24 @@ import os
 import queue
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import usp
 from usp._base.display import get_logger
 from usp._base.files import NewFile
-from usp._crawl.orders import Fetched, Received
+from usp._crawl.orders import Fetched, FinalResult, Received
 from usp._snapshot.snapshot_entries import entry_of
 from usp._snapshot.snapshot_file import option_values
 from usp._snapshot.warc_writing import SnapshotWriter, need_warcio
 from usp.exceptions import SnapshotError
-from usp.objects.sitemap import AbstractIndexSitemap
+from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from usp._crawl.crawl import Crawl
-    from usp._crawl.orders import FinalResult
     from usp._crawl.website import OneSitemap, Website
     from usp._store import Document
-    from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
 
 log = get_logger(__name__)

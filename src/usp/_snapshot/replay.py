@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -11,22 +12,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Failed, FinalResult, HostGivenUp, Kept, Received
+from usp._crawl.orders import Failed, FetchOrder, FinalResult, HostGivenUp, Kept, Received
 from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
-from usp._snapshot.recorded_responses import damaged, recorded_body
-from usp._snapshot.snapshot_entries import key_of
+from usp._snapshot.recorded_responses import Capture, damaged, recorded_body
+from usp._snapshot.snapshot_entries import Entry, key_of
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from usp._crawl.orders import FetchOrder
-    from usp._snapshot.recorded_responses import Capture
-    from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.snapshot_file import OpenSnapshot
     from usp.limits import Limits
     from usp.objects.exchange import Exchange

@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from usp._base.display import printable
 from usp._base.reason import Advice, Reason, Topic
 from usp._base.urls import without_login
-from usp._crawl.orders import Failed, HostGivenUp, NoNetwork, NotRequested, Probe
+from usp._crawl.orders import Failed, FinalResult, HostGivenUp, NoNetwork, NotRequested, Probe
 from usp._formats.document import Role
 from usp.objects.exchange import Exchange, Hop
 from usp.objects.failure_codes import FailureCode
@@ -28,11 +29,6 @@ from usp.web_client.abstract_client import (
     status_of,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from usp._crawl.orders import FinalResult
 
 T = TypeVar("T")
 

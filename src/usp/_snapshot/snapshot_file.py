@@ -7,6 +7,7 @@ bounds; limits only as far as the reader allows, pauses and patterns never.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
@@ -28,7 +29,7 @@ from usp._snapshot.snapshot_entries import (
     text,
     whole,
 )
-from usp._snapshot.warc import GZIP, LOSSES, DamagedRecord, WarcFile
+from usp._snapshot.warc import GZIP, LOSSES, DamagedRecord, WarcFile, WarcRecord
 from usp._snapshot.warc_writing import ACCEPTED, END, END_FIELD, ENTRY_FIELD, INDEX
 from usp.exceptions import SnapshotError
 from usp.limits import DEFAULT, Limits
@@ -36,10 +37,8 @@ from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from usp._formats.document import Role
-    from usp._snapshot.warc import WarcRecord
 
 _ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most

@@ -4,36 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from usp._base.display import counted
 from usp._base.urls import without_login
 from usp._crawl.fetch import concurrency_of, is_async
-from usp._crawl.orders import Failed, HasEarlierResults, Received
+from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.receiver import call_newer
 from usp._formats.document import Role
 from usp._http.flow import condition
 from usp._snapshot.recording import SnapshotRecorder, document_of
 from usp._snapshot.replay import RecordedAnswers
-from usp._snapshot.snapshot_entries import LIMIT, entry_of, key_of
-from usp._snapshot.snapshot_file import unfinished_snapshot
+from usp._snapshot.snapshot_entries import LIMIT, Entry, entry_of, key_of
+from usp._snapshot.snapshot_file import OpenSnapshot, unfinished_snapshot
 from usp._snapshot.warc_writing import ACCEPTED, digest_of
 from usp.objects.problem import Failure
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
-    from typing import Self
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.orders import FetchOrder, FinalResult
     from usp._crawl.website import OneSitemap, Website
-    from usp._snapshot.snapshot_entries import Entry
-    from usp._snapshot.snapshot_file import OpenSnapshot
     from usp._store import Document
     from usp.limits import Limits
     from usp.objects.exchange import Exchange

@@ -9,6 +9,7 @@ import threading
 import weakref
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +19,6 @@ from usp._base.urls import ARCHIVES
 from usp.exceptions import SnapshotError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from usp.limits import Limits
 
 GZIP = b"\x1f\x8b\x08"

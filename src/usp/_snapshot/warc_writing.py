@@ -13,6 +13,7 @@ import ipaddress
 import json
 import string
 import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -24,16 +25,13 @@ from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
 from usp.exceptions import SnapshotError
-from usp.objects.exchange import Hop
+from usp.objects.exchange import Exchange, Hop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from usp._formats.document import Role
     from usp._snapshot.snapshot_entries import Entry
     from usp._snapshot.warc import WarcFile
     from usp._store import Document
-    from usp.objects.exchange import Exchange
 
 ENTRY = "urn:usp:entry:"  # the targets of entries whose documents have another one begin so
 INDEX = "urn:usp:index"

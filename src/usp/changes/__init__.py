@@ -10,9 +10,10 @@ A sitemap that failed removes nothing: its pages are *unknown*.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from usp._inputs import tree_of, tree_of_async
+from usp._inputs import Source, tree_of, tree_of_async
 from usp.changes.change_values import (
     Change,
     ChangeCounts,
@@ -25,9 +26,6 @@ from usp.changes.comparison import page_changes
 from usp.changes.sides import sides, sitemap_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from usp._inputs import Source
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient

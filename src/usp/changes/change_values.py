@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -14,8 +15,6 @@ from usp.export.text_formats import guarded, json_list, plain, quoted, to_json
 from usp.objects.extension_values import plain as plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from usp.objects.failure_codes import FailureCode
     from usp.objects.page import PageFields, SitemapPage
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import xor
@@ -19,14 +20,11 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from usp.changes.change_values import ChangeKind, PageChange, field_changes
-from usp.objects.page import SitemapPage, pages_with_fields
+from usp.objects.page import PageBlock, PageFields, SitemapPage, pages_with_fields
 from usp.objects.page_blocks import part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from usp.changes.sides import Side
-    from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractPagesSitemap
 
 _TOGETHER = 250_000  # fingerprints that are looked for at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from usp.changes.change_values import ChangeKind, SitemapChange
@@ -16,8 +17,6 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Failure
 

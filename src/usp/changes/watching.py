@@ -11,11 +11,12 @@ import asyncio
 import random
 import threading
 import time
+from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from usp import aio
 from usp._base.urls import without_login
@@ -25,19 +26,14 @@ from usp.changes import Diff
 from usp.changes.change_values import ChangeKind, PageChange
 from usp.exceptions import SitemapException, SnapshotError
 from usp.helpers import strip_url_to_homepage
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
-from usp.options import WebsiteKeywords, combined, shows
-from usp.snapshot import UpdatePlan, load
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
+from usp.snapshot import Update, UpdatePlan, load
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterator
     from os import PathLike
-    from typing import Unpack
 
     from usp.objects.problem import Failure
-    from usp.objects.sitemap import AbstractSitemap
-    from usp.options import CrawlOptions
-    from usp.snapshot import Update
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 __all__ = ["Round", "watch", "watch_async"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from usp._base.urls import unquote, urlsplit
-from usp._inputs import is_url, tree_of, tree_of_async
+from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import (
     CrossHostDeclarations,
@@ -21,7 +22,7 @@ from usp.checks.fetching import (
 )
 from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
-from usp.checks.page_urls import normal_url
+from usp.checks.page_urls import SeenPages, normal_url
 from usp.checks.registry import Rule, RuleScope, RuleSelection
 from usp.checks.rules import RULES
 from usp.checks.rules.parser_rules import rule_of
@@ -33,18 +34,13 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
 )
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import AbstractAsyncWebClient
+from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
-    from typing import Unpack
 
-    from usp._inputs import Source
     from usp.checks.hreflang import HreflangGroups
-    from usp.checks.page_urls import SeenPages
     from usp.objects.abstract_sitemap import AbstractSitemap
-    from usp.web_client.abstract_client import AbstractWebClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from usp._base.urls import unquote
+from usp._base.urls import HttpUrl, unquote
 from usp.checks.fetching import CrossHostDeclarations, Robots
 from usp.checks.hreflang import HreflangGroups
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
-from usp.objects.problem import FailureCode
+from usp.objects.problem import Failure, FailureCode, Problem
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
@@ -23,9 +24,6 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from usp._base.urls import HttpUrl
     from usp._crawl.stored_pages import Examination
     from usp._formats.abstract_parser import ChildEntry
     from usp._formats.decode import Decoder
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
-    from usp.objects.problem import Failure, Problem
 
 _SUCCESS = range(200, 300)
 

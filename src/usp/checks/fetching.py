@@ -11,6 +11,7 @@ import random
 import re
 import time
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
@@ -21,27 +22,23 @@ from typing import TYPE_CHECKING
 from protego import Protego
 from requests.utils import parse_header_links
 
-from usp._base.urls import origin_of, urljoin
+from usp._base.urls import HttpUrl, origin_of, urljoin
 from usp._crawl.fetch import fetch_pages, text_of
 from usp._crawl.orders import Failed, Received
 from usp._formats.html import PageHeadParser
 from usp.checks.page_urls import normal_all, same_page
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import failure_reason
+from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from usp._base.reason import Reason
-    from usp._base.urls import HttpUrl
     from usp._crawl.stored_pages import SourcePosition
     from usp.checks.context import Site
     from usp.checks.finding import Hit
     from usp.checks.page_columns import PageColumns
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
-    from usp.web_client.abstract_client import AbstractWebClient
 
 MAX_BYTES = 512 * 1024
 """How much of a robots.txt counts: RFC 9309 asks for at least 500 KiB."""

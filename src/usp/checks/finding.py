@@ -9,19 +9,17 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.request import url2pathname
 
 from usp._base.display import excerpt as cut
 from usp._base.files import replacing
 from usp._base.urls import quote, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
 
 
 class Severity(StrEnum):

@@ -7,7 +7,7 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
@@ -19,6 +19,7 @@ from xml.etree.ElementTree import Element, SubElement
 import usp
 from usp._base.display import counted, excerpt, printable
 from usp.checks.finding import (
+    Finding,
     FindingCounts,
     FindingGroup,
     GroupedFindings,
@@ -30,9 +31,6 @@ from usp.checks.finding import (
 from usp.export.text_formats import json_list
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from usp.checks.finding import Finding
     from usp.checks.registry import Rule
 
 

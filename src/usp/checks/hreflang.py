@@ -11,20 +11,19 @@ from __future__ import annotations
 import marshal
 import re
 import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import get_logger
 from usp._base.seen_urls import SeenUrls
-from usp.checks.page_urls import normal_all
+from usp.checks.page_urls import SeenPages, normal_all
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
 
     from usp.checks.page_columns import PageColumns
-    from usp.checks.page_urls import SeenPages
 
 MOST_CHARACTERS = 16 * 1024 * 1024
 """Characters of groups that wait in memory; their pages are not counted, and take as much again."""

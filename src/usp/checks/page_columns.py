@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.dates import in_utc, known_date
 from usp.checks.finding import Hit
-from usp.checks.hreflang import versions_of
+from usp.checks.hreflang import Version, versions_of
 from usp.checks.page_urls import normal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
     from usp.checks.context import CheckedSitemap
-    from usp.checks.hreflang import Version
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
 

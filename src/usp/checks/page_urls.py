@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 from usp._base.seen_urls import SeenUrls, UrlFingerprints
-from usp._base.urls import BadUrl, read_url
+from usp._base.urls import BadUrl, HttpUrl, read_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from usp._base.urls import HttpUrl
     from usp._crawl.stored_pages import SourcePosition
     from usp.checks.page_columns import PageColumns
     from usp.objects.page import PageFields

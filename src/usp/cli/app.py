@@ -8,7 +8,8 @@ missing, and 130 after Ctrl-C.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import rich_click as click
 from click.core import ParameterSource
@@ -17,9 +18,6 @@ import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, json_option, messages
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [

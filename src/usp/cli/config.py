@@ -15,17 +15,15 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
 from usp.cli.option_values import OutputFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 NAMES = ("usp.toml", "pyproject.toml")
 SENSITIVE = frozenset(

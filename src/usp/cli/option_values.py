@@ -10,6 +10,7 @@ import errno
 import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,8 +19,6 @@ import rich_click as click
 from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from usp.web_client.zones import Zones
 
 _Parameter: TypeAlias = click.Parameter | None

@@ -9,6 +9,7 @@ import select
 import stat
 import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,7 +21,6 @@ from usp._base.display import printable
 from usp.cli.errors import EXPECTED, messages, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from rich.console import RenderableType

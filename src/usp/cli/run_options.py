@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
-from usp._inputs import searches, tree_of
+from usp._inputs import Input, searches, tree_of
 from usp.cli.errors import FAILED, PARTIAL, messages
 from usp.cli.output import logging_to
 from usp.cli.progress_line import Progress, progress
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
+    AbstractSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -28,12 +30,9 @@ from usp.stream import PageBlocks
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from usp._inputs import Input
     from usp.events import Listener
-    from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
 
 

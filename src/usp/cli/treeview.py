@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ from usp._base.display import counted, printable, size
 from usp.cli.errors import problem_text, why
 from usp.cli.output import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.problem import by_kind, kind_key
+from usp.objects.problem import Problem, by_kind, kind_key
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
+    AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
@@ -26,11 +28,7 @@ from usp.report.content import Content
 from usp.report.markup import without_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from usp.objects.exchange import Exchange
-    from usp.objects.problem import Problem
-    from usp.objects.sitemap import AbstractSitemap
 
 _LONG = 12  # more sitemaps of one kind in a row are shortened
 _FIRST = 6  # to this many, and the last

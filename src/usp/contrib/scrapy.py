@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -12,16 +13,13 @@ from scrapy import Request, Spider, signals
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
 
 from usp import aio
-from usp.events import SitemapFinished
+from usp.events import Event, SitemapFinished
 from usp.exceptions import SitemapException
 from usp.options import CrawlOptions
 from usp.selection import Selection
 from usp.web_client.aiohttp_client import AiohttpWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
-
-    from usp.events import Event
     from usp.objects.page import SitemapPage
     from usp.objects.problem import Failure
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient

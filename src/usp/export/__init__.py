@@ -9,6 +9,7 @@ A new format is a function that writes blocks of pages, and a line in :data:`FOR
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -22,8 +23,6 @@ from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from usp.selection import Blocks, Pages
 
 __all__ = [

@@ -7,6 +7,7 @@ same to Arrow.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -15,12 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usp._base.dates import precision_of
 from usp._base.names import MissingExtraError, load_extra
 from usp._formats.batches import read_own
-from usp.objects.extensions import EXTENSIONS, Kind, Table
+from usp.objects.extensions import EXTENSIONS, Extension, FieldSpec, Kind, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from usp.objects.extensions import Extension, FieldSpec
     from usp.objects.page import PageFields
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]

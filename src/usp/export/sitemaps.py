@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
 from usp.export.arrow import ParquetFileWriter, array_of
 from usp.export.schema import Kind, pyarrow
 from usp.export.text_formats import opened, write_rows
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from usp.objects.problem import Failure, Problem
-    from usp.objects.sitemap import AbstractSitemap
 
 __all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "sitemap_rows", "write_sitemaps"]
 

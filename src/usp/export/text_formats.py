@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
@@ -25,6 +26,7 @@ from usp._base.files import replacing
 from usp.export.schema import (
     COLUMNS,
     OF_TEXTS,
+    AnyKind,
     Kind,
     ListKind,
     StructKind,
@@ -34,9 +36,6 @@ from usp.export.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from usp.export.schema import AnyKind
     from usp.objects.page import PageBlock, PageFields
     from usp.selection import Blocks
 

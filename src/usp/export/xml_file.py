@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from decimal import Decimal
@@ -19,16 +20,13 @@ from usp._base.urls import quote, urljoin
 from usp.exceptions import SitemapException
 from usp.export.text_formats import compressing
 from usp.helpers import html_unescape_strip
-from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
-from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY
+from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPage
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
-    from usp.objects.extensions import Extension, FieldSpec
-    from usp.objects.page import SitemapPage
     from usp.selection import Blocks
 
 NAMESPACES = {

@@ -8,6 +8,7 @@ import logging
 import queue
 import threading
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,16 +22,12 @@ from usp._http.aiohttp_sessions import HostTurns
 from usp.export.schema import pyarrow
 from usp.fleet.options import FleetOptions
 from usp.fleet.previous_crawl import finder
-from usp.fleet.site_list import Assignment, homepages, host_key
-from usp.fleet.tables import PART_SECONDS, PartWriter, wrap
+from usp.fleet.site_list import Assignment, Batch, homepages, host_key
+from usp.fleet.tables import PART_SECONDS, Part, PartWriter, Row, wrap
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-
     from usp._base.urls import Login
-    from usp.fleet.site_list import Batch
-    from usp.fleet.tables import Part, Row
 
 Item: TypeAlias = tuple[str, Any]
 

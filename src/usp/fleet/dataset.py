@@ -13,6 +13,8 @@ import json
 import secrets
 import time
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -20,14 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.files import DatasetError, FileStore, NotADatasetError, deltalake
 from usp.export.schema import pyarrow
-from usp.fleet.tables import TABLES, plain_schema, rewritten, schema_of, sites_in
+from usp.fleet.tables import TABLES, Part, Row, plain_schema, rewritten, schema_of, sites_in
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
-    from usp.fleet.tables import Part, Row
 
 __all__ = ["Committer", "Dataset"]
 

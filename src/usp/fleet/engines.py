@@ -10,10 +10,11 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.files import DatasetError
@@ -22,14 +23,10 @@ from usp._base.names import load_extra
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
 from usp.export.schema import skip_pandas_import
-from usp.fleet.crawler import crawl_parts, killer_part
+from usp.fleet.crawler import Job, crawl_parts, killer_part
 from usp.fleet.tables import Part, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from multiprocessing.connection import Connection
-
-    from usp.fleet.crawler import Job
     from usp.fleet.site_list import Assignment, Assignments, Batch
 
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together

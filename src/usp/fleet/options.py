@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from usp.limits import Limits
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from usp._base.urls import Login
     from usp._http.identity import Timeout
     from usp.events import Event, Listener

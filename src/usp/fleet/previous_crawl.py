@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from usp._base.files import DatasetError
+from usp._base.files import DatasetError, FileStore
 from usp._base.urls import BadUrl, read_url
-from usp._crawl.orders import Probe, Received
-from usp._http.flow import condition
+from usp._crawl.orders import FetchOrder, Probe, Received
+from usp._http.flow import Conditions, condition
 from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.schema import pyarrow
 from usp.export.sitemaps import places_in
 from usp.fleet.tables import TABLES, plain_schema, scan, schema_of
-from usp.objects.sitemap import KINDS, AbstractPagesSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import KINDS, AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from usp._base.files import FileStore
-    from usp._crawl.orders import FetchOrder
-    from usp._http.flow import Conditions
     from usp.fleet.options import FleetOptions
     from usp.objects.exchange import Exchange
-    from usp.objects.sitemap import AbstractSitemap
 
 _MOST_FILES = 12  # files whose rows are found again without reading them: three of each part
 _MOST_PAGES = 1 << 15  # in one batch

@@ -7,6 +7,7 @@ import json
 import queue
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,19 +21,16 @@ from usp.exceptions import LocalShortageError
 from usp.export.schema import pyarrow
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.engines import LocalEngine, RayEngine, Signal, ray_module
+from usp.fleet.engines import Engine, LocalEngine, News, RayEngine, Signal, ray_module
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.site_list import Assignments, by_address, grouped, homepages, host_key
-from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part
+from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part, Row
 from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sized
 
     from usp._base.urls import Login
-    from usp.fleet.engines import Engine, News
-    from usp.fleet.tables import Row
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,9 @@ from usp._base.shortage import shortage_of
 from usp._base.urls import host_of, with_login
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END
-from usp._crawl.orders import HasEarlierResults
+from usp._crawl.orders import FetchOrder, HasEarlierResults, Received
 from usp.aio import sitemap_tree_for_homepage
-from usp.events import SitemapReceived, SitemapStarted
+from usp.events import Event, SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import places_in, problem_columns, sitemap_row
@@ -28,11 +29,7 @@ from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from usp._crawl.orders import FetchOrder, Received
     from usp._http.aiohttp_sessions import HostTurns
-    from usp.events import Event
     from usp.fleet.options import FleetOptions
     from usp.fleet.previous_crawl import PreviousCrawl
     from usp.limits import Limits

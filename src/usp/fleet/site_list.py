@@ -7,23 +7,19 @@ import io
 import socket
 import sys
 from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from usp._base.display import get_logger, printable
 from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
-from usp._base.urls import BadUrl, read_url, redact_url
+from usp._base.urls import BadUrl, Login, read_url, redact_url
 from usp.export.schema import pyarrow
 from usp.limits import DEFAULT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-
-    from usp._base.urls import Login
 
 __all__ = ["SiteListError", "read_sites"]
 

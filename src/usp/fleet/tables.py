@@ -12,19 +12,15 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from usp._base.display import printable
-from usp._base.files import StoredFile
+from usp._base.files import FileStore, StoredFile
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.export.sitemaps import SITEMAP_COLUMNS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from usp._base.files import FileStore
 
 __all__ = ["page_columns", "rows_of", "schema_of", "unwrap", "wide_schema", "wrap"]
 

@@ -8,6 +8,7 @@ pages that are returned become objects.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -20,7 +21,7 @@ from pydantic import AfterValidator, Field
 from usp._base.dates import as_written, in_utc, known_date
 from usp._base.filters import moment
 from usp._base.seen_urls import SeenUrls
-from usp.mcp.tool_call import ToolCall, ToolContext
+from usp.mcp.tool_call import CancelToken, ToolCall, ToolContext
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
@@ -39,9 +40,7 @@ from usp.selection import Selection, date_of, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
-    from collections.abc import Sequence
 
-    from usp.mcp.tool_call import CancelToken
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvicorn
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError, create_model
 from starlette.responses import PlainTextResponse
 
@@ -29,10 +30,7 @@ from usp.mcp.tool_values import clean, wrong_arguments
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
-    from mcp.server.mcpserver import Context
-    from mcp.types import CallToolResult, InputRequiredResult
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = get_logger(__name__)

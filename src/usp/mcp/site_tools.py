@@ -13,10 +13,10 @@ from pydantic import Field
 from usp._base.dates import as_written
 from usp.checks.checking import Checking
 from usp.checks.finding import Severity
-from usp.checks.registry import rules_named
+from usp.checks.registry import Rule, rules_named
 from usp.checks.rules import RULES
 from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
-from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, fitting
+from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
@@ -35,24 +35,20 @@ from usp.objects.abstract_sitemap import walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
+    AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
     state_of,
 )
-from usp.report.content import Content
-from usp.report.problems import FindingsByRule
+from usp.report.content import Content, Tally
+from usp.report.problems import FindingsByRule, RuleRow
 from usp.selection import page_sitemaps
 
 if TYPE_CHECKING:
-    from usp.checks.registry import Rule
     from usp.limits import Limits
-    from usp.mcp.tool_call import CancelToken
     from usp.mcp.tree_cache import CachedTree
     from usp.objects.failure_codes import Code
-    from usp.objects.sitemap import AbstractSitemap
-    from usp.report.content import Tally
-    from usp.report.problems import RuleRow
 
 # list_sitemaps -------------------------------------------------------------------------------------
 

@@ -19,9 +19,9 @@ from pydantic import BeforeValidator, Field
 from usp._base.urls import host_in
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import is_warc
-from usp.changes import Diff, PageChange
+from usp.changes import Change, Diff, PageChange
 from usp.exceptions import SitemapException
-from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, fitting
+from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
@@ -40,10 +40,8 @@ from usp.mcp.tree_cache import CachedTree
 from usp.snapshot import load
 
 if TYPE_CHECKING:
-    from usp.changes import Change
     from usp.limits import Limits
     from usp.mcp import ServerOptions
-    from usp.mcp.tool_call import CancelToken
 
 ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed", "recovered"]
 _MOST_FILES = 500

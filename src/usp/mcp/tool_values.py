@@ -6,6 +6,7 @@ direction marks.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +17,6 @@ from usp._base.display import excerpt, printable
 from usp._base.reason import Topic, limit_advice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from usp.mcp.tree_cache import CachedTree
     from usp.objects.problem import Failure
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from usp.objects.extension_values import old_fields
-from usp.objects.problem import how_many
+from usp.objects.problem import Failure, Problem, how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from os import PathLike
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from usp._crawl.stored_pages import StoredPages
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock, SitemapPage
-    from usp.objects.problem import Failure, Problem
     from usp.objects.sitemap import AbstractIndexSitemap
     from usp.selection import Moment, Selection
 

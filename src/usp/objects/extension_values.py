@@ -6,16 +6,14 @@ Their fields are in the tables of :mod:`usp.objects.extensions`; videos have a m
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from usp._base.display import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 _PAGES = "_pages_value"
 _SLOTS = 2  # a pair: the dictionary of the object, which is None, and its slots

@@ -6,17 +6,15 @@ typed attribute of its value (:class:`~usp.objects.video.SitemapVideo`, …) and
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, auto
 from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from usp.objects.extension_values import SitemapImage, SitemapNewsStory, SitemapPageMapObject
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = ["EACH", "EXTENSIONS", "OWN", "Extension", "FieldSpec", "Kind", "Table"]
 

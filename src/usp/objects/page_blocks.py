@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
 
-from usp.objects.page import SitemapPage, rows_of
-from usp.objects.problem import how_many
+from usp.objects.page import PageBlock, PageFields, SitemapPage, rows_of
+from usp.objects.problem import Problem, how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from usp._base.reason import Reason
-    from usp.objects.page import PageBlock, PageFields
-    from usp.objects.problem import Problem
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,8 +12,6 @@ from usp.objects.failure_codes import FailureCode
 from usp.objects.problem_codes import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from usp._base.reason import Advice, Reason
 
 __all__ = ["Failure", "FailureCode", "Problem", "ProblemCode", "ProblemKind", "by_kind", "how_many"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
 from usp.objects.page import SitemapPageChangeFrequency
-from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, InvalidSitemap
 from usp.report.markup import (
     Addresses,
     Markup,
@@ -22,10 +23,7 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from usp.objects.exchange import Exchange
-    from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Spread, Summary
 
 MAX_MONTHS = 300

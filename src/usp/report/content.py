@@ -6,6 +6,7 @@ Block by block, in bounded memory.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
 from operator import itemgetter, methodcaller
@@ -14,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 from usp._base.dates import known_date
 from usp._base.urls import host_in
 from usp.export.schema import read_frequency, read_priority
-from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY
+from usp.objects.page import (
+    SITEMAP_PAGE_DEFAULT_PRIORITY,
+    PageBlock,
+    SitemapImage,
+    SitemapNewsStory,
+)
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from usp.objects.page import PageBlock, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
 
 MAX_KEYS = 20_000

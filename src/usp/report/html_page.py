@@ -7,24 +7,21 @@ import gzip
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
 from usp._base.files import replacing
-from usp.objects.sitemap import KINDS, InvalidSitemap
+from usp.objects.sitemap import KINDS, AbstractSitemap, InvalidSitemap
 from usp.report.charts import Cards
 from usp.report.markup import DASH, Addresses, shown_url
 from usp.report.problems import changes_card, damage_cards
-from usp.report.summary import summarise
+from usp.report.summary import SitemapRow, Summary, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from os import PathLike
-
-    from usp.objects.sitemap import AbstractSitemap
-    from usp.report.summary import SitemapRow, Summary
 
 
 def html(

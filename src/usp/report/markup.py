@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from usp._base.display import counted, excerpt, grouped, printable
 from usp._base.urls import origin_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 FIRST_ROWS = 10
 """How many rows of a long table are shown at first; the others can be expanded."""

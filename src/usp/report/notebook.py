@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
 from usp.objects.sitemap import (
@@ -12,17 +12,13 @@ from usp.objects.sitemap import (
     INCOMPLETE,
     NOT_FOLLOWED,
     AbstractPagesSitemap,
+    AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
     state_of,
 )
 from usp.report.markup import Addresses, shared_origin, shown_url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from usp.objects.sitemap import AbstractSitemap
 
 MAX_NODES = 200
 """How many sitemaps are shown in total."""

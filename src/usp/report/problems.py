@@ -6,15 +6,16 @@ The rules also tell what the parser found inside documents, and which pages are 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
-from usp.changes import ChangeKind, PageChange, diff
+from usp.changes import Change, ChangeKind, PageChange, diff
 from usp.changes.change_values import details_of
 from usp.checks.checking import Checking
-from usp.checks.finding import Severity
+from usp.checks.finding import Finding, Severity
 from usp.checks.rules import RULES
 from usp.report.markup import (
     FIRST_ROWS,
@@ -30,10 +31,6 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from usp.changes import Change
-    from usp.checks.finding import Finding
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
 

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from usp.objects.problem import FailureCode, how_many
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, state_of
-from usp.report.charts import fetches_of
+from usp.objects.problem import Failure, FailureCode, how_many
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap, state_of
+from usp.report.charts import FetchedDocument, fetches_of
 from usp.report.content import Content, Tally
 from usp.report.markup import shared_origin
 from usp.report.problems import (
     MAX_ODD_PAGES,
     MAX_OTHER_PAGES,
+    ChangeList,
     CheckList,
     ProblemCount,
     changes_of,
     checks_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from usp.objects.problem import Failure
-    from usp.objects.sitemap import AbstractSitemap
-    from usp.report.charts import FetchedDocument
-    from usp.report.problems import ChangeList
 
 MAX_FAILURES = 200
 MAX_SECTIONS = 40

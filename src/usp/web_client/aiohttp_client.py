@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yarl
 
-from usp._base.urls import Login, without_login
+from usp._base.urls import HttpUrl, Login, without_login
 from usp._http import aiohttp_sessions
-from usp._http.flow import Arrived, BodyReader, Flow, Head, Request, SessionFacts
+from usp._http.flow import (
+    Arrived,
+    BodyReader,
+    Conditions,
+    Deadline,
+    Flow,
+    Head,
+    Request,
+    SessionFacts,
+)
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
     OUR_NAME,
@@ -35,10 +45,7 @@ from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Mapping
 
-    from usp._base.urls import HttpUrl
-    from usp._http.flow import Conditions, Deadline
     from usp.limits import Limits
     from usp.objects.exchange import Hop
 

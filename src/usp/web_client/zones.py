@@ -9,15 +9,12 @@ import ipaddress
 import re
 import socket
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.urls import BadUrl, read_host
 from usp.objects.failure_codes import FailureCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["Zones"]
 

@@ -8,21 +8,24 @@ halved, and each half is tried: little more than what is odd goes to the scanner
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable
+from typing import ClassVar, cast
 
 from usp._base.date_words import unknown_zone
-from usp._formats.abstract_parser import MAX_PIECE, BlockText, ChildEntry, PageBatch, pieces
+from usp._formats.abstract_parser import (
+    MAX_PIECE,
+    BlockText,
+    ChildEntry,
+    Entry,
+    PageBatch,
+    PageEntry,
+    pieces,
+)
 from usp._formats.batches import ParsedBatch
 from usp._formats.xml import scanner
-from usp._formats.xml.raw_entries import MAX_NAME
+from usp._formats.xml.raw_entries import MAX_NAME, Notes, RawEntry
 from usp._formats.xml.tree_reader import DECLINE, IGNORE, LARGEST_TREE, FastPathDeclined, TreeReader
 from usp._formats.xml.xml_parser import XmlParser
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from usp._formats.abstract_parser import Entry, PageEntry
-    from usp._formats.xml.raw_entries import Notes, RawEntry
 
 MAX_ENTRY = 64 * 1024
 """A longer stretch without the end of an entry goes through the scanner."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from enum import IntEnum, auto
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 
 class Space(IntEnum):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from usp._base.urls import PORTS, origin_of, resolved
 from usp._formats.values import begins_with_host, is_address
-from usp._formats.xml.namespaces import MAX_URI, Name, Space
+from usp._formats.xml.namespaces import MAX_URI, Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
     from usp._formats.xml.cut import CutNames
-    from usp._formats.xml.namespaces import Scope
     from usp._formats.xml.xml_parser import XmlParser
 
 MAX_TEXT = 8 * 1024

@@ -22,14 +22,11 @@ damage is abandoned: see :data:`MAX_DAMAGE`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from usp._base.reason import Reason
 from usp._formats.xml.references import MAX_REFERENCE
-from usp.objects.problem import MAX_PROBLEMS, FailureCode, Problem, ProblemCode
-
-if TYPE_CHECKING:
-    from usp.objects.problem import Problems
+from usp.objects.problem import MAX_PROBLEMS, FailureCode, Problem, ProblemCode, Problems
 
 MAX_TAG = 1024 * 1024
 """A longer tag is read as text that begins with ``<``."""

@@ -12,27 +12,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from xml.parsers.expat import errors
 
-from usp._formats.xml.namespaces import Name, Space, space_of
+from usp._formats.xml.namespaces import Name, Scope, Space, space_of
 from usp._formats.xml.raw_entries import (
     MAX_NAME,
     MAX_NAMES,
+    Dialect,
     ElementRole,
     Meaning,
     Notes,
     RawEntry,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from xml.etree.ElementTree import Element
-
-    from usp._formats.xml.namespaces import Scope
-    from usp._formats.xml.raw_entries import Dialect
 
 LARGEST_TREE = 40 * 1024
 """Characters of a block that is read as one tree: more would not fit into the caches of a processor."""

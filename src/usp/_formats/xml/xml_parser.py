@@ -10,12 +10,13 @@ decide:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from xml.sax.saxutils import escape
 
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import TRUNCATED, FormatParser, ignore
-from usp._formats.xml.namespaces import Scope
+from usp._formats.abstract_parser import TRUNCATED, Entry, FormatParser, ignore
+from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import (
     MAX_NAME,
     MAX_NAMES,
@@ -34,11 +35,7 @@ from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from usp._formats.abstract_parser import Entry
     from usp._formats.xml.cut import CutNames
-    from usp._formats.xml.namespaces import Name, Space
 
 MAX_DEPTH = 200
 """Elements that are nested more deeply are only counted."""

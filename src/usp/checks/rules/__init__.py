@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from usp.checks.registry import DECLARED
+from usp.checks.registry import DECLARED, Rule
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
     parser_rules,
     sm1_discovery,
@@ -17,11 +17,6 @@ from usp.checks.rules import (  # noqa: F401 - they declare the rules
     sm8_media,
     sm9_pages,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from usp.checks.registry import Rule
 
 __all__ = ["RULES"]
 

@@ -6,16 +6,11 @@ Their numbers begin at 50 in each group.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from usp.checks.finding import Severity
 from usp.checks.registry import Rule, RuleScope, add
-from usp.objects.problem import FailureCode, ProblemCode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from usp.objects.problem import AnyCode
+from usp.objects.problem import AnyCode, FailureCode, ProblemCode
 
 _NUMBERS = {
     Severity.ERROR: """

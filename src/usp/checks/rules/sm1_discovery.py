@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp._base.urls import host_of, is_http_url
@@ -12,8 +13,6 @@ from usp.checks.registry import site_rule, sitemap_rule
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from usp._formats.abstract_parser import ChildEntry
     from usp.checks.context import CheckedSitemap, Site
     from usp.objects.exchange import Exchange

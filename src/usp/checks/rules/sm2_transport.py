@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp._base.urls import url_parts
-from usp._formats.decode import known_encoding
+from usp._formats.decode import Decoder, known_encoding
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import sitemap_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from usp._formats.decode import Decoder
     from usp.checks.context import CheckedSitemap
 
 MAX_UNPACKED = 50 * 1024 * 1024

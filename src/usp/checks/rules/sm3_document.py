@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError, ParserCreate, errors
@@ -14,8 +15,6 @@ from usp.checks.rules.parser_rules import rule_of
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from usp._formats.xml.raw_entries import SeenElement
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.context import CheckedSitemap, Site

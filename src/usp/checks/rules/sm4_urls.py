@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from usp._base.urls import is_http_url
+from usp._base.urls import HttpUrl, is_http_url
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import bare, beginning, folder_of, normal_url, origin_at
+from usp.checks.page_urls import OriginCount, bare, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from usp._base.urls import HttpUrl
     from usp.checks.context import CheckedSitemap
     from usp.checks.page_columns import PageColumns
-    from usp.checks.page_urls import OriginCount
 
 MAX_URL = 2048
 """Characters that the protocol allows in a URL: fewer than this."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from usp._base.dates import precision_of_text
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_columns import FIRST_DAY, TOLERANCE, is_well_written, moment_of
+from usp.checks.page_columns import FIRST_DAY, TOLERANCE, PageColumns, is_well_written, moment_of
 from usp.checks.registry import block_rule, site_rule, sitemap_rule
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFrequency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from usp.checks.context import CheckedSitemap, Site
-    from usp.checks.page_columns import PageColumns
 
 ENOUGH = 20
 """Pages that have a value in common by chance: fewer than this."""

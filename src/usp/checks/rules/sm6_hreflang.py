@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import DEFAULT, wrong_with
-from usp.checks.page_columns import LINKS, relative_in
+from usp.checks.page_columns import LINKS, PageColumns, relative_in
 from usp.checks.registry import block_rule, site_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from usp.checks.context import Site
-    from usp.checks.page_columns import PageColumns
 
 
 @block_rule("SM601", Severity.ERROR)

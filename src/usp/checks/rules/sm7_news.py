@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from usp._base.dates import in_utc, precision_of
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import wrong_with
-from usp.checks.page_columns import TOLERANCE
+from usp.checks.page_columns import TOLERANCE, PageColumns
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from usp.checks.context import CheckedSitemap
-    from usp.checks.page_columns import PageColumns
 
 MAX_AGE = timedelta(days=2)
 MAX_STORIES = 1000

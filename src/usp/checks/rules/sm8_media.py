@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from usp._base.dates import in_utc
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_columns import IMAGES, VIDEOS, relative_in
+from usp.checks.page_columns import IMAGES, VIDEOS, PageColumns, relative_in
 from usp.checks.registry import block_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from usp.checks.page_columns import PageColumns
 
 MAX_IMAGES = 1000
 

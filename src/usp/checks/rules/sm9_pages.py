@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
@@ -9,8 +10,6 @@ from usp.checks.page_urls import same_page
 from usp.checks.registry import fetched_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from usp.checks.fetching import FetchedPage
 
 _GONE = (404, 410)

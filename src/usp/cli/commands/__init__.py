@@ -7,12 +7,10 @@ command is called. They only declare it: what it does is loaded when it runs, so
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import rich_click as click
 
 SHORT_HELP: Mapping[str, str] = {

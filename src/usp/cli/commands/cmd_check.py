@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -26,8 +27,6 @@ from usp.cli.options import (
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from usp._inputs import Input
     from usp.checks.finding import Baseline, Finding
     from usp.checks.registry import RuleSelection

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,6 @@ from usp.cli.output import Command
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from usp.fleet.run import FleetProgress, FleetRun

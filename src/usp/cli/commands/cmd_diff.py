@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -13,8 +14,6 @@ from usp.cli.options import flag_option, format_option, input_type, run_options
 from usp.cli.output import Command, exit_on_error, has_colors, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from usp._inputs import Input
     from usp.changes import Change, Diff
     from usp.cli.run_options import RunOptions

@@ -6,6 +6,7 @@ import difflib
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,7 +20,6 @@ from usp.cli.errors import common_options
 from usp.cli.output import Command, has_colors, is_for_people, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
 _GROUPS = {"guides": "How-to guides", "reference": "Reference", "": "Tutorial and explanation"}

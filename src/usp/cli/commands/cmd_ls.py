@@ -6,6 +6,7 @@ Tables are written by :mod:`usp.export`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -31,7 +32,6 @@ from usp.cli.options import (
 from usp.cli.output import Command, naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from usp._inputs import Input

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -16,8 +17,6 @@ from usp.cli.options import flag_option, format_option
 from usp.cli.output import Command, has_colors, painted, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from usp.checks.registry import Group, Rule
 
 _WIDEST = 88  # columns of text that is easy to read

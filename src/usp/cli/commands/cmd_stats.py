@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -14,8 +15,6 @@ from usp.cli.options import count_option, format_option
 from usp.cli.output import Command, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.console import RenderableType
     from rich.table import Table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
@@ -27,7 +28,6 @@ from usp.cli.options import (
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from usp._inputs import Input
