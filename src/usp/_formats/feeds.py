@@ -75,9 +75,10 @@ class FeedEntry(RawEntry, PageEntry):
     def _add_link(self, text: str, written: Written, base: str | None, note: Note) -> None:
         """Take a link as Atom writes it; its URL may also be its text."""
         given = given_in(written, note)
-        href = values.text(given.get("href")) or values.text(text)
-        if href:
-            url = absolute_url(href, base) or href
+        attribute, inner = values.text(given.get("href")), values.text(text)
+        if href := attribute or inner:
+            is_url = attribute or _SIGNS.intersection(href)
+            url = (absolute_url(href, base) if is_url else None) or href
             if url != href:
                 self._written.setdefault(url, href)
             self._links.setdefault("", url)
@@ -120,7 +121,7 @@ class FeedEntry(RawEntry, PageEntry):
     def _is_at(self, address: str, notes: Notes) -> bool:
         """Take an address as that of the page, if it is one."""
         url = absolute_url(address, self.base)
-        if url is None or (self.base is None and not _SIGNS.intersection(address)):
+        if url is None or not _SIGNS.intersection(address):
             return False
         self.url = url
         self.as_written = self._written.get(address, address)
