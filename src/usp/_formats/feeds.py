@@ -72,13 +72,17 @@ class FeedEntry(RawEntry, PageEntry):
         else:
             self._given.setdefault(name, []).append(text)
 
+    def text_of(self, name: str, texts: str) -> str:
+        """Return the text of a field with markup inside: in a link, only a whole URL is meant."""
+        is_words = name == "link" and not is_http_url(values.text(texts) or "")
+        return f"<…>{texts}" if is_words else texts
+
     def _add_link(self, text: str, written: Written, base: str | None, note: Note) -> None:
         """Take a link as Atom writes it; its URL may also be its text."""
         given = given_in(written, note)
-        attribute, inner = values.text(given.get("href")), values.text(text)
-        if href := attribute or inner:
-            is_url = attribute or _SIGNS.intersection(href)
-            url = (absolute_url(href, base) if is_url else None) or href
+        href = values.text(given.get("href")) or values.text(text)
+        if href:
+            url = absolute_url(href, base) or href
             if url != href:
                 self._written.setdefault(url, href)
             self._links.setdefault("", url)
@@ -121,7 +125,7 @@ class FeedEntry(RawEntry, PageEntry):
     def _is_at(self, address: str, notes: Notes) -> bool:
         """Take an address as that of the page, if it is one."""
         url = absolute_url(address, self.base)
-        if url is None or not _SIGNS.intersection(address):
+        if url is None or (self.base is None and not _SIGNS.intersection(address)):
             return False
         self.url = url
         self.as_written = self._written.get(address, address)
