@@ -290,7 +290,8 @@ def update(
     the current state only: records of responses that have changed or disappeared are dropped.
 
     One bad moment of the website empties nothing. A document that fails stays as it was, with the
-    failure. If more than half of the pages would be gone, because an index is empty or robots.txt
+    failure; so does, until the next update finds the same, one that has lost its pages, or most of its
+    sitemaps. If more than half of the pages would be gone, because an index is empty or robots.txt
     is not found, no file is written, a warning is logged, and ``update.accepted`` is False; with
     ``accept``, the website is taken as it is now, failures included.
 

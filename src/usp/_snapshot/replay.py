@@ -143,8 +143,9 @@ class RecordedAnswers:
             why: Reason | None = failure_reason(instead.error)
         else:
             why = instead.probe.refusal or instead.probe.unfinished
-        if why is None:  # with other limits, what came may be good
+        if why is None and not entry.is_document:  # with other limits, what came may be good
             return None
+        why = why or Reason(FailureCode.EMPTIED, FailureCode.EMPTIED.message)
         reason = replace(why, text=f"{why.text}; kept as it was {_when(before)}", full=None)
         return replace(result, kept=Kept(instead, reason))
 
