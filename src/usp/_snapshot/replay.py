@@ -17,6 +17,7 @@ from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
 from usp._snapshot.recorded_responses import Capture, damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
+from usp._snapshot.snapshot_file import within_both
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _AT_ONCE = 64  # orders
+_CUTTING = ("ratio", "unpacked_bytes")  # limits of a document that is in the file as a whole
 
 
 class KeptAs(Enum):
@@ -57,6 +59,11 @@ def replay(
     def overdue() -> Reason | None:
         return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
+    if (
+        snapshot.options.limits is not None
+    ):  # why something is not in the file; what is in it is read
+        least = within_both(snapshot.options.limits, limits)
+        crawl.limits_of = lambda url, above: limits if snapshot.has(url, above) else least
     answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
     while not crawl.complete:
@@ -91,6 +98,10 @@ class RecordedAnswers:
         code = FailureCode.NOT_IN_SNAPSHOT
         incomplete = "" if snapshot.is_complete else ", which is incomplete"
         declared = Reason(code, f"{code.message}{incomplete}")
+        least = within_both(snapshot.options.limits or limits, limits)
+        for name in _CUTTING:  # so that less of an index was read
+            if snapshot.is_complete and getattr(least, name) != getattr(limits, name):
+                declared = least.reached(name)
         self._absent = {  # the same for all: there may be many
             False: Failed(WebClientErrorResponse(declared, retryable=False)),
             True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
@@ -132,8 +143,9 @@ class RecordedAnswers:
             why: Reason | None = failure_reason(instead.error)
         else:
             why = instead.probe.refusal or instead.probe.unfinished
-        if why is None:  # with other limits, what came may be good
+        if why is None and not entry.is_document:  # with other limits, what came may be good
             return None
+        why = why or Reason(FailureCode.EMPTIED, FailureCode.EMPTIED.message)
         reason = replace(why, text=f"{why.text}; kept as it was {_when(before)}", full=None)
         return replace(result, kept=Kept(instead, reason))
 
@@ -154,9 +166,11 @@ class RecordedAnswers:
         if entry.ended:
             broken, ended = None, broken
         result = self._read(entry, exchange, entry.offset, broken, ended)
-        if size or not isinstance(result, Received) or not result.document.size:
+        if isinstance(result, Failed) or result.document.size == size:
             return result
-        why = damaged(f"it has {result.document.size:,} bytes, and should have none")
+        if result.exchange.broken is not None or result.probe.refusal is not None:
+            return result  # it was not read to its end
+        why = damaged(f"it has {result.document.size:,} bytes, and should have {size:,}")
         return Failed(WebClientErrorResponse(why, retryable=False), exchange)
 
     def _bounded(self, exchange: Exchange) -> Exchange:
@@ -215,6 +229,7 @@ class RecordedAnswers:
             return Failed(nothing, exchange)
         if not self._snapshot.entries:
             exchange = replace(exchange, received=size, charset=parser.encoding)
+        self._snapshot.store.measured.add(offset)
         exchange = replace(exchange, broken=ended or broken)
         document = Document(self._snapshot.store, exchange, size, None, ((offset, size),))
         if parser.may_have_children and late() is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from usp._base.display import counted
@@ -15,6 +16,7 @@ from usp._base.urls import without_login
 from usp._crawl.fetch import concurrency_of, is_async
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.receiver import call_newer
+from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._http.flow import condition
 from usp._snapshot.recording import SnapshotRecorder, document_of
@@ -96,12 +98,18 @@ class PreviousResponses:
         """Return what need not be asked for because its index says that it has not changed."""
         key = key_of(order.role, order.url)
         entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
-        if entry is None or not (_is_same(entry, order) or _is_still_absent(entry, order)):
+        if entry is None or entry.last_good is not None:
+            return None
+        if not (_is_same(entry, order) or _is_still_absent(entry, order)):
             return None
         if not self.snapshot.is_sound(entry):
             return None
         self.trusted.add(key)
         return self._answers.recalled(entry.asked_as(order.url)).result
+
+    def recorded(self, entry: Entry) -> Received | Failed:
+        """Return a document as it was recorded, whatever became of it later."""
+        return self._answers.recalled(replace(entry, error=None)).result
 
     def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return the recorded document if the server says that it is still the same."""
@@ -109,11 +117,19 @@ class PreviousResponses:
         entry = self.good(key) if exchange.status == _NOT_MODIFIED else None
         if entry is None or entry.exchange is None:
             return None
-        result = self._answers.recalled(replace(entry, error=None).asked_as(order.url)).result
+        result = self.recorded(entry.asked_as(order.url))
         if not isinstance(result, Received):
             return None
         self.seen[key] = exchange
         return result
+
+
+def _listed(result: Received | Failed) -> set[str]:
+    """Return the sitemaps that a document lists, or the first of its pages if it lists none."""
+    if isinstance(result, Failed):
+        return set()
+    pages = StoredPages(result.document, result.exchange.final_url)
+    return {child.loc for child in result.probe.children} or {one.url for one in islice(pages, 1)}
 
 
 def _is_same(entry: Entry, order: FetchOrder) -> bool:
@@ -194,7 +210,8 @@ class UpdateRecorder(SnapshotRecorder):
     """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
 
     ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
-    ``kept`` are the URLs of documents that failed, and whose last good responses are kept. ``refused``
+    ``kept`` are the URLs of documents that failed, or have lost their pages or most of their sitemaps
+    since the last update, and whose last good responses are kept. ``refused``
     are those of them that were answered, but not with the document. ``keeps`` is whether a limit may
     end this crawl that did not end the recorded one; then what it leaves out is kept, too.
 
@@ -226,6 +243,9 @@ class UpdateRecorder(SnapshotRecorder):
         self.unread_pages: Loss | None = None
         self.kept: set[str] = set()
         self._same: set[str] = set()  # URLs of documents that are as they were
+        self._shrunk: set[tuple[Role, str]] = (
+            set()
+        )  # which have lost what they had, for the first time
         self.refused: dict[str, Failure] = {}
         self._left = set(known.snapshot.entries)
         self.counts = dict.fromkeys(
@@ -264,6 +284,11 @@ class UpdateRecorder(SnapshotRecorder):
             self.writer.add(self._with_last_good(entry, before), document)
             return
         what = self._against(before or known.snapshot.entries.get(key), key, document)
+        if what == "changed" and before is not None and self._has_shrunk(settled, before):
+            self.received += document.size
+            self._shrunk.add(key)
+            self.writer.add(self._with_last_good(entry, before), document)
+            return
         if what in ("added", "changed") or before is None:
             self.writer.add(entry, document)
         else:
@@ -304,10 +329,29 @@ class UpdateRecorder(SnapshotRecorder):
         is_declared = settled.role is Role.SITEMAP and not settled.is_guess
         if before is None:
             return entry
-        if is_declared or entry.failed_with not in _GONE:
-            return self._with_last_good(entry, before)
-        self.gone.add(entry.url)
-        return entry
+        is_gone = not is_declared and entry.failed_with in _GONE
+        if is_gone and not (settled.role is Role.ROBOTS and self._is_sudden(entry.key)):
+            self.gone.add(entry.url)
+            return entry
+        if is_gone:
+            self._shrunk.add(entry.key)
+        return self._with_last_good(entry, before)
+
+    def _is_sudden(self, key: tuple[Role, str]) -> bool:
+        """Return whether the last update did not find yet that a document has lost what it had."""
+        was = self._known.snapshot.entries[key]
+        is_known = was.last_good is not None and (was.is_document or was.failed_with in _GONE)
+        return not is_known and not self._accept
+
+    def _has_shrunk(self, settled: FinalResult, before: Entry) -> bool:
+        """Return whether a document suddenly has no pages, or few of its sitemaps and no others."""
+        if settled.role is Role.HOMEPAGE or not self._is_sudden(before.key):
+            return False
+        now, result = _listed(settled.result), settled.result
+        if now and isinstance(result, Received) and not result.probe.children:
+            return False
+        had = _listed(self._known.recorded(before))
+        return now < had and 2 * len(now) < len(had)
 
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
         """Return a document that failed, or is not what it was, with its last good response."""
@@ -360,10 +404,15 @@ class UpdateRecorder(SnapshotRecorder):
 
     def _measure(self) -> None:
         """Find out whether most of the pages are gone, or could not be read."""
-        if self.counts["changed"] or self.removed or self.gone:
-            snapshot = unfinished_snapshot(self._file.so_far(), self.writer.entries)
+        if self.counts["changed"] or self.removed or self.gone or self._shrunk:
+            entries, kept = dict(self.writer.entries), set(self.kept)
+            for key in self._shrunk:  # what would be if it were not kept
+                good = entries[key].last_good
+                entries[key] = replace(entries[key], last_good=None)
+                kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}
+            snapshot = unfinished_snapshot(self._file.so_far(), entries)
             with closing(snapshot.file):
-                self.gone_pages = self._lost_by(snapshot, self._same | self.kept)
+                self.gone_pages = self._lost_by(snapshot, self._same | kept)
         self.unread_pages = self.gone_pages
         if self.kept and not self._keeps:
             self.unread_pages = self._lost_by(self.tree, self._same)
