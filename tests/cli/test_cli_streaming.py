@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from quick_usp import usp_command
-from usp.cli.commands import cmd_ls as listing
 from website import Answer, dated, index, robots, rss, story, urlset
 
 LONG = "?" + "x" * 300  # the first bytes of a document only tell its encoding
@@ -98,6 +97,7 @@ def mixed(serve):
     )
 
 
+WHOLE = "--keep-partial"  # for which the whole tree is read first
 SELECTIONS = [
     [],
     ["--since", "2024-04", "--until", "2024-06-15"],
@@ -108,25 +108,20 @@ SELECTIONS = [
 
 
 @pytest.mark.long
-def test_the_stream_gives_what_the_tree_gives_byte_for_byte(run, mixed, monkeypatch, subtests):
+def test_the_stream_gives_what_the_tree_gives_byte_for_byte(run, mixed, subtests):
     for selection in SELECTIONS:
         for path in ["", "/i.xml", "/feed.rss", "/no.xml"]:
             with subtests.test(selection=selection, path=path):
                 for output in ("pages", "csv", "jsonl", "json"):
                     argv = ["ls", mixed + path, "-f", output, *selection]
                     streamed = run(*argv)
-                    with monkeypatch.context() as patched:
-                        patched.setattr(listing, "_can_stream", lambda *_: False)
-                        assert run(*argv) == streamed
+                    assert run(*argv, WHOLE) == streamed
                     assert streamed.out or selection or path == "/no.xml"
 
 
-def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed, monkeypatch, subtests):
+def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed, subtests):
     for limit in [1, 3, 699, 700, 701, 705, 5000]:
         with subtests.test(limit=limit):
             for output in ("pages", "csv"):
                 argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
-                streamed = run(*argv).out
-                with monkeypatch.context() as patched:
-                    patched.setattr(listing, "_can_stream", lambda *_: False)
-                    assert run(*argv).out == streamed
+                assert run(*argv, WHOLE).out == run(*argv).out

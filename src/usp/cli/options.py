@@ -18,8 +18,9 @@ from usp.cli.option_values import (
     LIMIT_NAMES,
     Integer,
     Number,
-    OutputFile,
     bad_value,
+    new_path,
+    output_file,
     read_header,
     read_limits,
     read_proxy,
@@ -45,12 +46,13 @@ COLUMNS = (
     *("news", "images", "videos", "alternates", "mobile"),
 )
 
+_WEBSITE, _REQUESTS, _FILTERS = "Where sitemaps are looked for", "Requests and limits", "Filters"
 flag_option = partial(click.option, is_flag=True)
-_REQUESTS = "Requests and limits"
-_website_option = partial(click.option, panel="Where sitemaps are looked for")
+_website_flag = partial(flag_option, panel=_WEBSITE)
 request_option = partial(click.option, panel=_REQUESTS)
-message_option = partial(click.option, panel=MESSAGES)
-_filter_option = partial(click.option, panel="Filters")
+message_flag = partial(flag_option, panel=MESSAGES)
+_filter_option = partial(click.option, panel=_FILTERS)
+_filter_flag = partial(flag_option, panel=_FILTERS)
 
 
 def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
@@ -67,7 +69,7 @@ def set_in_config(parameter: str) -> bool:
 
 def output_option(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
     """Return the option for the file that a command writes."""
-    path = OutputFile(must_be_file=must_be_file)
+    path = new_path if must_be_file else output_file
     return click.option("-o", "--output", *names, type=path, metavar="FILE", **more)
 
 
@@ -127,22 +129,18 @@ url_argument = click.argument("start", metavar="URL", type=input_type)
 
 
 _WEBSITE_OPTIONS = [
-    _website_option(
-        "-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."
-    ),
-    _website_option(
-        "-k", "--no-known", is_flag=True, help="Do not look for sitemaps at well-known paths."
-    ),
-    _website_option(
+    _website_flag("-r", "--no-robots", help="Do not look for sitemaps in robots.txt."),
+    _website_flag("-k", "--no-known", help="Do not look for sitemaps at well-known paths."),
+    click.option(
         "--known-path",
         "known_paths",
+        panel=_WEBSITE,
         multiple=True,
         metavar="PATH",
         help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
     ),
-    _website_option(
+    _website_flag(
         "--html-links",
-        is_flag=True,
         help="Also follow sitemaps and feeds that the homepage names in <link> elements.",
     ),
 ]
@@ -190,16 +188,19 @@ _CLIENT_OPTIONS = [
     ),
 ]
 _LOG_OPTIONS = [
-    message_option(
+    click.option(
         "-v",
         "--verbose",
+        panel=MESSAGES,
         count=True,
         metavar="",
         help="Log more: -v logs each step, -vv every detail.",
     ),
-    message_option(
+    click.option(
         "-l",
         "--log-file",
+        panel=MESSAGES,
+        metavar="FILE",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Append the log to this file instead of showing it.",
     ),
@@ -278,29 +279,26 @@ def read_requests(
 # A crawl of one website ---------------------------------------------------------------------------
 
 
-accept_option = click.option(
+accept_option = flag_option(
     "--accept",
-    is_flag=True,
     help="Take the website as it is now, even if more than half of the pages are gone.",
 )
 _RUN_OPTIONS = [
     request_options(),
     concurrency_option,
-    _website_option(
+    click.option(
         "--site",
+        panel=_WEBSITE,
         metavar="URL",
         help="Website or sitemap to read from a WARC file that has several.",
     ),
-    message_option(
-        "--keep-partial", is_flag=True, help="After Ctrl-C, keep what was found so far."
-    ),
-    message_option(
+    message_flag("--keep-partial", help="After Ctrl-C, keep what was found so far."),
+    message_flag(
         "--strict",
-        is_flag=True,
         envvar="USP_STRICT",
         help="Exit with status 3 if any sitemap is missing or incomplete.",
     ),
-    message_option("-q", "--quiet", is_flag=True, help="Show no progress and no notices."),
+    message_flag("-q", "--quiet", help="Show no progress and no notices."),
     *_LOG_OPTIONS,
     common_message_options,
 ]
@@ -343,7 +341,7 @@ _FILTER_OPTIONS = [
     _filter_option(
         "--until", metavar="DATE", help="Only pages last modified on or before this date."
     ),
-    _filter_option("--dated", is_flag=True, help="Leave out pages without a date."),
+    _filter_flag("--dated", help="Leave out pages without a date."),
     _filter_option(
         "--include",
         multiple=True,
@@ -355,16 +353,13 @@ _FILTER_OPTIONS = [
     _filter_option(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."
     ),
-    _filter_option(
+    _filter_flag(
         "--no-skip",
-        is_flag=True,
         help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
         "or URL in the index.",
     ),
-    _filter_option(
-        "--unique", is_flag=True, help="Each URL once, even if several sitemaps have it."
-    ),
-    _filter_option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+    _filter_flag("--unique", help="Each URL once, even if several sitemaps have it."),
+    _filter_flag("--same-host", help="Only pages on the website's own host."),
 ]
 
 

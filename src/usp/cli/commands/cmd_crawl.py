@@ -21,7 +21,7 @@ from usp.cli.options import (
     filter_options,
     flag_option,
     log_options,
-    message_option,
+    message_flag,
     read_requests,
     read_selection,
     request_option,
@@ -114,7 +114,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 )
 @request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@message_option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
+@message_flag("-q", "--quiet", help="Show no progress and no summary.")
 @log_options
 @common_message_options
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp.cli.errors import json_option, messages, words_of
-from usp.cli.option_values import Interval, bad_value
+from usp.cli.option_values import bad_value, interval
 from usp.cli.options import (
     concurrency_option,
     flag_option,
@@ -65,7 +65,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @click.option(
     "--cache",
-    type=Interval(),
+    type=interval,
     metavar="TIME",
     default=f"{CACHE_SECONDS / 60:.0f}m",
     show_default=True,
