@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -31,8 +30,6 @@ from usp.cli.output import Command
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from usp.fleet.run import FleetProgress, FleetRun
 
 _EVERY = 30.0  # seconds between two lines of the log
@@ -136,15 +133,26 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o dataset --again
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
+    from usp._base.files import NotADatasetError
+    from usp.cli.output import logging_to
     from usp.cli.run_options import ending_at_sigterm
+    from usp.export.schema import skip_pandas_import
+    from usp.fleet.run import crawl_fleet
+    from usp.fleet.site_list import SiteListError, read_sites
 
     if not output.strip():
         raise bad_value("--output", "choose a folder for the dataset")
     run = _read_run(values)
-    with ending_at_sigterm():
-        summary = _crawled(
-            sites, output, run, quiet=quiet, verbose=values["verbose"], log_file=values["log_file"]
-        )
+    log = logging_to(values["log_file"], values["verbose"])
+    with ending_at_sigterm(), _shown(output, quiet=quiet or messages.as_json) as show, log:
+        skip_pandas_import()
+        try:
+            listed = read_sites(
+                sites, messages.notice, seconds=run.options.effective_limits.seconds
+            )
+            summary = crawl_fleet(listed, output, run, show)
+        except (NotADatasetError, SiteListError) as error:
+            raise click.UsageError(str(error)) from error
     for failure in summary["failures"]:
         failure["remedy"] = remedy(failure["code"])
     if not quiet:
@@ -162,47 +170,6 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
         )
     if summary["missing"] or summary["kept"]:
         raise Exit(FAILED)
-
-
-def _crawled(
-    sites: str, output: str, run: FleetRun, *, quiet: bool, verbose: int, log_file: Path | None
-) -> dict[str, Any]:
-    """Crawl, and return the summary; tell what is safe if the run cannot go on or is interrupted."""
-    from usp._base.files import DatasetError, NotADatasetError
-    from usp._base.names import MissingExtraError
-    from usp.cli.output import logging_to
-    from usp.cli.run_options import Terminated
-    from usp.export.schema import skip_pandas_import
-    from usp.fleet.run import crawl_fleet
-    from usp.fleet.site_list import SiteListError, read_sites
-
-    latest: list[FleetProgress] = []
-    was_ending = False
-    try:
-        with _shown(quiet=quiet or messages.as_json) as show, logging_to(log_file, verbose):
-
-            def heard(progress: FleetProgress) -> None:
-                nonlocal was_ending
-                if progress.is_ending and not was_ending:
-                    was_ending = True
-                    how = "stopping after current sites; press Ctrl-C again to quit now"
-                    messages.notice(f"{how}: {progress.position(output)}")
-                latest[:] = [progress]
-                show(progress)
-
-            skip_pandas_import()
-            patience = run.options.effective_limits.seconds
-            listed = read_sites(sites, messages.notice, seconds=patience)
-            return crawl_fleet(listed, output, run, heard)
-    except (NotADatasetError, SiteListError) as error:
-        raise click.UsageError(str(error)) from error
-    except (DatasetError, MissingExtraError) as error:
-        safe = [progress.position(output) for progress in latest]
-        raise click.ClickException("\n".join([str(error), *safe])) from error
-    except (KeyboardInterrupt, Terminated):
-        for progress in latest:
-            messages.notice(progress.position(output))
-        raise
 
 
 def _read_run(values: dict[str, Any]) -> FleetRun:
@@ -238,27 +205,44 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
 
 
 @contextmanager
-def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
-    """Yield a function that shows progress: a live line on a terminal, else a line now and then."""
-    from usp.cli.progress_line import can_show, live_line
+def _shown(output: str, *, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
+    """Yield a function that shows progress: a live line on a terminal, else a line now and then.
 
-    if quiet:
-        yield lambda _: None
-        return
-    if can_show():
-        latest: deque[FleetProgress] = deque(maxlen=1)
-        with live_line(lambda: printable(latest[0].line()) if latest else ""):
-            yield latest.append
-        return
-    last = time.monotonic()
+    If the run cannot go on, or is interrupted, what is safe is told.
+    """
+    from usp._base.files import DatasetError
+    from usp._base.names import MissingExtraError
+    from usp.cli.progress_line import can_show, live_line
+    from usp.cli.run_options import Terminated
+
+    latest: list[FleetProgress] = []
+    is_live = can_show() and not quiet
+    last, was_ending = time.monotonic(), False
 
     def show(progress: FleetProgress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _EVERY:
+        nonlocal last, was_ending
+        if progress.is_ending and not was_ending:
+            was_ending = True
+            how = "stopping after current sites; press Ctrl-C again to quit now"
+            messages.notice(f"{how}: {progress.position(output)}")
+        latest[:] = [progress]
+        if not (quiet or is_live) and time.monotonic() - last >= _EVERY:
             last = time.monotonic()
             click.echo(printable(progress.line()), err=True)
 
-    yield show
+    def line() -> str:
+        return "".join(printable(progress.line()) for progress in latest)
+
+    try:
+        with live_line(line) if is_live else nullcontext():
+            yield show
+    except (DatasetError, MissingExtraError) as error:
+        safe = [progress.position(output) for progress in latest]
+        raise click.ClickException("\n".join([str(error), *safe])) from error
+    except (KeyboardInterrupt, Terminated):
+        for progress in latest:
+            messages.notice(progress.position(output))
+        raise
 
 
 def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
