@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from usp import graph
+from usp.cli import options
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands import cmd_graph as graph_command
 from usp.cli.commands import cmd_ls as list_options
@@ -65,7 +66,7 @@ def test_the_help_of_a_command_loads_nothing_that_it_runs(subtests):
 
 def test_options_list_what_the_library_writes():
     assert list(list_options.TABLES) == list(FORMATS)
-    assert list(list_options.COLUMNS) == list(COLUMNS)
+    assert list(options.COLUMNS) == list(COLUMNS)
     assert list(list_options.SITEMAP_TABLES) == list(SITEMAP_FORMATS)
     assert list(list_options.SITEMAP_COLUMNS) == list(SITEMAP_COLUMNS)
     assert set(graph_command.LANGUAGES) == set(graph.__all__)

@@ -13,28 +13,17 @@ import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
 
+from usp.cli import option_values
 from usp.cli.errors import MESSAGES, common_message_options, messages
-from usp.cli.option_values import (
-    LIMIT_NAMES,
-    Integer,
-    Number,
-    bad_value,
-    new_path,
-    output_file,
-    read_header,
-    read_limits,
-    read_proxy,
-    read_verify,
-    read_zones,
-    suffix_of,
-)
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from usp._inputs import Input
+    # For the signatures of commands, too.
+    from usp._inputs import Input as Input  # noqa: PLC0414
+    from usp.cli.run_options import RunOptions as RunOptions  # noqa: PLC0414
     from usp.limits import Limits
     from usp.selection import Selection
 
@@ -47,12 +36,12 @@ COLUMNS = (
 )
 
 _WEBSITE, _REQUESTS, _FILTERS = "Where sitemaps are looked for", "Requests and limits", "Filters"
-flag_option = partial(click.option, is_flag=True)
-_website_flag = partial(flag_option, panel=_WEBSITE)
+flag = partial(click.option, is_flag=True)
+_website_flag = partial(flag, panel=_WEBSITE)
 request_option = partial(click.option, panel=_REQUESTS)
-message_flag = partial(flag_option, panel=MESSAGES)
+message_flag = partial(flag, panel=MESSAGES)
 _filter_option = partial(click.option, panel=_FILTERS)
-_filter_flag = partial(flag_option, panel=_FILTERS)
+_filter_flag = partial(flag, panel=_FILTERS)
 
 
 def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
@@ -67,13 +56,13 @@ def set_in_config(parameter: str) -> bool:
     return get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT_MAP
 
 
-def output_option(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
+def output(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
     """Return the option for the file that a command writes."""
-    path = new_path if must_be_file else output_file
+    path = option_values.new_path if must_be_file else option_values.output_file
     return click.option("-o", "--output", *names, type=path, metavar="FILE", **more)
 
 
-def format_option(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
+def form(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
     """Return the option for the format in which a command writes, as the parameter ``form``."""
     return click.option("-f", "--format", "form", type=click.Choice(choices), **more)
 
@@ -91,18 +80,18 @@ def format_for(
     Without either it is the ``usual`` one, which is not enough for a file if one ``is_needed``.
     """
     if target is not None and (given is None or set_in_config("form")):
-        given = suffixes.get(suffix_of(target), given)
+        given = suffixes.get(option_values.suffix_of(target), given)
         if given is None and is_needed:
             known = ", ".join(suffixes)
             reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"
-            raise bad_value("--output", reason)
+            raise option_values.bad_value("--output", reason)
     return given or usual
 
 
-def count_option(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
+def number(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
     """Return an option for a number from 1 on; the help shows its default."""
-    number = Integer(min=1, max=most)
-    return click.option(*names, type=number, metavar="N", show_default="default" in more, **more)
+    integer = option_values.Integer(min=1, max=most)
+    return click.option(*names, type=integer, metavar="N", show_default="default" in more, **more)
 
 
 # What to read -------------------------------------------------------------------------------------
@@ -151,14 +140,14 @@ _CLIENT_OPTIONS = [
     request_option(
         "--timeout",
         envvar="USP_TIMEOUT",
-        type=Number(min=0, min_open=True),
+        type=option_values.Number(min=0, min_open=True),
         metavar="SECONDS",
         help="Time to wait for a connection, and for each part of a response.",
     ),
     request_option(
         "--wait",
         envvar="USP_WAIT",
-        type=Number(min=0, max=86_400),
+        type=option_values.Number(min=0, max=86_400),
         default=0.0,
         metavar="SECONDS",
         help="Pause between requests to the same host, which are then sent one at a time.",
@@ -210,7 +199,7 @@ _SET_A_LIMIT = (
     "removes it."
 )
 log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
-concurrency_option = count_option(
+concurrency = number(
     "--concurrency",
     panel=_REQUESTS,
     envvar="USP_CONCURRENCY",
@@ -236,7 +225,7 @@ def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callab
             multiple=True,
             envvar="USP_MAX",
             metavar="NAME=VALUE",
-            help=f"{limits} Names: {', '.join(LIMIT_NAMES)}.",
+            help=f"{limits} Names: {', '.join(option_values.LIMIT_NAMES)}.",
         ),
         request_option(
             "--allow-network",
@@ -257,7 +246,7 @@ def read_requests(
     ``usual`` are the limits of the command.
     """
     crawl = {
-        "limits": read_limits(values.pop("limits"), usual),
+        "limits": option_values.read_limits(values.pop("limits"), usual),
         "use_robots": not values.pop("no_robots"),
         "use_known_paths": not values.pop("no_known"),
         "extra_known_paths": values.pop("known_paths") or None,
@@ -266,10 +255,12 @@ def read_requests(
         "wait": values.pop("wait"),
     }
     client = {
-        "zones": read_zones(values.pop("allow_network"), trust_start=trust_start),
-        "headers": dict(map(read_header, values.pop("headers"))),
-        "proxy": read_proxy(values.pop("proxy")),
-        "verify": read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
+        "zones": option_values.read_zones(values.pop("allow_network"), trust_start=trust_start),
+        "headers": dict(map(option_values.read_header, values.pop("headers"))),
+        "proxy": option_values.read_proxy(values.pop("proxy")),
+        "verify": option_values.read_verify(
+            values.pop("ca_bundle"), insecure=values.pop("insecure")
+        ),
         "user_agent": values.pop("user_agent"),
     }
     timeout = values.pop("timeout")
@@ -279,13 +270,13 @@ def read_requests(
 # A crawl of one website ---------------------------------------------------------------------------
 
 
-accept_option = flag_option(
+accept = flag(
     "--accept",
     help="Take the website as it is now, even if more than half of the pages are gone.",
 )
 _RUN_OPTIONS = [
     request_options(),
-    concurrency_option,
+    concurrency,
     click.option(
         "--site",
         panel=_WEBSITE,

@@ -15,18 +15,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from usp import events
 from usp._base.display import clock, counted, printable, size
 from usp._base.urls import url_parts
 from usp.cli.output import is_pipe
-from usp.events import (
-    Event,
-    SitemapFailed,
-    SitemapFinished,
-    SitemapFound,
-    SitemapReceived,
-    SitemapSkipped,
-    SitemapStarted,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,21 +46,21 @@ class Progress:
         self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
         self._doing = ""
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Count an event of a crawl."""
-        if isinstance(event, SitemapFound):
+        if isinstance(event, events.SitemapFound):
             self._known += 1
-        elif isinstance(event, SitemapStarted):
+        elif isinstance(event, events.SitemapStarted):
             self._busy[event.url] = url_parts(event.url).netloc
-        elif isinstance(event, SitemapReceived):
+        elif isinstance(event, events.SitemapReceived):
             self._bytes += event.received
-        elif isinstance(event, SitemapFinished):
+        elif isinstance(event, events.SitemapFinished):
             self._done += 1
             self._busy.pop(event.url, None)
-        elif isinstance(event, SitemapFailed):
+        elif isinstance(event, events.SitemapFailed):
             self._failed += 1
             self._busy.pop(event.url, None)
-        elif isinstance(event, SitemapSkipped):
+        elif isinstance(event, events.SitemapSkipped):
             self.skipped.setdefault(event.reason, set()).add(event.url)
 
     def counted(self, pages: Iterable[T]) -> Iterator[T]:

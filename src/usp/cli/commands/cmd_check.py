@@ -14,24 +14,15 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted
+from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, bad_value, new_path, value_of
-from usp.cli.options import (
-    flag_option,
-    format_for,
-    format_option,
-    input_type,
-    output_option,
-    run_options,
-)
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
-    from usp._inputs import Input
     from usp.checks.finding import Baseline, FindingCounts
     from usp.checks.registry import RuleSelection
     from usp.cli.progress_line import Progress
-    from usp.cli.run_options import RunOptions
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap
 
@@ -43,7 +34,7 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 @click.command("check", cls=Command)
-@click.argument("starts", metavar="URL...", type=input_type, nargs=-1, required=True)
+@click.argument("starts", metavar="URL...", type=options.input_type, nargs=-1, required=True)
 @click.option(
     "--select",
     multiple=True,
@@ -103,20 +94,24 @@ _SEVERITIES = ("error", "warning", "info")
     help="Also fetch a sample of N pages, as robots.txt allows, and check that they exist and are "
     "indexable.",
 )
-@format_option(
+@options.form(
     choices=_FORMATS,
     help="text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
     "reports. github: annotations in GitHub Actions. By default that of the output file's suffix "
     "(.json, .jsonl, .sarif, .xml for junit), or text.",
 )
-@output_option(
+@options.output(
     default="-",
     help="File to write; an existing one is replaced. - is standard output (the default).",
 )
-@flag_option("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
-@run_options
+@options.flag("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
+@options.run_options
 def command(
-    run: RunOptions, starts: tuple[Input, ...], form: str | None, output: Path | None, **given: Any
+    run: options.RunOptions,
+    starts: tuple[options.Input, ...],
+    form: str | None,
+    output: Path | None,
+    **given: Any,
 ) -> None:
     """Check the sitemaps of a website: what is wrong, where, and what to do about it.
 
@@ -141,7 +136,7 @@ def command(
     from usp.checks.finding import Baseline, FindingCounts, Severity
     from usp.checks.formats import FORMATS, CheckReport
 
-    form = format_for(output, form, _SUFFIXES, "text", is_needed=False)
+    form = options.format_for(output, form, _SUFFIXES, "text", is_needed=False)
     if sum(start.is_stdin for start in starts) > 1:
         raise click.UsageError("standard input can be checked only once")
     checking = Checking(_chosen_rules(given), given["fetch_pages"], options=run.options)
@@ -224,7 +219,9 @@ def _named(given: Mapping[str, Iterable[str]], option: str) -> list[str]:
     return names
 
 
-def _read(run: RunOptions, start: Input, progress: Progress) -> AbstractSitemap | None:
+def _read(
+    run: options.RunOptions, start: options.Input, progress: Progress
+) -> AbstractSitemap | None:
     """Return the tree of what is to be checked; None if nothing has responded."""
     from usp.checks.checking import drop_non_sitemaps
     from usp.cli.run_options import notice_website
@@ -293,7 +290,7 @@ def _baseline(path: str | None, limits: Limits) -> Baseline | None:
     raise bad_value("--baseline", reason)
 
 
-def _has_responded(tree: AbstractSitemap, start: Input) -> bool:
+def _has_responded(tree: AbstractSitemap, start: options.Input) -> bool:
     """Return whether there is anything to check: a document, or at least a response."""
     from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 

@@ -12,20 +12,9 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
+from usp.cli import options
 from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
 from usp.cli.option_values import Number, bad_value, read_columns
-from usp.cli.options import (
-    COLUMNS,
-    count_option,
-    filter_options,
-    flag_option,
-    log_options,
-    message_flag,
-    read_requests,
-    read_selection,
-    request_option,
-    request_options,
-)
 from usp.cli.output import Command
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -59,26 +48,26 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     metavar="ADDRESS",
     help="Address of a Ray cluster; without it, one is started on this machine.",
 )
-@count_option("--workers", help="Number of worker processes; one per CPU by default.")
-@count_option(
+@options.number("--workers", help="Number of worker processes; one per CPU by default.")
+@options.number(
     "--in-flight",
     most=10_000,
     default=_USUAL["in_flight"],
     help="Number of sites that each worker crawls at the same time.",
 )
-@count_option(
+@options.number(
     "--per-host",
     most=64,
     default=_USUAL["per_host"],
     help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
-@flag_option("--same-address", help="Group sites by IP address instead of host.")
-@count_option(
+@options.flag("--same-address", help="Group sites by IP address instead of host.")
+@options.number(
     "--together",
     default=_USUAL["together"],
     help="Number of sites on one host (or address) that are crawled at the same time.",
 )
-@request_option(
+@options.request_option(
     "--site-seconds",
     type=Number(min=0, min_open=True),
     metavar="SECONDS",
@@ -86,33 +75,33 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     show_default=True,
     help="Maximum time for the sitemaps of one site.",
 )
-@flag_option("--no-pages", help="Only count pages; do not write the table of pages.")
+@options.flag("--no-pages", help="Only count pages; do not write the table of pages.")
 @click.option(
     "--columns",
     metavar="NAMES",
-    help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
+    help=f"Columns of the table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
 )
-@filter_options
-@flag_option("--problems", help="Count the problems of every sitemap; takes longer.")
-@flag_option(
+@options.filter_options
+@options.flag("--problems", help="Count the problems of every sitemap; takes longer.")
+@options.flag(
     "--retry-failed", help="Crawl the sites again that failed or keep what they had, and no others."
 )
-@flag_option(
+@options.flag(
     "--again",
     help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
 )
-@flag_option(
+@options.flag(
     "--accept",
     help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
     "fails keeps what it had, and so does a site that has lost more than half of its pages.",
 )
-@flag_option(
+@options.flag(
     "--keep-versions", help="Keep the files of older versions of the tables, for time travel."
 )
-@request_options(limits="Set a limit for every site, as in 'usp ls'.")
+@options.request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@message_flag("-q", "--quiet", help="Show no progress and no summary.")
-@log_options
+@options.message_flag("-q", "--quiet", help="Show no progress and no summary.")
+@options.log_options
 @common_message_options
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
@@ -176,17 +165,17 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     from usp.fleet.run import FleetRun
 
     usual = dataclasses.replace(FLEET_LIMITS, seconds=values["site_seconds"])
-    crawl, client = read_requests(values, usual, trust_start=False)
-    options = FleetOptions(
+    crawl, client = options.read_requests(values, usual, trust_start=False)
+    fleet = FleetOptions(
         **crawl,
         **client,
         pages=not values["no_pages"],
-        columns=read_columns(values["columns"], COLUMNS),
-        selection=read_selection(values),
+        columns=read_columns(values["columns"], options.COLUMNS),
+        selection=options.read_selection(values),
         **{name: values[name] for name in ("in_flight", "per_host", "together", "problems")},
     )
-    if options.selection is not None and not values["no_skip"]:
-        options = options.selection.crawl_options(options)
+    if fleet.selection is not None and not values["no_skip"]:
+        fleet = fleet.selection.crawl_options(fleet)
     same = (
         *("engine", "workers", "address", "same_address"),
         *("retry_failed", "again", "accept", "keep_versions", "commit_seconds"),
@@ -201,7 +190,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         )
     if values["address"] is not None and values["engine"] != "ray":
         raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
-    return FleetRun(options=options, **{name: values[name] for name in same})
+    return FleetRun(options=fleet, **{name: values[name] for name in same})
 
 
 @contextmanager

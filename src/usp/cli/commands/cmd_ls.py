@@ -15,28 +15,15 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp._base.display import counted, printable
+from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
-from usp.cli.options import (
-    COLUMNS,
-    count_option,
-    filter_options,
-    flag_option,
-    format_for,
-    format_option,
-    output_option,
-    read_selection,
-    run_options,
-    url_argument,
-)
 from usp.cli.output import Command, naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
     from usp.cli.progress_line import Progress
-    from usp.cli.run_options import RunOptions
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
@@ -55,35 +42,35 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
 
 
 @click.command("ls", cls=Command)
-@url_argument
-@format_option(
+@options.url_argument
+@options.form(
     choices=[*LINES, *TABLES, "sitemaps"],
     metavar="FORMAT",
     help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
     "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
     "sitemap with all pages. sitemaps: the same as --sitemaps.",
 )
-@flag_option(
+@options.flag(
     "--sitemaps",
     help="List the sitemaps instead of their pages, with the columns "
     f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
     "parquet).",
 )
-@output_option(
+@options.output(
     "target",
     help="Write to this file once everything has been read. Its suffix sets the format; "
     ".gz compresses it.",
 )
-@flag_option("-u", "--strip-url", help="Leave out the scheme and host of the website.")
+@options.flag("-u", "--strip-url", help="Leave out the scheme and host of the website.")
 @click.option(
     "--columns",
     metavar="NAMES",
-    help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
+    help=f"Columns of a table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
 )
-@filter_options
-@count_option("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
-@run_options
-def command(run: RunOptions, start: Input, **values: Any) -> None:
+@options.filter_options
+@options.number("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
+@options.run_options
+def command(run: options.RunOptions, start: options.Input, **values: Any) -> None:
     """List the sitemaps of a website and their pages.
 
     URL is a website, a sitemap, a feed or a robots.txt; -r and -k apply to websites only.
@@ -107,8 +94,8 @@ def command(run: RunOptions, start: Input, **values: Any) -> None:
     skips = not values.pop("no_skip")
     listing = _read_listing(run, start, **values)
     if skips and listing.selection is not None:
-        options = listing.selection.crawl_options(run.options)
-        listing = replace(listing, run=replace(run, options=options))
+        run = replace(run, options=listing.selection.crawl_options(run.options))
+        listing = replace(listing, run=run)
     with run.running() as progress:
         if listing.sitemaps:
             _list_sitemaps(listing, progress)
@@ -122,8 +109,8 @@ def command(run: RunOptions, start: Input, **values: Any) -> None:
 class _Listing:
     """What to list, in which format, and where to write it."""
 
-    run: RunOptions
-    start: Input
+    run: options.RunOptions
+    start: options.Input
     form: str
     target: Path | None
     columns: tuple[str, ...] | None
@@ -165,8 +152,8 @@ class _Listing:
 
 
 def _read_listing(
-    run: RunOptions,
-    start: Input,
+    run: options.RunOptions,
+    start: options.Input,
     form: str | None,
     target: Path | None,
     columns: str | None,
@@ -177,8 +164,8 @@ def _read_listing(
 ) -> _Listing:
     """Return what the options ask for; raises ``UsageError`` for those that exclude each other."""
     undated: list[int] = []
-    selection = read_selection(filters, limit=limit, on_undated=undated.append)
-    known: tuple[str, ...] = COLUMNS
+    selection = options.read_selection(filters, limit=limit, on_undated=undated.append)
+    known: tuple[str, ...] = options.COLUMNS
     if sitemaps or form == "sitemaps":
         if strip_url or selection is not None:
             raise click.UsageError(
@@ -187,13 +174,13 @@ def _read_listing(
         sitemaps, known = True, SITEMAP_COLUMNS
         given = None if form == "sitemaps" else form
         suffixes = _SUFFIXES | {".txt": "text"}
-        form = format_for(target, given, suffixes, "text", is_needed=False)
+        form = options.format_for(target, given, suffixes, "text", is_needed=False)
         if form not in SITEMAP_TABLES:
             raise click.UsageError(
                 f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_TABLES)}"
             )
     else:
-        form = format_for(target, form, _SUFFIXES, "tabtree")
+        form = options.format_for(target, form, _SUFFIXES, "tabtree")
         if form in TABLES and strip_url:
             raise click.UsageError(
                 f"--strip-url works with the formats tabtree and pages, not with {form}"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli import options
 from usp.cli.errors import common_options
 from usp.cli.option_values import value_of
-from usp.cli.options import flag_option, format_option
 from usp.cli.output import Command, has_colors, painted, write_lines
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _NARROWEST = 30
 
 @click.command("rule", cls=Command)
 @click.argument("names", metavar="RULE...", nargs=-1)
-@flag_option("--all", "everything", help="List all rules, or explain them as JSON.")
-@format_option(
+@options.flag("--all", "everything", help="List all rules, or explain them as JSON.")
+@options.form(
     choices=["text", "json"],
     default="text",
     help="text: for people (the default). json: for programs.",

@@ -15,31 +15,22 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration
+from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
 from usp.cli.option_values import interval, new_path
-from usp.cli.options import (
-    accept_option,
-    count_option,
-    flag_option,
-    run_options,
-    set_in_config,
-    url_argument,
-)
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
     from usp.changes import PageChange
     from usp.changes.watching import Round
-    from usp.cli.run_options import RunOptions
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.command("watch", cls=Command)
-@url_argument
+@options.url_argument
 @click.option(
     "--snapshot",
     type=new_path,
@@ -55,7 +46,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     show_default=True,
     help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
 )
-@flag_option("--jsonl", help="Write an object per line instead of text.")
+@options.flag("--jsonl", help="Write an object per line instead of text.")
 @click.option(
     "--exec",
     "shell_command",
@@ -63,15 +54,17 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
     "input. Failed batches are retried.",
 )
-@flag_option("--existing", help="Begin with the pages that exist when the snapshot is created.")
-@flag_option(
+@options.flag("--existing", help="Begin with the pages that exist when the snapshot is created.")
+@options.flag(
     "--trust-lastmod",
     help="Do not request sitemaps whose index declares the same lastmod as before.",
 )
-@accept_option
-@count_option("--rounds", help="Stop after this many rounds.")
-@run_options
-def command(run: RunOptions, start: Input, snapshot: Path, every: float, **given: Any) -> None:
+@options.accept
+@options.number("--rounds", help="Stop after this many rounds.")
+@options.run_options
+def command(
+    run: options.RunOptions, start: options.Input, snapshot: Path, every: float, **given: Any
+) -> None:
     """Watch a website: show new and changed pages as they appear, once each.
 
     URL is a website or a sitemap. The first round records it in the snapshot; each later one fetches
@@ -101,11 +94,10 @@ def command(run: RunOptions, start: Input, snapshot: Path, every: float, **given
         raise click.UsageError(
             "--site chooses a website in a WARC file; usp watch does not read one"
         )
-    if run.options.keep_partial and not set_in_config("keep_partial"):
+    if run.options.keep_partial and not options.set_in_config("keep_partial"):
         raise click.UsageError(
             "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
         )
-    options = replace(run.options, keep_partial=False)  # from a configuration file
     as_json, shell_command = given.pop("jsonl"), given.pop("shell_command")
     watcher = _Watcher(start.url, every, as_json, shell_command, given["accept"])
     with replace(run, quiet=True).running(), handling(watcher.end, *_SIGNALS):
@@ -116,7 +108,7 @@ def command(run: RunOptions, start: Input, snapshot: Path, every: float, **given
             every=every,
             is_sitemap=start.is_sitemap,
             stop=watcher.stop,
-            options=options,
+            options=replace(run.options, keep_partial=False),  # from a configuration file
             **given,
         )
         with closing(rounds):
