@@ -29,7 +29,7 @@ class Ended:
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Run a command line in this process."""
+    """Run a command line in this process; pytest shows the last one if the test fails."""
     monkeypatch.setenv("COLUMNS", "80")
 
     def _run(*argv: str) -> Ended:
@@ -37,6 +37,7 @@ def run(capsys, monkeypatch):
         with pytest.raises(SystemExit) as ended:
             main(list(argv))
         captured = capsys.readouterr()
+        print("usp", *map(repr, argv))
         return Ended(ended.value.code, captured.out, captured.err)
 
     return _run
