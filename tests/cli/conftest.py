@@ -26,6 +26,14 @@ class Ended:
     def lines(self) -> list[str]:
         return self.out.splitlines()
 
+    def ends(self, status: int, *told: str, out: str | None = None) -> Ended:
+        """Check the exit status, what the standard error tells, and what was written."""
+        assert self.status == status
+        for words in told:
+            assert words in self.err
+        assert out in (None, self.out)
+        return self
+
 
 @pytest.fixture
 def run(capsys, monkeypatch):

@@ -74,9 +74,9 @@ def test_an_index_is_followed(run, site):
 def test_anything_else_stands_for_its_website(run, site):
     for path in ["/shop/", "/notes", "/empty", "/missing", "/shop/index.html"]:
         for options in [["-f", "pages"], []]:
-            ended = run("ls", site + path, *options)
-            assert ended.status == 0
-            assert f"is not a sitemap; its website {site}/ was read instead" in ended.err
+            ended = run("ls", site + path, *options).ends(
+                0, f"is not a sitemap; its website {site}/ was read instead"
+            )
             assert ended.lines == run("ls", site, *options).lines
             assert ended.lines[-1].strip() == f"{site}/page"
 

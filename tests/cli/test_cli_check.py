@@ -124,12 +124,8 @@ def test_a_document_that_is_not_a_sitemap_is_a_finding(run, put):
 
 
 def test_what_could_not_be_checked_is_not_a_success(run, here):
-    ended = run("check", ".")
-    assert ended.status == 2
-    assert "no sitemaps were found" in ended.err
-    ended = run("check", "http://127.0.0.1:9/sitemap.xml")
-    assert (ended.status, ended.out) == (2, "")
-    assert "connection refused" in ended.err
+    run("check", ".").ends(2, "no sitemaps were found")
+    run("check", "http://127.0.0.1:9/sitemap.xml").ends(2, "connection refused", out="")
 
 
 def test_a_website_is_checked_with_its_missing_sitemaps(run, site):
@@ -206,9 +202,7 @@ def test_the_configuration_file_chooses_rules_and_severities(run, put, folder):
     assert [(one["code"], one["severity"]) for one in found(run, "public")] == [("SM407", "error")]
     assert codes(run, "public", "--ignore", "SM406") >= {"SM401", "SM407"}
     put({"usp.toml": '[check]\nselect = ["nonsense"]\n'})
-    ended = run("check", "public")
-    assert ended.status == 2
-    assert f"set in {folder / 'usp.toml'}" in ended.err
+    run("check", "public").ends(2, f"set in {folder / 'usp.toml'}")
 
 
 def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeypatch):
@@ -225,9 +219,9 @@ def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeyp
 
 
 def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
-    ended = run("check", "public", "--write-baseline", "known.json", *TWO)
-    assert (ended.status, ended.out) == (0, "")
-    assert "6 findings written to known.json" in ended.err
+    run("check", "public", "--write-baseline", "known.json", *TWO).ends(
+        0, "6 findings written to known.json", out=""
+    )
     bad = folder / "public" / "bad.xml"
     bad.write_text(bad.read_text().replace("<url>", "\n\n<url>", 1))
     ended = run("check", "public", "--baseline", "known.json", *TWO)
@@ -270,9 +264,7 @@ def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder):
 def test_what_is_not_a_baseline_is_refused(run, folder):
     for content in ["", "[]", '{"version": 2}', '{"version": 1, "findings": [1]}']:
         (folder / "known.json").write_text(content)
-        ended = run("check", "public", "--baseline", "known.json")
-        assert ended.status == 2
-        assert "is not a baseline" in ended.err
+        run("check", "public", "--baseline", "known.json").ends(2, "is not a baseline")
         ended = run("check", "public", "--baseline", "nothing.json")
         assert "--write-baseline nothing.json creates it" in ended.err
 

@@ -118,9 +118,9 @@ def test_a_pipe_that_nobody_writes_to_ends_in_time(pipe, run, here):
             assert ended.status in (1, 2)
             assert f"the limit {limit}" in ended.err + ended.out
             assert not (here / "report.html").exists()
-    ended = run("crawl", "pipe", "-o", "dataset", "--max", "seconds=0.05")
-    assert ended.status == 2
-    assert "'pipe': nothing was written to it within 0.05 s" in ended.err
+    run("crawl", "pipe", "-o", "dataset", "--max", "seconds=0.05").ends(
+        2, "'pipe': nothing was written to it within 0.05 s"
+    )
 
 
 def test_a_pipe_is_waited_for_without_a_limit_of_time(pipe):

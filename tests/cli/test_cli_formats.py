@@ -93,26 +93,20 @@ def test_columns_are_those_that_are_asked_for(run, blog):
 
 def test_parquet_is_refused_on_a_terminal(run, blog, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    ended = run("ls", blog, "-f", "parquet")
-    assert ended.status == 2
-    assert "-o pages.parquet" in ended.err
+    run("ls", blog, "-f", "parquet").ends(2, "-o pages.parquet")
 
 
 def test_without_pyarrow_the_command_says_what_brings_it(run, blog, monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
         monkeypatch.setitem(sys.modules, name, None)
-    ended = run("ls", blog, "-o", str(tmp_path / "a.parquet"))
-    assert ended.status == 1
-    assert "pip install 'usp[arrow]'" in ended.err
+    run("ls", blog, "-o", str(tmp_path / "a.parquet")).ends(1, "pip install 'usp[arrow]'")
     assert not list(tmp_path.iterdir())
     assert run("ls", blog, "-f", "jsonl").status == 0
 
 
 def test_a_site_that_is_too_large_for_one_sitemap_needs_files(run, blog, monkeypatch):
     monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
-    ended = run("ls", blog, "-f", "xml")
-    assert (ended.status, ended.out) == (1, "")
-    assert "-o sitemap.xml" in ended.err
+    run("ls", blog, "-f", "xml").ends(1, "-o sitemap.xml", out="")
 
 
 def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_path):
@@ -121,15 +115,11 @@ def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_pa
         path = tmp_path / "pages"
         path.write_bytes(b"before")
         for url in (site, f"{site}/gone.xml"):
-            ended = run("ls", url, "-f", form, "-o", str(path))
-            assert ended.status == 1
-            assert "gone.xml" in ended.err
+            run("ls", url, "-f", form, "-o", str(path)).ends(1, "gone.xml")
         assert path.read_bytes() == b"before"
         assert run("ls", site, "-f", "pages", "--limit", "5").status == 1
         for url in (site, f"{site}/gone.xml") if form not in ("parquet", "xml") else ():
-            ended = run("ls", url, "-f", form)
-            assert (ended.status, ended.out) == (1, "")
-            assert "gone.xml" in ended.err
+            run("ls", url, "-f", form).ends(1, "gone.xml", out="")
 
 
 # Stopping ---------------------------------------------------------------------------------------

@@ -149,9 +149,7 @@ def test_the_topic_of_a_command_without_a_page_is_its_help(run):
 
 
 def test_an_unknown_topic_is_an_error_that_names_similar_ones_once(run):
-    ended = run("help", "steraming")
-    assert ended.status == 2
-    assert "unknown topic 'steraming'; did you mean streaming" in ended.err
+    run("help", "steraming").ends(2, "unknown topic 'steraming'; did you mean streaming")
     assert "did you mean tree or rules?" in run("help", "trees").err
 
 

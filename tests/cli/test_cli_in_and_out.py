@@ -54,9 +54,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, f
     } | (in_proc if Path("/proc").is_dir() else {})
     for name in ["ls", "graph", "report"]:
         for target, told in wrong.items():
-            ended = run(name, site, "-o", target)
-            assert (ended.status, ended.out) == (2, "")
-            assert told in ended.err
+            ended = run(name, site, "-o", target).ends(2, told, out="")
             assert "no folder '/proc" not in ended.err
             assert site.web.requests == []
 
@@ -64,9 +62,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, f
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")
 def test_a_folder_that_may_not_be_written_is_told(run, here):
     here.chmod(0o500)
-    ended = run("ls", "example.org", "-o", "out.csv")
-    assert ended.status == 2
-    assert "Permission denied" in ended.err
+    run("ls", "example.org", "-o", "out.csv").ends(2, "Permission denied")
     here.chmod(0o700)
 
 
@@ -129,18 +125,14 @@ def test_only_what_is_on_the_web_can_be_recorded(run, folder, stdin):
             ("watch", "--snapshot", "only a website"),
         ):
             stdin(urlset("http://h/1"))
-            ended = run(command, start, option, "a.warc.gz")
-            assert ended.status == 2
-            assert said in ended.err
+            run(command, start, option, "a.warc.gz").ends(2, said)
 
 
 def test_a_file_has_no_host_of_its_own(run, folder, stdin):
     for start in ["a.xml", ".", "-"]:
         for options in [[], ["-f", "pages"], ["-o", "out.csv"]]:
             stdin(urlset("http://h/1"))
-            ended = run("ls", start, "--same-host", *options)
-            assert (ended.status, ended.out) == (2, "")
-            assert "--same-host needs a website" in ended.err
+            run("ls", start, "--same-host", *options).ends(2, "--same-host needs a website", out="")
             assert not (folder / "out.csv").exists()
 
 

@@ -38,9 +38,7 @@ def itself(serve):
 
 def test_a_hole_counts_only_if_it_is_strict(run, site):
     for command in COMMANDS:
-        ended = run(command[0], site, *command[1:])
-        assert ended.status == 0
-        assert "incomplete" in ended.err
+        ended = run(command[0], site, *command[1:]).ends(0, "incomplete")
         assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
         assert run(command[0], site, "--strict", *command[1:]).status == 3
 
@@ -123,9 +121,7 @@ def test_filters_that_leave_out_everything_are_named(run, demo):
 def test_sitemaps_without_pages_are_named(run, serve):
     for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
         site = serve({"/robots.txt": robots("/a.xml", "/b.txt"), "/a.xml": urlset()})
-        ended = run("ls", site, "-k", *how)
-        assert ended.status == 0
-        assert "usp: 1 sitemap read, without any pages\n" in ended.err
+        run("ls", site, "-k", *how).ends(0, "usp: 1 sitemap read, without any pages\n")
         site.web.answers["/a.xml"] = urlset("/1")
         assert "without any pages" not in run("ls", site, "-k", *how).err
 
@@ -140,11 +136,9 @@ def test_programs_are_told_the_same(run, demo):
 
 def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo, serve):
     for start in ([demo, "-rk"], [serve({})]):
-        ended = run("ls", *start, "-f", "pages")
-        assert (ended.status, ended.out) == (0, "")
-        assert "no sitemaps with pages were found" in ended.err
-        assert "--html-links" in ended.err
-        assert "--known-path" in ended.err
+        run("ls", *start, "-f", "pages").ends(
+            0, "no sitemaps with pages were found", "--html-links", "--known-path", out=""
+        )
 
 
 def test_an_option_that_was_given_is_not_proposed(run, serve):
@@ -157,18 +151,18 @@ def test_an_option_that_was_given_is_not_proposed(run, serve):
 
 def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run, serve):
     site = serve({"/robots.txt": Answer(status=403)})
-    ended = run("check", site, "--fail-on", "never")
-    assert ended.status == 2
-    assert "403 Forbidden: the server blocks robots" in ended.err
+    ended = run("check", site, "--fail-on", "never").ends(
+        2, "403 Forbidden: the server blocks robots"
+    )
     assert "no sitemaps were found" not in ended.err
 
 
 def test_redirects_in_a_circle_are_named_and_no_limit_is_to_be_raised(run, serve):
     for steps in [1, 2, 3]:
         circle = {f"/{n}.xml": Answer(redirect=f"/{(n + 1) % steps}.xml") for n in range(steps)}
-        ended = run("tree", f"{serve(circle)}/0.xml")
-        assert ended.status == 1
-        assert "redirected in a circle, until the limit redirects=20 was reached" in ended.err
+        ended = run("tree", f"{serve(circle)}/0.xml").ends(
+            1, "redirected in a circle, until the limit redirects=20 was reached"
+        )
         assert "--max" not in ended.err
     on_and_on = {f"/{n}.xml": Answer(redirect=f"/{n + 1}.xml") for n in range(30)}
     ended = run("tree", f"{serve(on_and_on)}/0.xml")

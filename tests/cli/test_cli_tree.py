@@ -100,9 +100,7 @@ def test_what_is_damaged_or_refused_in_a_folder_is_not_complete(run, put, here):
 
 
 def test_limits_hold_for_files_too(run, many):
-    ended = run("ls", "part-01.xml", "--max", "pages=0", "--strict")
-    assert ended.status == 3
-    assert "the limit pages=0" in ended.err
+    run("ls", "part-01.xml", "--max", "pages=0", "--strict").ends(3, "the limit pages=0")
 
 
 def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve):

@@ -98,9 +98,7 @@ def test_a_wrong_call_is_told_in_two_lines_before_anything_is_fetched(run, tmp_p
     monkeypatch.chdir(tmp_path)
     for said, calls in WRONG.items():
         for argv in calls:
-            ended = run(*argv)
-            assert (ended.status, ended.out) == (2, "")
-            assert said in ended.err
+            ended = run(*argv).ends(2, said, out="")
             assert "secret" not in ended.err
             first, *hints = ended.err.splitlines()
             assert first.startswith("usp")
