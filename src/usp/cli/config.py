@@ -131,9 +131,6 @@ def _read(path: Path, *, is_required: bool = False) -> dict[str, Any] | None:
     return options if isinstance(options, dict) else None
 
 
-# The options of a command ---------------------------------------------------------------------------
-
-
 def defaults(
     file: ConfigFile, name: str, commands: Mapping[str, click.Command], folder: Path
 ) -> tuple[dict[str, Any], list[str]]:

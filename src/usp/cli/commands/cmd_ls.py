@@ -201,9 +201,6 @@ def _read_listing(
     return _Listing(run, start, form, target, names, selection, strip_url, sitemaps, undated)
 
 
-# What is listed -----------------------------------------------------------------------------------
-
-
 def _list_tree(listing: _Listing, progress: Progress) -> None:
     from usp.helpers import is_http_url
     from usp.selection import Selection
