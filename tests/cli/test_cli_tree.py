@@ -10,17 +10,6 @@ import pytest
 from website import index, robots, urlset
 
 
-def test_the_tree_has_a_line_for_each_sitemap_with_what_it_holds(run, site):
-    ended = run("tree", site)
-    assert ended.status == 0
-    text = ended.out
-    assert text.startswith(f"{site}/  ")
-    assert "robots.txt: " in text
-    assert "failed: 404 Not Found" in text
-    assert text.count("missing.xml") == 1
-    assert "\x1b" not in text
-
-
 @pytest.fixture
 def many(put, here):
     """A folder with an index of thirty sitemaps."""

@@ -117,13 +117,6 @@ def test_a_wrong_value_that_was_not_typed_says_where_it_was_set(run, tmp_path, m
     assert "set in" not in run("ls", SITE, "--max", "sites=1").err
 
 
-def test_every_command_that_reads_websites_says_where_sitemaps_are_looked_for(run):
-    for command in ("ls", "tree", "crawl"):
-        text = run(command, "--help").out
-        for name in ("--known-path", "--html-links", "--no-robots", "--timeout"):
-            assert name in text
-
-
 def test_known_paths_of_ones_own(run, site):
     ended = run("ls", site, "-r", "-k", "--known-path", "main.xml", "-u")
     assert ended.lines[1] == "\t/main.xml"
