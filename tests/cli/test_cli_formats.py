@@ -122,9 +122,6 @@ def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_pa
             run("ls", url, "-f", form).ends(1, "gone.xml", out="")
 
 
-# Stopping ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", ["pages", "jsonl", "csv", "json", "xml"])
 def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
     """Of forty sitemaps the first has enough; the others wait until the command has ended."""

@@ -59,9 +59,6 @@ def test_a_page_that_is_called_a_sitemap_is_an_error(run, serve):
     assert ended.err == f"usp: {html}/sitemap.php: it is an HTML page\n"
 
 
-# What websites write ---------------------------------------------------------------------------
-
-
 def test_nothing_a_terminal_would_obey_is_printed(run, serve):
     site = serve(
         {

@@ -108,9 +108,6 @@ def test_problems_are_kept_in_bounded_memory(monkeypatch):
     assert [len(node.problems) for node in nodes] == counts
 
 
-# What is shown of many problems -------------------------------------------------------------------
-
-
 @pytest.fixture
 def damaged(put):
     """A sitemap with 600 problems of one kind, then 600 of another."""

@@ -107,9 +107,6 @@ def test_what_was_looked_for_in_vain_is_a_row(run, serve):
     assert rows[0]["failure"]
 
 
-# The tree as JSON ---------------------------------------------------------------------------------
-
-
 def flat(node, parent=None):
     yield node, parent
     for child in node.get("sitemaps", ()):
@@ -137,9 +134,6 @@ def test_problems_depth_and_counts_are_as_asked_for(run, site):
     assert shallow["sitemaps"][0]["sitemaps_below"] == 5
     uncounted = json.loads(run("tree", site, "-f", "json", "--no-count").out)
     assert {node["pages"] for node, _ in flat(uncounted)} == {None}
-
-
-# One meaning of --json, everywhere ----------------------------------------------------------------
 
 
 def test_every_command_has_json_for_the_standard_error():

@@ -82,9 +82,6 @@ def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawl
     assert usp.load(tmp_path / "b.warc.gz") == tree
 
 
-# The homepage -----------------------------------------------------------------------------------------
-
-
 def test_normalizing_cuts_the_url_back_to_its_host_and_says_so_if_that_changes_it(serve, caplog):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
     for given, levels in cases([("/shop/index.html?x=1#top", ["WARNING"]), ("/", [])]):

@@ -37,19 +37,16 @@ class _CommandGroup(click.RichGroup):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of the table."""
         del ctx
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, COMMANDS.get(name or ""), rest
 
     def get_help(self, ctx: click.Context) -> str:
-        """Return the help of the group."""
         if output.is_for_people():
             return super().get_help(ctx)
         return output.plain_help(self, ctx, SHORT_HELP.items())
