@@ -118,16 +118,6 @@ def test_the_suffix_of_a_file_sets_its_format_and_gz_compresses_it(run, put, her
                 assert plain.read_bytes().startswith(b"a.xml")
 
 
-def test_only_what_is_on_the_web_can_be_recorded(run, folder, stdin):
-    for start in ["-", "a.xml", "."]:
-        for command, option, said in (
-            ("snapshot", "-o", "not a file"),
-            ("watch", "--snapshot", "only a website"),
-        ):
-            stdin(urlset("http://h/1"))
-            run(command, start, option, "a.warc.gz").ends(2, said)
-
-
 def test_a_file_has_no_host_of_its_own(run, folder, stdin):
     for start in ["a.xml", ".", "-"]:
         for options in [[], ["-f", "pages"], ["-o", "out.csv"]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from website import urlset
+
 SITE = "http://127.0.0.1:9/"  # nothing listens there, and nothing is asked
 NOT_A_DATE = "is not a date; use 2025-01-31, 12h, 7d or 4w"
 NO_VALUE = "is not a valid value for"
@@ -66,11 +68,12 @@ WRONG = {
     ],
     "choose from url, parent": [["ls", SITE, "--sitemaps", "--columns", "lastmod"]],
     "is not a time": [
-        *(["watch", SITE, "--snapshot", "s.warc.gz", "--every", "0"],),
-        *(
-            ["watch", SITE, "--snapshot", "s.warc.gz", "--every", text]
-            for text in ("soon", "5 parsecs")
-        ),
+        ["watch", SITE, "--snapshot", "s.warc.gz", "--every", text]
+        for text in ("0", "soon", "5 parsecs")
+    ],
+    "not a file": [["snapshot", start, "-o", "a.warc.gz"] for start in ("-", ".", "a.xml")],
+    "only a website": [
+        ["watch", start, "--snapshot", "a.warc.gz"] for start in ("-", ".", "a.xml")
     ],
     "--select: no rule has the code or name 'relativ-url'; did you mean relative-url": [
         ["check", ".", "--select", "relativ-url"]
@@ -94,8 +97,8 @@ WRONG = {
 """Wrong calls, by what is said of them."""
 
 
-def test_a_wrong_call_is_told_in_two_lines_before_anything_is_fetched(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_wrong_call_is_told_in_two_lines_before_anything_is_fetched(run, put):
+    put({"a.xml": urlset("http://h/1")})
     for said, calls in WRONG.items():
         for argv in calls:
             ended = run(*argv).ends(2, said, out="")
