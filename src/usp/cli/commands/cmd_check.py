@@ -20,7 +20,8 @@ from usp.cli.option_values import Integer, bad_value, new_path, value_of
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
-    from usp.checks.finding import Baseline, FindingCounts
+    from usp.checks.finding import Baseline
+    from usp.checks.formats import CheckReport
     from usp.checks.registry import RuleSelection
     from usp.cli.progress_line import Progress
     from usp.limits import Limits
@@ -134,7 +135,7 @@ def command(
     """  # noqa: D301 - click knows the backspace
     from usp.checks.checking import Checking
     from usp.checks.finding import Baseline, FindingCounts, Severity
-    from usp.checks.formats import FORMATS, CheckReport
+    from usp.checks.formats import CheckReport
 
     form = options.format_for(output, form, _SUFFIXES, "text", is_needed=False)
     if sum(start.is_stdin for start in starts) > 1:
@@ -174,11 +175,7 @@ def command(
                     width=shutil.get_terminal_size().columns if is_shown else None,
                     counts=counts,
                 )
-                if output is None and has_colors():
-                    report.paint = painted
-                write_text(FORMATS[form](report), output)
-                if form not in ("text", "github") or output is not None:
-                    _notice_counts(counts, output)
+                _write(report, form, output)
         if baseline is not None:
             _notice_gone(baseline, checking.chosen, trees)
         if target is None and fail_on is not None and counts.at_least(fail_on):
@@ -235,14 +232,20 @@ def _read(
     return drop_non_sitemaps(tree)
 
 
-def _notice_counts(counts: FindingCounts, output: Path | None) -> None:
+def _write(report: CheckReport, form: str, output: Path | None) -> None:
+    """Write what was found; report how much, where that cannot be seen."""
     from usp.checks.finding import Severity
+    from usp.checks.formats import FORMATS
 
+    if output is None and has_colors():
+        report.paint = painted
+    write_text(FORMATS[form](report), output)
+    if form in ("text", "github") and output is None:
+        return
     where = "" if output is None else f" written to {output}"
-    found = counts.severities
+    total, found = counted(report.counts.total, "finding"), report.counts.severities
     parts = ", ".join(f"{one.value}: {found[one]:,}" for one in Severity if found[one])
-    said = f"{counted(counts.total, 'finding')}{parts and f' ({parts})'}{where}"
-    messages.notice(said, **counts.to_dict())
+    messages.notice(f"{total}{parts and f' ({parts})'}{where}", **report.counts.to_dict())
 
 
 def _notice_gone(
