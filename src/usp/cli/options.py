@@ -271,8 +271,7 @@ def read_requests(
 
 
 accept = flag(
-    "--accept",
-    help="Take the website as it is now, even if more than half of the pages are gone.",
+    "--accept", help="Take the website as it is now, even if more than half of the pages are gone."
 )
 _RUN_OPTIONS = [
     request_options(),
