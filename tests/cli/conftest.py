@@ -26,12 +26,15 @@ class Ended:
     def lines(self) -> list[str]:
         return self.out.splitlines()
 
-    def ends(self, status: int, *told: str, out: str | None = None) -> Ended:
-        """Check the exit status, what the standard error tells, and what was written."""
+    def ends(
+        self, status: int, *told: str, out: str | None = None, err: str | None = None
+    ) -> Ended:
+        """Check the exit status, what the standard error tells, and all that was written."""
         assert self.status == status
         for words in told:
             assert words in self.err
         assert out in (None, self.out)
+        assert err in (None, self.err)
         return self
 
 

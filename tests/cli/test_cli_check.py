@@ -75,8 +75,7 @@ def test_a_finding_in_many_sitemaps_is_shown_for_some_and_counted_for_all(run, p
 
 
 def test_nothing_wrong_is_said_in_a_line(run, folder):
-    ended = run("check", "public/good.xml")
-    assert (ended.status, ended.out) == (0, "No findings; 1 sitemap checked.\n")
+    run("check", "public/good.xml").ends(0, out="No findings; 1 sitemap checked.\n")
     assert "2 sitemaps checked." in run("check", "public/bad.xml", "public/good.xml").out
 
 
@@ -93,8 +92,7 @@ def test_programs_read_one_object_or_one_per_line(run, folder):
 
 
 def test_a_file_is_written_whole_and_the_counts_are_told(run, folder):
-    ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO)
-    assert (ended.status, ended.out) == (1, "")
+    ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO).ends(1, out="")
     assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
     assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
 
@@ -158,8 +156,7 @@ OTHERS = {
 def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, put):
     robots = "User-agent: *\nAllow: /\nSitemap: https://a.example/s.xml\n"
     put(OTHERS | {"robots.txt": robots, "s.xml": urlset("https://a.example/")})
-    ended = run("check", ".")
-    assert (ended.status, ended.out) == (0, "No findings; 1 sitemap checked.\n")
+    run("check", ".").ends(0, out="No findings; 1 sitemap checked.\n")
 
 
 def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, put, here):
@@ -211,8 +208,7 @@ def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeyp
     assert run("check", "public").status == 0
     (folder / "below").mkdir()
     monkeypatch.chdir(folder / "below")
-    ended = run("check", "../public")
-    assert (ended.status, ended.err) == (0, "")
+    run("check", "../public").ends(0, err="")
 
 
 # The baseline ---------------------------------------------------------------------------------------
@@ -224,8 +220,7 @@ def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
     )
     bad = folder / "public" / "bad.xml"
     bad.write_text(bad.read_text().replace("<url>", "\n\n<url>", 1))
-    ended = run("check", "public", "--baseline", "known.json", *TWO)
-    assert (ended.status, ended.err) == (0, "")
+    run("check", "public", "--baseline", "known.json", *TWO).ends(0, err="")
 
 
 def test_new_findings_are_told_and_so_is_how_many_are_gone(run, folder):
@@ -273,8 +268,7 @@ def test_what_is_not_a_baseline_is_refused(run, folder):
 
 
 def test_a_rule_is_explained_by_code_or_name(run):
-    by_code = run("rule", "SM401")
-    assert by_code.status == 0
+    by_code = run("rule", "SM401").ends(0)
     assert by_code.out == run("rule", "relative-url").out
     assert "SM401 relative-url\nerror, about the URLs of pages" in by_code.out
     assert all(one in by_code.out for one in ("/tea</loc>", "Write the whole URL", "sitemaps.org"))

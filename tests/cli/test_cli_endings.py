@@ -21,8 +21,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 def test_version_and_help(run):
     for option in ("-v", "--version"):
         assert run(option).out == f"usp v{usp.__version__}\n"
-    alone = run()
-    assert alone.status == 0
+    alone = run().ends(0)
     assert "Examples" in alone.out
     assert run("--help").out == run("-h").out
     assert run("ls", "--help").out == run("ls", "-h").out
@@ -33,8 +32,7 @@ def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("usp._inputs.crawl_with", interrupted)
-    ended = run("ls", "example.org")
-    assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
+    run("ls", "example.org").ends(130, out="", err="usp: interrupted\n")
 
 
 def test_a_reader_that_has_seen_enough_ends_any_output_quietly(process, put, here):

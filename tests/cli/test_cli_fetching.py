@@ -44,8 +44,7 @@ def test_it_is_trusted_if_somebody_says_so(run, secure, certificate, monkeypatch
     for name, *options in [["ls", "-f", "pages"], ["ls", "-o", "x.txt"], ["tree"]]:
         for trust in (["--insecure"], ["--ca-bundle", certificate]):
             for url in (secure, f"{secure}/sitemap.xml"):
-                ended = run(name, url, *options, *trust)
-                assert (ended.status, ended.err) == (0, "")
+                run(name, url, *options, *trust).ends(0, err="")
     monkeypatch.setenv("USP_CA_BUNDLE", certificate)
     assert run("ls", secure, "-f", "pages").lines == ["https://h.example/1"]
 

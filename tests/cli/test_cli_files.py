@@ -127,8 +127,7 @@ def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below):
 def test_what_is_ignored_is_told_and_the_file_can_be_named(below, run):
     (below / "usp.toml").write_text('[ls]\noutput = "pages.csv"\n')
     run("ls", "a.xml", "-f", "pages").ends(0, "output is ignored", out="http://h/p\n")
-    named = run("ls", "a.xml", "--config", "usp.toml")
-    assert (named.status, named.out, named.err) == (0, "", "")
+    run("ls", "a.xml", "--config", "usp.toml").ends(0, out="", err="")
     assert "http://h/p" in (below / "pages.csv").read_text()
 
 
@@ -161,8 +160,7 @@ WRONG = {
 def test_what_is_wrong_in_a_file_is_an_error_in_words_that_names_it(below, run):
     for said, text in [(said, text) for said, texts in WRONG.items() for text in texts]:
         (below / "usp.toml").write_text(text)
-        ended = run("ls", "a.xml")
-        assert (ended.status, ended.out) == (2, "")
+        ended = run("ls", "a.xml").ends(2, out="")
         assert ended.err.startswith("usp ls: ")
         assert said in ended.err
         assert "usp.toml" in ended.err or "--since" in said

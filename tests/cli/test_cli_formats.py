@@ -50,8 +50,7 @@ def test_every_format_has_the_pages_of_the_site_and_files_tell_theirs_by_their_s
     packed = (f"{form}.gz" for form in (*FORMATS, "txt") if form != "parquet")
     for suffix in [*FORMATS, "txt", *packed]:
         path = tmp_path / f"pages.{suffix}"
-        ended = run("ls", blog, "-o", str(path))
-        assert (ended.status, ended.out) == (0, "")
+        run("ls", blog, "-o", str(path)).ends(0, out="")
         assert list(tmp_path.iterdir()) == [path]
         data = path.read_bytes()
         path.unlink()
@@ -75,8 +74,7 @@ def test_filters_are_for_every_format(run, blog):
         (["--limit", "2", "--exclude", "sitemap:*/a.xml"], ["/blog/1", "http://other.example/"]),
     ]:
         for form in ["pages", "tabtree", "jsonl", "csv"]:
-            ended = run("ls", blog, "-f", form, *options)
-            assert ended.status == 0
+            ended = run("ls", blog, "-f", form, *options).ends(0)
             if form == "tabtree":
                 skipped = "sitemap:*/a.xml" in options  # the others are all there
                 assert (f"\t\t{blog}/a.xml" in ended.lines) != skipped
@@ -147,8 +145,7 @@ def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
 
 
 def test_a_limit_that_is_not_reached_tells_what_is_missing(run, site):
-    ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict")
-    assert ended.status == 3
+    ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict").ends(3)
     assert len(ended.lines) == 6
     assert "missing.xml" in ended.err
     assert run("ls", site, "-f", "pages", "--limit", "6", "--strict").status == 0

@@ -119,8 +119,7 @@ def test_every_page_of_the_documentation_is_a_topic(run):
 
 def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run):
     for topic in PAGES:
-        shown = run("help", topic)
-        assert shown.status == 0
+        shown = run("help", topic).ends(0)
         assert shown.out.startswith("# ")
         prose = re.sub(r"^```.*?^```", "", shown.out, flags=re.MULTILINE | re.DOTALL)
         assert not re.findall(r"\]\((?!https?:)\S+\)", prose)

@@ -29,8 +29,7 @@ def folder(put, here):
 
 def test_a_dash_is_the_standard_output(run, folder):
     for name, *options in COMMANDS:
-        ended = run(name, "a.xml", *options, "-o", "-")
-        assert ended.status == 0
+        ended = run(name, "a.xml", *options, "-o", "-").ends(0)
         assert [path.name for path in folder.iterdir()] == ["a.xml"]
         if name == "report":
             assert ended.out.lower().startswith("<!doctype html>")

@@ -48,8 +48,7 @@ def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed):
         f"{site}/gone.xml": f"{site}/gone.xml: 404 Not Found",
     }
     for command, start in [(command, start) for command in FETCHING for start in told]:
-        ended = run(command, start)
-        assert (ended.status, ended.err) == (1, f"usp: {told[start]}\n")
+        ended = run(command, start).ends(1, err=f"usp: {told[start]}\n")
         if command in ("ls", "tree"):
             assert len(ended.lines) == (command == "ls")
 

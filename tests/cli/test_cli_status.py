@@ -54,8 +54,7 @@ def test_nothing_read_at_all_is_1(run, serve):
 
 def test_an_index_that_lists_itself_is_complete(run, itself):
     for command in COMMANDS:
-        ended = run(command[0], itself, "--strict", *command[1:])
-        assert ended.status == 0
+        ended = run(command[0], itself, "--strict", *command[1:]).ends(0)
         assert "incomplete" not in ended.err
 
 
@@ -74,8 +73,7 @@ def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
 
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
     put({"a.xml": index("http://h/b.xml"), "b.xml": index("http://h/a.xml")})
-    drawn = run("tree", ".", "--strict")
-    assert drawn.status == 0
+    drawn = run("tree", ".", "--strict").ends(0)
     assert "not followed: it is one of the sitemaps above it" in drawn.out
     assert "Recursion" not in drawn.out
     put({"a.xml": index("http://h/b.xml", "http://h/c.xml"), "c.xml": urlset("http://h/1")})
@@ -112,8 +110,7 @@ def demo():
 
 def test_filters_that_leave_out_everything_are_named(run, demo):
     for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
-        ended = run("ls", demo, *how, "--include", "/nothing/*")
-        assert ended.status == 0
+        ended = run("ls", demo, *how, "--include", "/nothing/*").ends(0)
         assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
         assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
 

@@ -53,8 +53,7 @@ def test_every_sitemap_is_a_row_in_every_format(run, process, site, tmp_path):
             suffix = {"text": "txt"}.get(form, form)
             path = tmp_path / f"out.{suffix}"
             if to_file:
-                ended = run("ls", site, "-f", "sitemaps", "-o", str(path))
-                assert (ended.status, ended.out) == (0, "")
+                run("ls", site, "-f", "sitemaps", "-o", str(path)).ends(0, out="")
                 data = path.read_bytes()
             elif form == "parquet":
                 data = process("ls", site, "--sitemaps", "-f", "parquet").stdout

@@ -47,8 +47,7 @@ def test_without_counting_no_document_is_read(run, many):
 
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     put({"index.xml": index("http://h/a.xml", "http://h/b.xml"), "a.xml": urlset("http://h/1")})
-    ended = run("tree", ".", "--strict")
-    assert ended.status == 3
+    ended = run("tree", ".", "--strict").ends(3)
     assert "http://h/b.xml" in ended.out
     assert "failed: not fetched: sitemaps in files are read without network access" in ended.out
 
@@ -65,8 +64,7 @@ def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
 
 def test_without_graphviz_the_command_says_what_to_install(run, many, monkeypatch):
     monkeypatch.setattr("usp.graph.shutil.which", lambda _: None)
-    ended = run("graph", ".", "-f", "svg")
-    assert (ended.status, ended.out) == (1, "")
+    ended = run("graph", ".", "-f", "svg").ends(1, out="")
     assert ended.err.startswith("usp: Graphviz is not installed")
 
 
@@ -83,8 +81,7 @@ def test_what_is_damaged_or_refused_in_a_folder_is_not_complete(run, put, here):
     assert "the compressed data breaks off" in run("tree", ".").out
     (here / "index.xml.gz").unlink()
     put({"b.xml": "<!DOCTYPE x [<!ENTITY a 'b'>]><urlset></urlset>"})
-    ended = run("tree", ".", "--strict")
-    assert ended.status == 3
+    ended = run("tree", ".", "--strict").ends(3)
     assert "b.xml" in ended.out
 
 
@@ -100,5 +97,4 @@ def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve):
         (["/a.xml"], urlset("/1")[:-9], [], 3),
     ]:
         site = serve({"/robots.txt": robots(*declared), "/a.xml": text})
-        ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict", *options)
-        assert ended.status == status
+        run("ls", site, "-f", "pages", "--limit", "100", "--strict", *options).ends(status)
