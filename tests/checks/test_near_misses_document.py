@@ -218,7 +218,7 @@ def test_what_an_xml_parser_refuses_is_found(at, damage, gone):
     body = LONG[:at] + damage + LONG[at + gone :]
     try:
         ET.fromstring(body.encode())
-    except ET.ParseError:
+    except (ET.ParseError, LookupError):  # the latter for an encoding that it does not know
         assert found(body)
     else:
         assert "SM307" not in dict(found(body))

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.urls import HttpUrl, unquote
-from usp.checks.fetching import CrossHostDeclarations, Robots
+from usp.checks.fetching import CrossHostDeclarations, Robots, Sample
 from usp.checks.hreflang import HreflangGroups
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
 from usp.objects.problem import Failure, FailureCode, Problem
@@ -47,6 +47,7 @@ class Site:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     robots: Robots = field(default_factory=Robots)
     sitemaps: list[CheckedSitemap] = field(default_factory=list)
+    sample: Sample = field(default_factory=Sample)
     seen_pages: SeenPages = field(default_factory=SeenPages)
     hreflang_groups: HreflangGroups = field(default_factory=HreflangGroups)
     cross_host: CrossHostDeclarations = field(default_factory=CrossHostDeclarations)

@@ -248,7 +248,7 @@ class Listed:
 class Sample:
     """Takes some of all pages, each with the same chance, in one pass and in little memory."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int = 0) -> None:
         self._size = size
         self._random = random.Random(_SEED)  # noqa: S311 - not a secret
         self._seen = 0
@@ -350,14 +350,17 @@ class FetchedPage:
 
 
 def fetched_pages(
-    site: Site, sample: Sample, web_client: AbstractWebClient | None, options: CrawlOptions
+    site: Site, web_client: AbstractWebClient | None, options: CrawlOptions
 ) -> Iterator[FetchedPage]:
-    """Fetch the pages of a sample that robots may fetch.
+    """Fetch the pages of the sample that robots may fetch.
 
     A host that does not respond to the request for its robots.txt is not asked for its pages as well.
     """
-    start = _start(site, sample)
-    origins = {listed.url: origin_of(listed.url) for listed in sample.pages}
+    sample = site.sample.pages
+    origins = {listed.url: origin_of(listed.url) for listed in sample}
+    start = site.start_url
+    if start is None:  # of files: the website that most of the pages are on
+        start = next((one for one, _ in Counter(origins.values()).most_common(1)), "")
     known = site.robots_txt
     robots = {} if known is None else {origin_of(known.url): site.robots}
     others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
@@ -367,7 +370,7 @@ def fetched_pages(
         if isinstance(result, Failed) and _status(result) is None:
             silent[origin_of(url)] = result
     by_url = {}
-    for listed in sample.pages:
+    for listed in sample:
         origin = origins[listed.url]
         if origin in silent:
             yield FetchedPage(listed, silent[origin])
@@ -377,14 +380,6 @@ def fetched_pages(
     pause = min(pause, _MAX_PAUSE)
     for url, result in fetch_pages(list(by_url), start, web_client, options, pause):
         yield FetchedPage(by_url[url], result)
-
-
-def _start(site: Site, sample: Sample) -> str:
-    """Return where the check began; for files, the website that most of the pages are on."""
-    if site.start_url is not None:
-        return site.start_url
-    most = Counter(origin_of(listed.url) for listed in sample.pages).most_common(1)
-    return most[0][0] if most else ""
 
 
 def _robots_of(result: Received | Failed) -> Robots:

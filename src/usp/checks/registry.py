@@ -17,7 +17,8 @@ A rule is a function with a decorator. Its docstring is its documentation::
 Both examples are run as tests: ``tests/checks/check_examples.py`` says how they are written. Here they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
-robots.txt that declares it, too. Without a source, that of its group counts.
+robots.txt that declares it, too, and a sitemap without a body lists one page. Without a source or a
+good example, that of its group counts.
 """
 
 from __future__ import annotations
@@ -41,24 +42,40 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
+_PAGE = "<url><loc>https://example.org/tea</loc></url>"
+_SPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+
 class Group(Enum):
     """What rules are about: the first digit of their codes."""
 
     INCOMPLETE = ("0", "what could not be checked")
-    DISCOVERY = ("1", "how sitemaps are found")
+    DISCOVERY = ("1", "how sitemaps are found", "", "--- /sitemap.xml (declared)")
     TRANSPORT = ("2", "how sitemaps are sent")
-    DOCUMENT = ("3", "the documents themselves")
+    DOCUMENT = (
+        "3",
+        "the documents themselves",
+        "",
+        f'<urlset xmlns="{_SPACE}">\n{_PAGE}\n</urlset>',
+    )
     URLS = ("4", "the URLs of pages")
     VALUES = ("5", "dates, frequencies and priorities")
     HREFLANG = ("6", "links to other languages", "specialty/international/localized-versions")
     NEWS = ("7", "news", "crawling-indexing/sitemaps/news-sitemap")
     MEDIA = ("8", "images and videos", "crawling-indexing/sitemaps/video-sitemaps")
-    PAGES = ("9", "the pages themselves")
+    PAGES = (
+        "9",
+        "the pages themselves",
+        "",
+        f"{_PAGE}\n--- /tea\n<!DOCTYPE html><title>Tea</title>",
+    )
 
-    def __init__(self, digit: str, title: str, source: str = "") -> None:
+    def __init__(self, digit: str, title: str, source: str = "", good: str = "") -> None:
         self.digit = digit
         self.title = title
-        self.source = f"https://developers.google.com/search/docs/{source}" if source else None
+        self.usual = {"Good": good} if good else {}
+        if source:
+            self.usual["Source"] = f"https://developers.google.com/search/docs/{source}"
 
     @classmethod
     def of(cls, code: str) -> Group:
@@ -164,12 +181,9 @@ _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
-    found = {
-        title.removesuffix("s"): part for title, part in zip(parts[::2], parts[1::2], strict=True)
-    }
+    titles = (title.removesuffix("s") for title in parts[::2])
+    found = Group.of(code).usual | dict(zip(titles, parts[1::2], strict=True))
     summary, _, why = text.strip().partition("\n\n")
-    if source := Group.of(code).source:  # of most rules of the group
-        found.setdefault("Source", source)
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
         raise ValueError(
@@ -225,11 +239,13 @@ ENTRIES = {
 
 _HOME = "https://example.org"
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
+_BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
 _ELEMENT = re.compile(r" *(<[\w:]++)")
 
 
 def _completed(example: str) -> str:
     """Return an example as readers see it."""
+    example = _BARE.sub(rf"\1\n{_PAGE}", example)
     declared = [path if "://" in path else _HOME + path for path in _DECLARED.findall(example)]
     if declared:
         robots = "".join(f"Sitemap: {url}\n" for url in declared)

@@ -386,13 +386,11 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
     Source: https://www.sitemaps.org/protocol.html#index
     Bad:
         --- /teas.xml (declared)
-        <url><loc>https://example.org/tea</loc></url>
         --- /drinks.xml (declared)
         <url><loc>https://example.org/coffee</loc></url>
         <url><loc>https://example.org/tea</loc></url>
     Good:
         --- /pages.xml (declared)
-        <url><loc>https://example.org/tea</loc></url>
         --- /images.xml (declared)
         <url>
           <loc>https://example.org/tea</loc>
