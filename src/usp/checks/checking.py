@@ -15,9 +15,7 @@ from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import (
     CrossHostDeclarations,
     FetchedPage,
-    Sample,
     fetched_pages,
-    robots_of,
 )
 from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
@@ -79,7 +77,7 @@ class Checking:
 
         ``on_pages`` is called with the number of pages of each block that was read.
         """
-        site = Site(root, robots=robots_of(root), sample=Sample(self.fetch_pages))
+        site = Site(root, self.fetch_pages)
         if self.is_live:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
         seen: set[int | str] = set()  # documents that were checked, and their URLs
