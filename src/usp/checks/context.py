@@ -170,20 +170,13 @@ class CheckedSitemap:
     @cached_property
     def claim(self) -> ChildEntry | None:
         """What its index says about it, if that has a date for it."""
-        parent = self.parent
-        return None if parent is None or not parent.is_index else parent.dated.get(self.url)
-
-    @cached_property
-    def dated(self) -> Mapping[str, ChildEntry]:
-        """The children of an index that have a date, by their URLs."""
-        return {child.loc: child for child in self.children if child.lastmod}
+        is_dated = self.declaration is not None and self.declaration.lastmod
+        return self.declaration if is_dated and self.parent and self.parent.is_index else None
 
     @property
     def declaration(self) -> ChildEntry | None:
         """The line or entry that declares it, if that is known."""
-        if self.parent is None:
-            return None
-        return self.parent.declarations.get(self.requested)
+        return None if self.parent is None else self.parent.declarations.get(self.requested)
 
     @cached_property
     def declarations(self) -> dict[str, ChildEntry]:
@@ -202,24 +195,20 @@ class CheckedSitemap:
             name = unquote(name.removeprefix(folder))  # the same wherever the folder is
         return f" (declared in {name}{line})"
 
+    def failed_with(self, code: FailureCode) -> bool:
+        """Return whether this is why it is missing."""
+        return self.failure is not None and self.failure.code is code
+
     @property
     def is_missing_file(self) -> bool:
         """Whether a folder was read, and has no file for this sitemap."""
-        return (
-            self.site.is_folder
-            and self.failure is not None
-            and self.failure.code is FailureCode.NOT_FETCHED
-        )
+        return self.site.is_folder and self.failed_with(FailureCode.NOT_FETCHED)
 
     @property
     def is_soft_404(self) -> bool:
         """Whether the server sent a web page with a status of success instead of a sitemap."""
-        return (
-            self.failure is not None
-            and self.failure.code is FailureCode.HTML_PAGE
-            and self.exchange is not None
-            and self.exchange.status in _SUCCESS
-        )
+        status = self.exchange and self.exchange.status
+        return status in _SUCCESS and self.failed_with(FailureCode.HTML_PAGE)
 
     @property
     def decoder(self) -> Decoder | None:

@@ -265,51 +265,39 @@ class Sample:
 
 
 class FetchedPage:
-    """A page that was fetched: how, and what it says."""
+    """A page that was fetched: how, and what it says.
+
+    ``exchange`` is the request and its response, as far as they are known, ``failure`` why there is
+    no page, ``leads_to`` the URL to which it redirects.
+    """
 
     def __init__(self, listed: Listed, result: Received | Failed) -> None:
         self.listed = listed
         self.url = listed.url
-        self._result = result
+        self._received = result if isinstance(result, Received) else None
+        self.failure: Reason | None = None
+        if isinstance(result, Received):
+            self.exchange: Exchange | None = result.document.exchange
+        else:
+            self.exchange = result.exchange
+            self.failure = failure_reason(result.error)
+        self.status = None if self.exchange is None else self.exchange.status
+        final = self.url if self.exchange is None else self.exchange.final_url
+        self.leads_to = None if same_page(final, self.url) else final
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with the page, and where that is listed."""
         place = self.listed.place
         return replace(hit, page=self.url, line=place.line, column=place.column)
 
-    @property
-    def exchange(self) -> Exchange | None:
-        """The request and its response, as far as they are known."""
-        result = self._result
-        return result.document.exchange if isinstance(result, Received) else result.exchange
-
-    @property
-    def status(self) -> int | None:
-        """The HTTP status; None if there was no response."""
-        return None if self.exchange is None else self.exchange.status
-
-    @property
-    def failure(self) -> Reason | None:
-        """Why there is no page, if there is none."""
-        return None if isinstance(self._result, Received) else failure_reason(self._result.error)
-
-    @property
-    def leads_to(self) -> str | None:
-        """The URL to which the page redirects, if it does."""
-        exchange = self.exchange
-        if exchange is None or exchange.final_url == self.url:
-            return None
-        return None if same_page(exchange.final_url, self.url) else exchange.final_url
-
     @cached_property
     def head(self) -> PageHeadParser:
         """What the page tells search engines, if it is HTML."""
         parser = PageHeadParser()
-        result = self._result
-        if isinstance(result, Received):
-            kind = (result.document.exchange.content_type or _HTML[0]).partition(";")[0]
-            if kind.strip().lower() in _HTML:
-                parser.read(text_of(result))
+        if self._received is not None:
+            kind = self._received.document.exchange.content_type or _HTML[0]
+            if kind.partition(";")[0].strip().lower() in _HTML:
+                parser.read(text_of(self._received))
         return parser
 
     @property
@@ -330,21 +318,16 @@ class FetchedPage:
         return [value for name, value in headers if name.lower() == wanted]
 
     @property
-    def _linked(self) -> str | None:
-        """The canonical URL in the header ``Link``, as written; PDF documents have no other."""
-        links = (link for value in self._headers("link") for link in parse_header_links(value))
-        named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
-        return next(named, None)
-
-    @property
     def canonical(self) -> str | None:
         """The URL of the page that this one is a copy of, if it names one."""
-        exchange = self.exchange
-        written = self.head.canonical or self._linked
-        if exchange is None or not written:
+        # PDF documents have no other place for it than the header ``Link``.
+        links = (link for value in self._headers("link") for link in parse_header_links(value))
+        named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
+        written = self.head.canonical or next(named, None)
+        if self.exchange is None or not written:
             return None
         try:
-            return urljoin(exchange.final_url, written)
+            return urljoin(self.exchange.final_url, written)
         except ValueError:
             return None
 

@@ -208,13 +208,10 @@ def _annotation(report: CheckReport, group: FindingGroup) -> str:
     first = group.first
     path = report.places.relative(first.sitemap)
     title = f"{first.code} {first.name}"
-    values = {"file": path, "line": first.line, "col": first.column}
+    values = _given(file=path, line=first.line, col=first.column, title=title)
     if path is None:  # an annotation can only be on a file; the rest is told
-        values, title = {}, f"{title}: {report.places.name(first.sitemap)}"
-    given = {name: value for name, value in values.items() if value is not None}
-    settings = ",".join(
-        f"{name}={_property(str(value))}" for name, value in {**given, "title": title}.items()
-    )
+        values = {"title": f"{title}: {report.places.name(first.sitemap)}"}
+    settings = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
     more = f" (and {group.times - first.times:,} more)" if group.times > first.times else ""
     message = "\n".join(filter(None, [f"{printable(message_of(first))}{more}", first.hint]))
     return f"::{_COMMANDS[first.severity]} {settings}::{_data(message)}"
@@ -348,19 +345,22 @@ def _bounded(report: CheckReport) -> Iterator[Finding]:
     yield from (replace(group.first, times=group.times) for group in rest.values())
 
 
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the values that are known, by name."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _described(rule: Rule) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    return {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why or rule.summary},
         "help": {"text": _help(rule), "markdown": _help(rule, mark=True)},
+        "helpUri": rule.sources[0],
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.group.name.lower()]},
     }
-    if rule.sources:
-        described["helpUri"] = rule.sources[0]
-    return described
 
 
 def _help(rule: Rule, *, mark: bool = False) -> str:
@@ -374,32 +374,24 @@ def _help(rule: Rule, *, mark: bool = False) -> str:
 
 def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
     more = f" ({finding.times:,} times)" if finding.times > 1 else ""
-    result: dict[str, Any] = {
-        "ruleId": finding.code,
-        "level": _LEVELS[finding.severity],
-        "message": {"text": f"{message_of(finding)}{more}"},
-        "locations": [{"physicalLocation": _location(report, finding)}],
-        "partialFingerprints": {"finding/v1": _fingerprint(report, finding)},
-    }
-    if finding.code in numbers:
-        result["ruleIndex"] = numbers[finding.code]
-    if finding.times > 1:
-        result["occurrenceCount"] = finding.times
-    if finding.page is not None:
-        result["properties"] = {"page": finding.page}
-    return result
+    return _given(
+        ruleId=finding.code,
+        ruleIndex=numbers.get(finding.code),
+        level=_LEVELS[finding.severity],
+        message={"text": f"{message_of(finding)}{more}"},
+        locations=[{"physicalLocation": _location(report, finding)}],
+        partialFingerprints={"finding/v1": _fingerprint(report, finding)},
+        occurrenceCount=finding.times if finding.times > 1 else None,
+        properties=None if finding.page is None else {"page": finding.page},
+    )
 
 
 def _location(report: CheckReport, finding: Finding) -> dict[str, Any]:
-    artifact = {"uri": _escaped(report.places.uri(finding.sitemap))}
-    if report.places.relative(finding.sitemap) is not None:
-        artifact["uriBaseId"] = _ROOT
-    location: dict[str, Any] = {"artifactLocation": artifact}
-    if finding.line is not None:
-        location["region"] = {"startLine": finding.line}
-        if finding.column is not None:
-            location["region"]["startColumn"] = finding.column
-    return location
+    is_inside = report.places.relative(finding.sitemap) is not None
+    uri = _escaped(report.places.uri(finding.sitemap))
+    place = _given(startLine=finding.line, startColumn=finding.column)
+    artifact = _given(uri=uri, uriBaseId=_ROOT if is_inside else None)
+    return _given(artifactLocation=artifact, region=place if finding.line else None)
 
 
 def _escaped(uri: str) -> str:
