@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import usp
 from usp._base.display import counted, excerpt, printable
+from usp._base.urls import quote
 from usp.checks.finding import (
     Finding,
     FindingCounts,
@@ -75,7 +76,7 @@ def text(report: CheckReport) -> Iterator[str]:
         yield from (_line(report, finding) for finding in report.counted())
         yield from _summary(report, None)
         return
-    grouped = GroupedFindings.of(report.counted())
+    grouped = GroupedFindings(report.counted())
     for sitemap, groups in grouped.sitemaps().items():
         yield report.paint(printable(report.places.name(sitemap)), "title")
         for group in groups:
@@ -184,7 +185,7 @@ def github(report: CheckReport) -> Iterator[str]:
     """Yield the annotations, and a summary."""
     shown: Counter[Severity] = Counter()
     annotated = 0
-    grouped = GroupedFindings.of(report.counted())
+    grouped = GroupedFindings(report.counted())
     for group in _in_turn(grouped):
         severity = group.first.severity
         if report.everything or shown[severity] < _MOST_ANNOTATIONS:
@@ -235,11 +236,8 @@ def junit(report: CheckReport) -> Iterator[str]:
 
     A finding that is not a failure passes too, and stands in the output of its suite.
     """
-    grouped = GroupedFindings.of(
-        report.counted(),
-        examples=1_000_000 if report.everything else _MOST_EXAMPLES,
-        most_sitemaps=1_000_000 if report.everything else _MOST_SUITES,
-    )
+    most = (1_000_000, 1_000_000) if report.everything else (_MOST_EXAMPLES, _MOST_SUITES)
+    grouped = GroupedFindings(report.counted(), *most)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<testsuites>"
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -387,10 +385,10 @@ def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -
 
 
 def _location(report: CheckReport, finding: Finding) -> dict[str, Any]:
-    is_inside = report.places.relative(finding.sitemap) is not None
-    uri = _escaped(report.places.uri(finding.sitemap))
+    path = report.places.relative(finding.sitemap)
+    uri = _escaped(finding.sitemap) if path is None else quote(path)
     place = _given(startLine=finding.line, startColumn=finding.column)
-    artifact = _given(uri=uri, uriBaseId=_ROOT if is_inside else None)
+    artifact = _given(uri=uri, uriBaseId=path and _ROOT)
     return _given(artifactLocation=artifact, region=place if finding.line else None)
 
 
