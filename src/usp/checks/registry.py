@@ -17,8 +17,9 @@ A rule is a function with a decorator. Its docstring is its documentation::
 Both examples are run as tests: ``tests/checks/check_examples.py`` says how they are written. Here they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
-robots.txt that declares it, too, and a sitemap without a body lists one page. Without a source or a
-good example, that of its group counts.
+robots.txt that declares it, too, and a sitemap without a body lists one page. ``Good: with X instead
+of Y`` is the bad example with that changed. Without a source or a good example, that of its group
+counts.
 """
 
 from __future__ import annotations
@@ -175,6 +176,7 @@ block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
 
 
+_SWAP = re.compile("with (.+) instead of (.+)")
 _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 
 
@@ -189,12 +191,14 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
         raise ValueError(
             f"{code} {name}: its docstring has no {', '.join(sorted(missing)) or 'reason'}"
         )
+    bad, good = (cleandoc("\n" + found[title]).strip("\n") for title in ("Bad", "Good"))
+    swap = _SWAP.fullmatch(good)
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
         "sources": tuple(found["Source"].split()),
-        "bad": _completed(cleandoc("\n" + found["Bad"]).strip("\n")),
-        "good": _completed(cleandoc("\n" + found["Good"]).strip("\n")),
+        "bad": _completed(bad),
+        "good": _completed(bad.replace(swap[2], swap[1]) if swap else good),
         "hint": " ".join(found["Fix"].split()),
     }
 

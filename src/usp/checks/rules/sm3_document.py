@@ -102,12 +102,7 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc>
           <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
         </urlset>
-    Good:
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
-          xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
-        <url><loc>https://example.org/tea</loc>
-          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
-        </urlset>
+    Good: with sitemap-image instead of sitemap-images
     Fix: Copy the namespace from the documentation of the extension.
     """
     markup = sitemap.markup

@@ -84,10 +84,7 @@ def page_noindex(page: FetchedPage) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea
         <!DOCTYPE html><title>Tea</title><meta name="robots" content="noindex, follow">
-    Good:
-        <url><loc>https://example.org/tea</loc></url>
-        --- /tea
-        <!DOCTYPE html><title>Tea</title><meta name="robots" content="index, nofollow">
+    Good: with index, nofollow instead of noindex, follow
     Fix: Remove the page from the sitemap, or the noindex from the page.
     """
     if page.failure is None and {"noindex", "none"}.intersection(page.directives):
