@@ -252,23 +252,23 @@ def _completed(example: str) -> str:
     entry = next((ENTRIES[start] for start in ENTRIES if first.startswith(start)), None)
     if entry is None:
         return example
-    lines = entry.split("\n")
-    elements = [found[1] if (found := _ELEMENT.match(line)) else line.strip() for line in lines]
-    added = elements.index("…")
-    room = lines.pop(added).partition("…")[0]
+    lines = {_element_in(line): line for line in entry.split("\n")}
+    added = []
     for given in example.split("\n"):
-        found = _ELEMENT.match(given.removeprefix("no "))
-        if found and given.startswith("no "):
-            at = elements.index(found[1])
-            del lines[at], elements[at]
-            added -= at < added
-        elif found and found[1] in elements:
-            at = elements.index(found[1])
-            lines[at] = lines[at].partition("<")[0] + given
+        element = _element_in(given.removeprefix("no "))
+        if given.startswith("no "):
+            del lines[element]
+        elif element in lines:
+            lines[element] = lines[element].partition("<")[0] + given
         else:
-            lines.insert(added, room + given)
-            added += 1
-    return "\n".join(lines)
+            added.append(lines["…"].replace("…", given))
+    lines["…"] = "\n".join(added)
+    return "\n".join(filter(None, lines.values()))
+
+
+def _element_in(line: str) -> str:
+    found = _ELEMENT.match(line)
+    return found[1] if found else line.strip()
 
 
 ALL = "ALL"
