@@ -170,7 +170,6 @@ block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
 
 
-_SWAP = re.compile("with (.+) instead of (.+)")
 _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 
 
@@ -186,13 +185,13 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
             f"{code} {name}: its docstring has no {', '.join(sorted(missing)) or 'reason'}"
         )
     bad, good = (cleandoc("\n" + found[title]).strip("\n") for title in ("Bad", "Good"))
-    swap = _SWAP.fullmatch(good)
+    right, instead, wrong = good.removeprefix("with ").partition(" instead of ")
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
         "sources": tuple(found["Source"].split()),
         "bad": _completed(bad),
-        "good": _completed(bad.replace(swap[2], swap[1]) if swap else good),
+        "good": _completed(bad.replace(wrong, right) if instead else good),
         "hint": " ".join(found["Fix"].split()),
     }
 
