@@ -78,7 +78,7 @@ class Checking:
         ``on_pages`` is called with the number of pages of each block that was read.
         """
         site = Site(root, self.fetch_pages)
-        if self.is_live:
+        if self.is_live and site.start_url is not None:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
         seen: set[int | str] = set()  # documents that were checked, and their URLs
         waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(root, None)]

@@ -58,7 +58,7 @@ class Site:
         self.sample = Sample(fetch_pages)
         self.seen_pages = SeenPages()
         self.hreflang_groups = HreflangGroups()
-        self.cross_host = CrossHostDeclarations()
+        self.cross_host: CrossHostDeclarations | None = None
 
     @property
     def robots_txt(self) -> CheckedSitemap | None:
@@ -157,7 +157,7 @@ class CheckedSitemap:
         while above is not None and above.urls and not above.is_robots:
             urls += (above.url, above.requested)
             above = above.parent
-        return self.site.cross_host.has(origin, urls)
+        return self.site.cross_host is not None and self.site.cross_host.has(origin, urls)
 
     @cached_property
     def family(self) -> object:

@@ -28,7 +28,6 @@ from usp._crawl.orders import Failed, Received
 from usp._formats.html import PageHeadParser
 from usp.checks.page_urls import normal_all, same_page
 from usp.objects.sitemap import IndexRobotsTxtSitemap
-from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
+    from usp.options import CrawlOptions
 
 MAX_BYTES = 512 * 1024
 """How much of a robots.txt counts: RFC 9309 asks for at least 500 KiB."""
@@ -192,13 +192,12 @@ class CrossHostDeclarations:
     """The sitemaps that the robots.txt of other hosts declare: proof that they may list their pages.
 
     They are fetched as the documents of the website at ``start_url`` are: it may not lead everywhere.
-    All together may take as long as a crawl; then no further ones are fetched. None is for a tree
-    that is only read.
+    All together may take as long as a crawl; then no further ones are fetched.
     """
 
-    start_url: str | None = None
-    web_client: AbstractWebClient | None = None
-    options: CrawlOptions = field(default_factory=CrawlOptions)
+    start_url: str
+    web_client: AbstractWebClient | None
+    options: CrawlOptions
     _end: float | None = None
     _declared: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -206,20 +205,20 @@ class CrossHostDeclarations:
         """Return whether the robots.txt of an origin declares any of some sitemaps."""
         declared = self._declared.get(origin.origin)
         if declared is None:
-            if self.start_url is None or len(self._declared) >= MOST_HOSTS:
+            if len(self._declared) >= MOST_HOSTS:
                 return False
-            text = self._fetched(f"{origin.origin}/robots.txt", self.start_url)
+            text = self._fetched(f"{origin.origin}/robots.txt")
             declared = frozenset(normal_all(list(Protego.parse(text).sitemaps)))
             self._declared[origin.origin] = declared
         return bool(declared) and not declared.isdisjoint(normal_all(list(sitemaps)))
 
-    def _fetched(self, url: str, start_url: str) -> str:
+    def _fetched(self, url: str) -> str:
         seconds = self.options.effective_limits.seconds
         if seconds is not None:
             self._end = self._end or time.monotonic() + seconds
             if time.monotonic() > self._end:
                 return ""
-        for _, result in fetch_pages([url], start_url, self.web_client, self.options):
+        for _, result in fetch_pages([url], self.start_url, self.web_client, self.options):
             if isinstance(result, Received):
                 return text_of(result)
         return ""
