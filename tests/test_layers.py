@@ -207,53 +207,6 @@ def test_the_exceptions_from_purity_are_needed():
         assert name in {loaded_name.split(".")[0] for loaded_name in loaded(module)}
 
 
-FOREIGN_NAMES = {  # names of other libraries that only look private
-    "_replace": "of named tuples",
-    "_exit": "of os",
-    "_Decompress": "the type of zlib's objects",
-    "_value_": "of members of an enum",
-}
-
-
-def private_names(path: Path) -> Iterator[tuple[ast.Attribute, bool]]:
-    """Yield each private attribute of something else than self, and whether it is of this module."""
-    nodes = list(ast.walk(parsed(path)))
-    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    own |= {
-        node.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node)
-    }
-    own |= {
-        node.target.id
-        for node in nodes
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    }
-    for node in nodes:
-        if not isinstance(node, ast.Attribute) or is_own(node):
-            continue
-        if node.attr.startswith("_") and not node.attr.startswith("__"):
-            yield node, node.attr in own
-
-
-def is_own(node: ast.Attribute) -> bool:
-    """Return whether an attribute is one of self, cls or super()."""
-    of = node.value
-    if isinstance(of, ast.Call):
-        of = of.func
-    return isinstance(of, ast.Name) and of.id in {"self", "cls", "super"}
-
-
-def test_private_attributes_are_touched_in_their_own_module_only():
-    strange = [
-        f"{name_of(path)}, line {node.lineno}: {ast.unparse(node)}"
-        for path in MODULES
-        for node, is_of_this_module in private_names(path)
-        if not is_of_this_module and node.attr not in FOREIGN_NAMES
-    ]
-    assert not strange
-
-
 TWICE = {"__init__", "__main__", "formats", "options"}
 """Names of modules that may occur more than once: their folder says of what."""
 
