@@ -12,7 +12,7 @@ from both import KINDS, fake_zones, fetch
 
 from together import together
 from usp._base.urls import host_of
-from usp._http.flow import ErrorKind, Flow, Head, Request, SessionFacts
+from usp._http.flow import Flow, Head, Request, SessionFacts
 from usp._http.identity import redacted, safe_headers, secrets_of_proxies
 from usp._http.requests_foreign import secrets_of_params, without_params
 from usp.limits import Limits
@@ -158,7 +158,7 @@ URLS = {
 
 def first_request(start: str, url: str, **facts) -> Request | None:
     """Return the first request for a URL in a crawl, unless it is refused."""
-    flow = Flow(lambda _: ErrorKind.OTHER, headers=SECRETS).for_crawl(start, Limits())
+    flow = Flow(headers=SECRETS).for_crawl(start, Limits())
     step = next(flow.exchange(url, SessionFacts(**facts)))
     return step if isinstance(step, Request) else None
 
@@ -194,7 +194,7 @@ def test_the_host_of_a_url_has_its_port_unless_it_is_the_usual_one():
 
 def test_a_redirect_that_leaves_https_carries_no_secrets():
     """What the client itself has; of a session, it sends those that it has for other hosts."""
-    flow = Flow(lambda _: ErrorKind.OTHER, headers=SECRETS).for_crawl("https://h/x", Limits())
+    flow = Flow(headers=SECRETS).for_crawl("https://h/x", Limits())
     exchange = flow.exchange("https://h/x", SessionFacts())
     safe = next(exchange)
     unsafe = exchange.send(Head(302, "Found", {}, b"http://h/x"))

@@ -11,7 +11,6 @@ import pytest
 from together import together
 from usp._base.urls import read_url
 from usp._http.flow import Flow
-from usp._http.requests_responses import kind_of
 from usp.web_client.zones import AddressGate, Refused, Zone, Zones, literal_of, zone_of
 
 ADDRESSES = {
@@ -205,7 +204,7 @@ def test_a_second_connection_to_another_zone_is_refused_even_if_both_were_let_th
 
 @together("again", [dataclasses.replace, lambda flow: pickle.loads(pickle.dumps(flow))])
 def test_a_copy_of_a_flow_has_not_learned_where_the_original_began(again):
-    first = Flow(kind_of)
+    first = Flow()
     first.gate.begin("127.0.0.1")
     first.admit("127.0.0.1", ["127.0.0.1"])
     with pytest.raises(Refused):

@@ -24,8 +24,6 @@ from aiohttp.http import HttpVersion, RawResponseMessage
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from usp._base.shortage import scarce
-from usp._http.failures import was_hung_up
-from usp._http.flow import ErrorKind
 from usp._http.http1 import BadResponse, ParsedHead, ResponseReader
 from usp._http.identity import is_harmless, trusting
 from usp._http.redirects import name_of, within_bounds
@@ -286,20 +284,6 @@ def _peer(transport: Any) -> str | None:
     """Return the address of the peer, if it is known."""
     name = transport.get_extra_info("peername") if transport is not None else None
     return str(name[0]) if isinstance(name, tuple) and name else None
-
-
-def kind_of(error: Exception) -> ErrorKind:
-    """Return what an exception of ``aiohttp`` says about the host."""
-    if was_hung_up(error) and not isinstance(error, aiohttp.ClientProxyConnectionError):
-        return ErrorKind.ABORTED
-    connecting = isinstance(error, aiohttp.ClientConnectorError)
-    by_another = isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
-    if isinstance(error, aiohttp.ConnectionTimeoutError) or (connecting and not by_another):
-        return ErrorKind.UNREACHABLE
-    if isinstance(error, TimeoutError):
-        return ErrorKind.SILENT
-    aborted = isinstance(error, aiohttp.ServerConnectionError | aiohttp.ClientOSError)
-    return ErrorKind.ABORTED if aborted and not connecting else ErrorKind.OTHER
 
 
 # Sessions of users ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ What people need to know is in the innermost ones.
 
 from __future__ import annotations
 
+import enum
 import errno
 import os
 import re
@@ -13,7 +14,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from http.client import BadStatusLine
+from http.client import BadStatusLine, HTTPException
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
@@ -26,6 +27,11 @@ _NOT_TLS = frozenset(
     {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
 )
 _PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxyError"})
+_CONNECTING = frozenset(
+    {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError", "ClientConnectorError"}
+)
+_WAITING = frozenset({"Timeout", "TimeoutError"})
+_CONNECTED = frozenset({"ProtocolError", "ServerConnectionError", "ClientOSError"})
 
 _LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
 LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
@@ -83,9 +89,31 @@ def reason_of(
     return reason
 
 
-def was_hung_up(error: BaseException) -> bool:
-    """Return whether a server closed a connection that it had accepted, perhaps before TLS began."""
-    return any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in causes(error))
+class ErrorKind(enum.Enum):
+    """What an exception says about the host."""
+
+    UNREACHABLE = "there was no connection"
+    SILENT = "there was no response in time"
+    ABORTED = "the connection was closed; a retry may succeed"
+    OTHER = "a retry will not succeed"
+
+
+def kind_of(error: BaseException) -> ErrorKind:
+    """Return what an exception of a client's library says about the host."""
+    found = list(causes(error))
+    names = {name for one in found for name in _names_of(one)}
+    if names & _PROXY:
+        return ErrorKind.OTHER
+    if any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in found):
+        return ErrorKind.ABORTED  # perhaps before TLS began
+    if any(isinstance(one, ssl.SSLError) for one in found):
+        return ErrorKind.OTHER
+    if names & _CONNECTING:
+        return ErrorKind.UNREACHABLE
+    if names & _WAITING:
+        return ErrorKind.SILENT
+    is_nonsense = any(isinstance(one, HTTPException) for one in found)
+    return ErrorKind.ABORTED if names & _CONNECTED and not is_nonsense else ErrorKind.OTHER
 
 
 def _is_cut(error: BaseException) -> bool:

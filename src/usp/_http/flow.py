@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import email.utils
-import enum
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from usp._base.reason import Reason
 from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http.encodings import ACCEPTED, BodyDecoder
-from usp._http.failures import LARGE_HEAD, is_bot_wall, reason_of, too_large
+from usp._http.failures import LARGE_HEAD, ErrorKind, is_bot_wall, kind_of, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
 from usp._http.identity import OUR_NAME, is_harmless, safe_headers, without_secrets
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
@@ -101,15 +100,6 @@ class Arrived(NamedTuple):
     deadline: Deadline | None
 
 
-class ErrorKind(enum.Enum):
-    """What an exception says about the host."""
-
-    UNREACHABLE = "there was no connection"
-    SILENT = "there was no response in time"
-    ABORTED = "the connection was closed; a retry may succeed"
-    OTHER = "a retry will not succeed"
-
-
 class SessionFacts(NamedTuple):
     """What a flow needs to know about the session that sends."""
 
@@ -123,12 +113,11 @@ class SessionFacts(NamedTuple):
 class Flow:
     """The requests of one client, alone or in a crawl; may be used from several threads.
 
-    ``kind_of`` classifies exceptions of the client's library, ``error`` is the class of its failures.
-    Of ``headers``, those that may be secret are sent to the ``home`` host only: that of the start, or
-    else the first one requested. If that was by HTTPS, they are not sent without it.
+    ``error`` is the class of its failures. Of ``headers``, those that may be secret are sent to the
+    ``home`` host only: that of the start, or else the first one requested. If that was by HTTPS, they
+    are not sent without it.
     """
 
-    kind_of: Callable[[Exception], ErrorKind]
     error: type[WebClientErrorResponse] = WebClientErrorResponse
     zones: Zones | None = None
     user_agent: str | None = None
@@ -310,7 +299,7 @@ class Flow:
         shortage = shortage_of(error)
         if shortage is not None:
             return self.error(reason, retryable=True, shortage=shortage)
-        kind = self.kind_of(error)
+        kind = kind_of(error)
         is_about_host = is_about_host and reason.code is not FailureCode.PROXY_ERROR
         return self.error(
             reason,

@@ -15,8 +15,7 @@ from requests.structures import CaseInsensitiveDict
 from usp._base.display import excerpt, get_logger
 from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
-from usp._http.failures import was_hung_up
-from usp._http.flow import Arrived, BodyReader, ErrorKind, phrase
+from usp._http.flow import Arrived, BodyReader, phrase
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -170,34 +169,6 @@ def excerpt_of(response: requests.Response) -> str:
         return next(iter(response.iter_content(_EXCERPT)), b"").decode("utf-8", "replace")
     except BODY_ERRORS as error:
         return f"({error})"
-
-
-def kind_of(error: Exception) -> ErrorKind:
-    """Return what an exception of ``requests`` or urllib3 says about the host."""
-    cause: object = error
-    if isinstance(error, requests.RequestException):
-        cause = error.args[0] if error.args else None
-    if isinstance(cause, urllib3.exceptions.MaxRetryError):
-        cause = cause.reason
-    timeouts = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
-    if isinstance(error, timeouts) or isinstance(cause, timeouts):
-        return ErrorKind.UNREACHABLE
-    if isinstance(error, requests.Timeout) or isinstance(
-        cause, urllib3.exceptions.ReadTimeoutError
-    ):
-        return ErrorKind.SILENT
-    if isinstance(cause, urllib3.exceptions.ProtocolError | urllib3.exceptions.SSLError) and (
-        was_hung_up(cause) or _is_abort(cause)
-    ):
-        return ErrorKind.ABORTED
-    return ErrorKind.OTHER
-
-
-def _is_abort(error: urllib3.exceptions.HTTPError) -> bool:
-    """Return whether the connection failed, and not what was read from it."""
-    cause = error.args[-1]
-    is_nonsense = isinstance(cause, HTTPException) and not isinstance(cause, OSError)
-    return isinstance(error, urllib3.exceptions.ProtocolError) and not is_nonsense
 
 
 # Responses of other classes ------------------------------------------------------------------------

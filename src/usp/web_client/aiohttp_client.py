@@ -155,9 +155,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     ) -> None:
         check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
-        self._flow = Flow(
-            aiohttp_sessions.kind_of, zones=zones, user_agent=user_agent, headers=headers
-        )
+        self._flow = Flow(zones=zones, user_agent=user_agent, headers=headers)
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
         self._proxies = proxies_of(proxy, proxies)

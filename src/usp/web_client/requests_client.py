@@ -45,7 +45,6 @@ from usp._http.requests_responses import (
     RequestsWebClientSuccessResponse,
     as_response,
     excerpt_of,
-    kind_of,
 )
 from usp.objects.failure_codes import FailureCode
 from usp.options import DEFAULT_CONCURRENCY
@@ -143,7 +142,7 @@ class RequestsWebClient(AbstractWebClient):
         alone = bool(wait) or self._is_given or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
-        self._flow = Flow(kind_of, RequestsWebClientErrorResponse, zones, user_agent, headers)
+        self._flow = Flow(RequestsWebClientErrorResponse, zones, user_agent, headers)
         self._auth = auth
         self._timeout = checked_timeout(
             self.__HTTP_REQUEST_TIMEOUT if timeout is DEFAULT_TIMEOUT else timeout
