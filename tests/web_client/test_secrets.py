@@ -12,7 +12,7 @@ from both import KINDS, fake_zones, fetch
 
 from together import together
 from usp._base.urls import host_of
-from usp._http.flow import Flow, Head, Request, SessionFacts
+from usp._http.flow import Flow, FlowClient, Head, Request, SessionFacts, completed
 from usp._http.identity import redacted, safe_headers, secrets_of_proxies
 from usp._http.requests_foreign import secrets_of_params, without_params
 from usp.limits import Limits
@@ -156,19 +156,44 @@ URLS = {
 }
 
 
-def first_request(start: str, url: str, **facts) -> Request | None:
-    """Return the first request for a URL in a crawl, unless it is refused."""
-    flow = Flow(headers=SECRETS).for_crawl(start, Limits())
-    step = next(flow.exchange(url, SessionFacts(**facts)))
-    return step if isinstance(step, Request) else None
+class Sender(FlowClient):
+    """Keeps the requests, and answers the first with what redirects."""
+
+    _errors = (OSError,)
+
+    def __init__(self, location: bytes | None = None, **facts) -> None:
+        self.requests, self.location, self.facts = [], location, SessionFacts(**facts)
+
+    def _facts(self):
+        return self.facts
+
+    async def _ask(self, request):
+        self.requests.append(request)
+        if self.location is None or len(self.requests) > 1:
+            raise OSError
+        return object(), Head(302, "Found", {}, self.location)
+
+    def _leave(self, response):
+        pass
+
+
+def sent_for(start: str, url: str, **options) -> list[Request]:
+    """Return the requests for a URL in a crawl; none if it is refused."""
+    sender = Sender(**options)
+    sender._flow = Flow(headers=SECRETS).for_crawl(start, Limits())
+    completed(sender._fetch(url))
+    return sender.requests
+
+
+def first_request(*args, **options) -> Request:
+    return sent_for(*args, **options)[0]
 
 
 @together("url", URLS)
 def test_home_is_a_host_a_port_and_https(url):
-    request = first_request("https://h.example/robots.txt", url)
-    assert (request is not None and request.is_home) == URLS[url]
-    sent = request is not None and "Cookie" in request.headers
-    assert sent == URLS[url]
+    requests = sent_for("https://h.example/robots.txt", url)
+    assert [request.is_home for request in requests] in ([URLS[url]], [])
+    assert any("Cookie" in request.headers for request in requests) == URLS[url]
 
 
 def test_from_http_home_may_become_safer():
@@ -194,10 +219,7 @@ def test_the_host_of_a_url_has_its_port_unless_it_is_the_usual_one():
 
 def test_a_redirect_that_leaves_https_carries_no_secrets():
     """What the client itself has; of a session, it sends those that it has for other hosts."""
-    flow = Flow(headers=SECRETS).for_crawl("https://h/x", Limits())
-    exchange = flow.exchange("https://h/x", SessionFacts())
-    safe = next(exchange)
-    unsafe = exchange.send(Head(302, "Found", {}, b"http://h/x"))
+    safe, unsafe = sent_for("https://h/x", "https://h/x", location=b"http://h/x")
     assert (safe.is_home, unsafe.is_home) == (True, False)
     assert SECRETS.items() <= safe.headers.items()
     assert not SECRETS.keys() & unsafe.headers.keys()

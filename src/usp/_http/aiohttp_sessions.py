@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import aiohttp
 import aiohttp.abc
@@ -24,16 +24,15 @@ from aiohttp.http import HttpVersion, RawResponseMessage
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from usp._base.shortage import scarce
+from usp._base.urls import HttpUrl, read_url
 from usp._http.http1 import BadResponse, ParsedHead, ResponseReader
-from usp._http.identity import is_harmless, trusting
+from usp._http.identity import is_harmless, proxy_of, trusting
 from usp._http.redirects import name_of, within_bounds
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import AddressGate, Refused, literal_of, look_up
 
 if TYPE_CHECKING:
     import ssl
-
-    from usp._base.urls import HttpUrl
 
 
 def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
@@ -83,8 +82,9 @@ class _Connector(aiohttp.TCPConnector):
     """
 
     def __init__(self, gate: AddressGate, checked: bool | ssl.SSLContext) -> None:
+        # Looking into the environment takes longer than a small response.
+        self.proxy_of = functools.lru_cache(maxsize=1000)(_proxy_of)
         self._gate = gate
-        self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
         self._gate_resolver = _Resolver()
         self._gate_resolver.gate = gate
         # What was looked up is not kept: the gate may have learned something since.
@@ -105,22 +105,16 @@ class _Connector(aiohttp.TCPConnector):
         protocol = connection.protocol
         if protocol is not None and scarce():
             protocol.force_close()  # after this answer: others wait for a descriptor
-        if not proxied:
-            known = None if protocol is None else self._peers.get(protocol)
-            last_peer.set(known or self._checked(host, connection))
+        if not proxied and isinstance(protocol, _Connection):
+            if protocol.peer is None and (peer := _peer(connection.transport)) is not None:
+                try:
+                    self._gate.connected(host, peer)
+                except Refused:
+                    connection.close()
+                    raise
+                protocol.peer = peer
+            last_peer.set(protocol.peer)
         return connection
-
-    def _checked(self, host: str, connection: Any) -> str | None:
-        """Return the peer of a new connection; raises :class:`Refused`."""
-        peer = _peer(connection.transport)
-        if peer is not None:
-            try:
-                self._gate.connected(host, peer)
-            except Refused:
-                connection.close()
-                raise
-            self._peers[connection.protocol] = peer
-        return peer
 
     async def close(self, *args: Any, **options: Any) -> None:
         """Close the connections and the resolver."""
@@ -128,9 +122,14 @@ class _Connector(aiohttp.TCPConnector):
         await self._gate_resolver.close()
 
 
+def _proxy_of(origin: str, proxies: tuple[tuple[str, str], ...]) -> str | None:
+    return proxy_of(read_url(origin), dict(proxies))
+
+
 class _Connection(ResponseHandler):
     """A connection; what aiohttp would parse is given to our reader."""
 
+    peer: str | None = None  # once the gate has allowed it
     _parser: Any
     _tail: bytes
     _arrivals: Callable[[], object] | None = None

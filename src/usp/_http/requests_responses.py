@@ -49,8 +49,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         timeout: object = None,
         shown: Callable[[str], str] = without_login,
     ) -> None:
-        self._hops = () if way is None else way.hops
-        self._deadline = None if way is None else way.deadline
+        self._way = way or Arrived("", "", (), None)
         self._shown = shown
         self._timeout = timeout
         is_own = isinstance(requests_response, OwnResponse)
@@ -76,14 +75,15 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Return the URLs that redirected here."""
-        history = self._response.history
-        return tuple(self._shown(response.url) for response in history) if history else ()
+        urls = [hop.url for hop in self._way.hops[:-1]]
+        urls += [response.url for response in self._response.history]  # of a session that follows
+        return tuple(map(self._shown, urls))
 
     def hops(self) -> tuple[Hop, ...]:
         """Return the requests that led here, including the last one."""
         if self._shown is without_login:  # which their URLs do not have
-            return self._hops
-        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._hops)
+            return self._way.hops
+        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._way.hops)
 
     def url(self) -> str:
         """Return the URL after redirects."""
@@ -122,9 +122,8 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         consumed = getattr(self._response, "_content", False) is not False
         # A session that caches has read it already; others have no connection of urllib3.
         is_open = not consumed and isinstance(raw, urllib3.response.HTTPResponse)
-        body = BodyReader(
-            self.header("Content-Encoding") if is_open else None, limit, self._deadline
-        )
+        encoding = self.header("Content-Encoding") if is_open else None
+        body = BodyReader(encoding, limit, self._way.deadline)
         try:
             for data in _received(raw) if is_open else self._response.iter_content(_CHUNK):
                 yield from body.feed(data)
