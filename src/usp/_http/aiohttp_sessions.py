@@ -172,27 +172,16 @@ def _arrivals(sock: Any) -> Callable[[], object]:
     return functools.partial(waiting.poll, 0)
 
 
-class _PartialBody(aiohttp.StreamReader):
-    """A body; what was received before it broke off can still be read."""
+class PartialBody(aiohttp.StreamReader):
+    """A body; what was received before it broke off can still be read, and ends with ``error``."""
 
-    __slots__ = ("_broke",)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._broke: BaseException | None = None
+    error: BaseException | None = None
 
     def set_exception(self, exc: BaseException, *causes: BaseException) -> None:
-        """Let the body end with an exception, once everything before it has been read."""
-        if self._buffer:
-            self._broke = exc
-        else:
+        """Take note that the body has broken off."""
+        self.error = exc
+        if not self._buffer:
             super().set_exception(exc, *causes)
-
-    def _read_nowait(self, n: int) -> bytes:
-        data = super()._read_nowait(n)
-        if self._broke is not None and not self._buffer:
-            super().set_exception(self._broke)
-        return data
 
 
 class _Parser:
@@ -211,7 +200,7 @@ class _Parser:
         self._connection = connection
         self._body_options = read_bufsize, timer, loop
         self._reader = ResponseReader(has_body=not skip_payload)
-        self._body: _PartialBody | None = None
+        self._body: PartialBody | None = None
 
     def feed_data(self, data: bytes) -> tuple[list[tuple[Any, Any]], bool, bytes]:
         """Read what arrives; returns the message once its head is complete."""
@@ -220,7 +209,7 @@ class _Parser:
         piece = reader.feed(data)
         if self._body is None and reader.head is not None:
             limit, timer, loop = self._body_options
-            self._body = _PartialBody(self._connection, limit, timer=timer, loop=loop)
+            self._body = PartialBody(self._connection, limit, timer=timer, loop=loop)
             messages = [(_message(reader.head), self._body)]
         if was_over:
             if data:  # it would be taken for the next response
@@ -270,7 +259,7 @@ def _message(head: ParsedHead) -> RawResponseMessage:
         HttpVersion(*head.version),
         head.status,
         head.reason,
-        CIMultiDictProxy(CIMultiDict(head.joined())),
+        CIMultiDictProxy(CIMultiDict(head.fields)),
         (),
         not head.is_persistent,
         None,

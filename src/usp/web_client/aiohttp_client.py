@@ -111,6 +111,8 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         data = content.read_nowait()  # for a small document, usually all of it
         if data or content.at_eof():
             return data
+        if (error := getattr(content, "error", None)) is not None:
+            raise error
         async with asyncio.timeout(self._patience):
             return await content.readany()
 
