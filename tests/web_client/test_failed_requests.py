@@ -15,7 +15,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
+from unittest import mock
 
 import aiohttp
 import pytest
@@ -329,54 +330,39 @@ def test_it_costs_only_the_document_that_redirects(serve):
 # What libraries raise -------------------------------------------------------------------------------
 
 
-@together(
-    ("raised", "retryable", "unreachable"),
-    [
-        (requests.ConnectTimeout("slow"), False, True),
-        (requests.ReadTimeout("slow"), True, False),
-        (requests.exceptions.SSLError("no certificate"), False, False),
-        (requests.ConnectionError(), False, False),
-        (requests.ConnectionError(urllib3.exceptions.ProtocolError("aborted")), True, False),
-        (requests.TooManyRedirects("round and round"), False, False),
-        (requests.exceptions.InvalidURL("what"), False, False),
-        (urllib3.exceptions.LocationParseError("what"), False, False),
-        (UnicodeError("label too long"), False, False),
-        (OSError("could not find a suitable TLS CA certificate bundle"), False, False),
-    ],
-)
-def test_what_requests_raises_is_returned_and_sorted(monkeypatch, raised, retryable, unreachable):
-    def get(*_, **__):
-        raise raised
-
-    client = RequestsWebClient()
-    monkeypatch.setattr(client._session, "get", get)
-    response = client.get("http://h/")
-    assert (response.retryable(), response.unreachable) == (retryable, unreachable)
-    invalid = isinstance(raised, ValueError)  # of a URL, as all of these are
-    assert ("not a valid URL" if invalid else str(raised)) in response.message()
+RAISED = [
+    ("requests", requests.ConnectTimeout("slow"), UNREACHABLE),
+    ("requests", requests.ReadTimeout("slow"), SILENT),
+    ("requests", requests.exceptions.SSLError("no certificate"), OTHER),
+    ("requests", requests.ConnectionError(), OTHER),
+    ("requests", requests.ConnectionError(urllib3.exceptions.ProtocolError("aborted")), ABORTED),
+    ("requests", requests.TooManyRedirects("round and round"), OTHER),
+    ("requests", requests.exceptions.InvalidURL("what"), OTHER),
+    ("requests", urllib3.exceptions.LocationParseError("what"), OTHER),
+    ("requests", OSError("could not find a suitable TLS CA certificate bundle"), OTHER),
+    ("aiohttp", aiohttp.ServerDisconnectedError(), ABORTED),
+    ("aiohttp", aiohttp.ClientOSError(104, "reset"), ABORTED),
+    ("aiohttp", aiohttp.SocketTimeoutError("slow"), SILENT),
+    ("aiohttp", aiohttp.ConnectionTimeoutError("slow"), UNREACHABLE),
+    ("aiohttp", TimeoutError(), SILENT),
+    ("aiohttp", aiohttp.InvalidURL("what"), OTHER),
+    ("aiohttp", OSError("what"), OTHER),
+    *((kind, UnicodeError("label too long"), OTHER) for kind in OURS),
+]
 
 
-@together(
-    ("raised", "facts"),
-    [
-        (aiohttp.ServerDisconnectedError(), ABORTED),
-        (aiohttp.ClientOSError(104, "reset"), ABORTED),
-        (aiohttp.SocketTimeoutError("slow"), SILENT),
-        (aiohttp.ConnectionTimeoutError("slow"), UNREACHABLE),
-        (TimeoutError(), SILENT),
-        (aiohttp.InvalidURL("what"), OTHER),
-        (OSError("what"), OTHER),
-        (UnicodeError("label too long"), OTHER),
-    ],
-)
-def test_what_aiohttp_raises_is_returned_and_sorted(raised, facts):
-    class Session:
-        headers: ClassVar = {}
-
-        async def get(self, *_, **__):
-            raise raised
-
-    assert sorted_as(asyncio.run(AiohttpWebClient(session=Session()).get("http://h/"))) == facts
+@together(("kind", "raised", "facts"), RAISED)
+def test_what_a_library_raises_is_returned_and_sorted(monkeypatch, kind, raised, facts):
+    if kind == "aiohttp":
+        session = mock.Mock(headers={}, auth=None, get=mock.AsyncMock(side_effect=raised))
+        response = asyncio.run(AiohttpWebClient(session=session).get("http://h/"))
+    else:
+        client = RequestsWebClient()
+        monkeypatch.setattr(client._session, "get", mock.Mock(side_effect=raised))
+        response = client.get("http://h/")
+        invalid = isinstance(raised, ValueError)  # of a URL, as all of these are
+        assert ("not a valid URL" if invalid else str(raised)) in response.message()
+    assert sorted_as(response) == facts
 
 
 def test_the_innermost_cause_is_told_however_it_is_wrapped():

@@ -153,35 +153,6 @@ def test_what_is_allowed_is_reached(kind, allow, site):
     assert results == [b"home", SECRET, SECRET]
 
 
-@together("kind", KINDS)
-def test_a_name_that_is_allowed_is_reached_wherever_it_is(kind, site, monkeypatch):
-    names = ["wiki.example", "evil.example"]
-    fake_names(monkeypatch, {name: ["127.0.0.2"] for name in names})
-    urls = [site.url("/"), *(at(name, site.alt) for name in names)]
-    *reached, evil = fetch(kind, *urls, start=site.base, zones=Zones(allow=("wiki.example",)))
-    assert reached == [b"home", SECRET]
-    assert is_refused(evil)
-
-
-@together("kind", KINDS)
-def test_a_private_start_reaches_its_network_and_not_this_machine(kind, serve, monkeypatch):
-    fake_zones(monkeypatch, private="127.0.0.1 127.0.0.3")
-    fake_names(monkeypatch, {"start.example": ["127.0.0.1"]})
-    site = serve({"/": "home", "alt:/": "secret"})
-    start = at("start.example", site.base)
-    *reached, here = fetch(kind, start, site.url("/"), site.url("alt:/"), start=start)
-    assert reached == [b"home", b"home"]
-    assert is_refused(here, "the crawl began at a private address")
-
-
-@together("kind", KINDS)
-def test_a_start_that_is_not_trusted_must_be_public_itself(kind, serve):
-    site = serve({"/": "home"})
-    (result,) = fetch(kind, site.url("/"), start=site.base, zones=Zones(trust_start=False))
-    assert is_refused(result, "only public addresses are trusted")
-    assert not site.requests
-
-
 def test_a_whole_crawl_stays_outside(site):
     site.answers |= {
         "/robots.txt": robots("{alt}/a.xml", "/i.xml", "/r.xml"),
