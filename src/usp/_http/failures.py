@@ -6,7 +6,6 @@ What people need to know is in the innermost ones.
 
 from __future__ import annotations
 
-import enum
 import errno
 import os
 import re
@@ -15,6 +14,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http.client import BadStatusLine, HTTPException
+from typing import Literal, TypeAlias
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
@@ -89,13 +89,8 @@ def reason_of(
     return reason
 
 
-class ErrorKind(enum.Enum):
-    """What an exception says about the host."""
-
-    UNREACHABLE = "there was no connection"
-    SILENT = "there was no response in time"
-    ABORTED = "the connection was closed; a retry may succeed"
-    OTHER = "a retry will not succeed"
+ErrorKind: TypeAlias = Literal["unreachable", "silent", "aborted", "other"]
+"""There was no connection, or no response in time, or it was closed; others recur at every retry."""
 
 
 def kind_of(error: BaseException) -> ErrorKind:
@@ -103,17 +98,17 @@ def kind_of(error: BaseException) -> ErrorKind:
     found = list(causes(error))
     names = {name for one in found for name in _names_of(one)}
     if names & _PROXY:
-        return ErrorKind.OTHER
+        return "other"
     if any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in found):
-        return ErrorKind.ABORTED  # perhaps before TLS began
+        return "aborted"  # perhaps before TLS began
     if any(isinstance(one, ssl.SSLError) for one in found):
-        return ErrorKind.OTHER
+        return "other"
     if names & _CONNECTING:
-        return ErrorKind.UNREACHABLE
+        return "unreachable"
     if names & _WAITING:
-        return ErrorKind.SILENT
+        return "silent"
     is_nonsense = any(isinstance(one, HTTPException) for one in found)
-    return ErrorKind.ABORTED if names & _CONNECTED and not is_nonsense else ErrorKind.OTHER
+    return "aborted" if names & _CONNECTED and not is_nonsense else "other"
 
 
 def _is_cut(error: BaseException) -> bool:

@@ -22,7 +22,7 @@ from usp._base.reason import Reason
 from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http.encodings import ACCEPTED, BodyDecoder
-from usp._http.failures import LARGE_HEAD, ErrorKind, is_bot_wall, kind_of, reason_of, too_large
+from usp._http.failures import LARGE_HEAD, is_bot_wall, kind_of, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
 from usp._http.identity import (
     OUR_NAME,
@@ -263,9 +263,9 @@ class Flow:
         is_about_host = is_about_host and not is_ours
         failure = self.error(
             reason,
-            retryable=shortage is not None or kind in (ErrorKind.SILENT, ErrorKind.ABORTED),
-            unreachable=is_about_host and kind is ErrorKind.UNREACHABLE,
-            silent=is_about_host and kind is ErrorKind.SILENT,
+            retryable=shortage is not None or kind in ("silent", "aborted"),
+            unreachable=is_about_host and kind == "unreachable",
+            silent=is_about_host and kind == "silent",
             shortage=shortage,
         )
         quote = getattr(failure, "quote", None)

@@ -54,10 +54,9 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
     base = here.text()
     try:
         there = read_url(urljoin(base, text))
-    except BadUrl as error:
-        raise BadRedirect(f"redirected to {redact_url(text)!r}, which {error.why}") from None
-    except ValueError:
-        raise BadRedirect(f"redirected to {redact_url(text)!r}, which is not an HTTP URL") from None
+    except ValueError as error:
+        why = error.why if isinstance(error, BadUrl) else "is not an HTTP URL"
+        raise BadRedirect(f"redirected to {redact_url(text)!r}, which {why}") from None
     _, mark, fragment = base.partition("#")
     if mark and "#" not in there.rest:
         there = dataclasses.replace(there, rest=f"{there.rest}#{fragment}")

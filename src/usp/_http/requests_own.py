@@ -288,10 +288,6 @@ class BoundedResponse(io.BufferedIOBase):
             return self.read1(size)
         return b"".join(iter(self.read1, b""))
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
     def _next(self, size: int) -> bytes:
         """Receive more of the body."""
         reader, body = self._reader, b""
