@@ -24,7 +24,6 @@ import requests
 import urllib3.exceptions
 from both import KINDS, OURS, fetch, reset, speaking
 
-import usp.aio
 from together import together
 from usp._http.failures import reason_of
 from usp._http.flow import retry_after
@@ -36,7 +35,7 @@ from usp.web_client.abstract_client import (
 )
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient, RequestsWebClientErrorResponse
-from website import Answer, index, paths, urlset
+from website import Answer
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 SIZED = HEAD + b"Content-Length: 1000\r\n\r\n<urlset>"
@@ -298,16 +297,6 @@ def test_a_url_that_cannot_be_asked_for_is_an_error_and_raises_nothing(monkeypat
     assert not error(url).retryable()
 
 
-def test_a_dead_host_is_given_up_once():
-    events = []
-    with nobody() as at:
-        tree = asyncio.run(
-            usp.aio.sitemap_tree_for_homepage(f"http://{at}/", on_event=events.append)
-        )
-    assert not tree.sub_sitemaps
-    assert sum(type(event).__name__ == "SitemapStarted" for event in events) <= 8
-
-
 @together("target", ["http://127.0.0.3:9/", "http://127.0.0.1:9/", "full", "silent"])
 def test_a_redirect_to_a_dead_host_says_nothing_about_the_host_that_was_asked(serve, target):
     gate = threading.Event()
@@ -317,14 +306,6 @@ def test_a_redirect_to_a_dead_host_says_nothing_about_the_host_that_was_asked(se
         response = error(site.url("/x"), timeout=(0.3, 0.3))
         gate.set()
     assert (response.unreachable, response.silent) == (False, False)
-
-
-def test_it_costs_only_the_document_that_redirects(serve):
-    names = [f"/{n}.xml" for n in range(30)]
-    site = serve({name: urlset(f"/of{name}") for name in names} | {"/i.xml": index("/x", *names)})
-    site.answers["/x"] = Answer(redirect="http://127.0.0.1:9/")
-    tree = asyncio.run(usp.aio.sitemap_tree_for_sitemap(site.url("/i.xml")))
-    assert paths(tree, site.base) == [f"/of{name}" for name in names]
 
 
 # What libraries raise -------------------------------------------------------------------------------

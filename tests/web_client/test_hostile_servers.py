@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 
 import pytest
@@ -81,49 +80,6 @@ def test_the_time_between_two_pieces_is_still_limited(kind, times):
 
 
 # Heads -----------------------------------------------------------------------------------------------
-
-
-NONSENSE = {
-    "headers without end": (HEAD, b"X-%d: y\r\n"),
-    "a line without end": (HEAD + b"X: ", b"x" * 1000),
-    "a status line without end": (b"HTTP/1.1 200 ", b"x" * 1000),
-    "no status line": (b"", b"\x00\xff" * 500),
-    "answers before the answer": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-}
-
-
-@together("kind", KINDS)
-@together("name", NONSENSE)
-def test_a_head_without_end_is_an_error(kind, name):
-    first, more = NONSENSE[name]
-
-    def talk(connection):
-        connection.sendall(first)
-        end = time.monotonic() + 8
-        for number in itertools.count(step=50):
-            lines = ((more % n) if b"%d" in more else more for n in range(number, number + 50))
-            connection.sendall(b"".join(lines))
-            if time.monotonic() > end:
-                return
-
-    if kind == "requests, own session" and name.startswith("answers"):
-        pytest.skip("a session of the user's reads answers as http.client does")
-    with speaking(talk) as url:
-        result = asked(kind, url, Limits(document_seconds=1), timeout=(20, 20))
-    assert isinstance(result, WebClientErrorResponse)
-    assert result.status is None
-    assert not result.unreachable
-    if kind == "requests":
-        assert not result.retryable()
-
-
-@together("kind", KINDS)
-def test_a_few_answers_before_the_answer_and_a_large_body_are_no_harm(kind, serve):
-    with speaking(says(b"HTTP/1.1 100 Continue\r\n\r\n" * 5 + OK)) as url:
-        assert fetch(kind, url, start=url) == [b"ok"]
-    site = serve({"/": b"x" * 3_000_000})
-    (body,) = fetch(kind, site.url("/"), start=site.base)
-    assert len(body) == 3_000_000
 
 
 def test_the_session_of_a_user_that_stops_there_is_not_asked_for_more_on_that_connection():

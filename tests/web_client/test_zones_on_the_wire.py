@@ -81,18 +81,6 @@ def test_nothing_is_sent_to_an_address_that_is_not_public(kind, host, site, monk
     assert not connected
 
 
-@together("kind", OURS)
-@together("host", ["2130706434", "0x7f000002", "127.2", "0177.0.0.2"])
-def test_an_address_in_another_notation_is_an_address(kind, host, site):
-    """Newer versions of aiohttp refuse such a URL by themselves."""
-    url = at(host, site.alt)
-    _, result = fetch(kind, site.url("/"), url, start=site.base)
-    assert isinstance(result, WebClientErrorResponse)
-    assert not result.retryable()
-    assert not site.hits["alt:/"]
-    assert fetch("requests", url, start=url) == [SECRET]
-
-
 @together("kind", KINDS)
 @together("address", ["127.0.0.2", "10.0.0.5", "::1", "169.254.169.254", "::ffff:127.0.0.2"])
 def test_a_name_with_such_an_address_is_refused(kind, address, site, monkeypatch):
