@@ -90,12 +90,6 @@ def test_a_location_is_joined_as_requests_joins_it(url, location):
         assert follow(read_url(request.url), location.encode()).text() == written
 
 
-def test_a_location_that_is_not_utf8_is_latin_1():
-    here = read_url("http://h.example/")
-    assert follow(here, "/é".encode("latin-1")).text() == "http://h.example/%C3%A9"
-    assert follow(here, "/é".encode()).text() == "http://h.example/%C3%A9"
-
-
 @together(
     ("location", "target"),
     [

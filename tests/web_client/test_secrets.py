@@ -71,27 +71,22 @@ def test_secrets_go_home_only(kind, options, expected, site):
         assert told(site, path) == {}
 
 
-@together("kind", KINDS)
-def test_what_is_not_known_to_be_harmless_goes_home_only(kind, site):
+KEYS = {"X-Api-Key": "1", "X-Whatever": "2", "X-Amz-Security-Token": "3", "Referer": "4"}
+HEADERS = {"headers": {"Accept-Language": "de", "User-Agent": "mine/1", **KEYS, **SECRETS}}
+
+
+@together(
+    ("kind", "options"),
+    [*((kind, HEADERS) for kind in KINDS), *((kind, {"session": HEADERS}) for kind in OWN)],
+)
+def test_only_what_is_known_to_be_harmless_goes_to_everybody(kind, options, site):
     urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
-    fetch(kind, *urls, start=site.base, headers={"Accept-Language": "de", "X-Api-Key": "secret"})
-    for request in site.requests:
-        assert request.headers["Accept-Language"] == "de"
-        home = None if request.path.startswith("alt:") else "secret"
-        assert request.headers.get("X-Api-Key") == home
-
-
-@together("kind", OWN)
-def test_of_a_sessions_headers_only_harmless_ones_go_to_everybody(kind, site):
-    keys = {"X-Api-Key": "1", "X-Whatever": "2", "X-Amz-Security-Token": "3", "Referer": "4"}
-    session = {"headers": {"Accept-Language": "de", "User-Agent": "mine/1", **keys, **SECRETS}}
-    urls = [site.url(path) for path in ("/", "alt:/there", "/away")]
-    fetch(kind, *urls, start=site.base, session=session)
+    fetch(kind, *urls, start=site.base, **options)
     for request in site.requests:
         sent = request.headers
         assert (sent["Accept-Language"], sent["User-Agent"]) == ("de", "mine/1")
         home = not request.path.startswith("alt:")
-        assert {name: sent.get(name) for name in keys} == (keys if home else dict.fromkeys(keys))
+        assert {name: sent.get(name) for name in KEYS} == (KEYS if home else dict.fromkeys(KEYS))
 
 
 def test_cookies_in_the_session_of_a_user_stay_with_their_host(site):

@@ -66,7 +66,6 @@ class _Resolver(aiohttp.DefaultResolver):  # type: ignore[misc, valid-type]
     gate: AddressGate
 
     async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
-        """Look up a host."""
         found: list[Any] = await super().resolve(host, *args, **options)
         if _to_proxy.get():
             return found
@@ -117,7 +116,6 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
     async def close(self, *args: Any, **options: Any) -> None:
-        """Close the connections and the resolver."""
         await super().close(*args, **options)
         await self._gate_resolver.close()
 
@@ -254,7 +252,6 @@ class _Parser:
 
 
 def _message(head: ParsedHead) -> RawResponseMessage:
-    """Return a head as aiohttp has it."""
     return RawResponseMessage(
         HttpVersion(*head.version),
         head.status,
@@ -269,7 +266,6 @@ def _message(head: ParsedHead) -> RawResponseMessage:
 
 
 def _peer(transport: Any) -> str | None:
-    """Return the address of the peer, if it is known."""
     name = transport.get_extra_info("peername") if transport is not None else None
     return str(name[0]) if isinstance(name, tuple) and name else None
 

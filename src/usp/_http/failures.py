@@ -132,7 +132,6 @@ def _has_spoken(error: BaseException) -> bool:
 
 
 def _names_of(error: BaseException) -> Iterator[str]:
-    """Yield the names of an exception's classes."""
     return (kind.__name__ for kind in type(error).__mro__)
 
 

@@ -283,17 +283,9 @@ class FlowClient:
     _timeout: Any
     _limit: int | None = None
     _errors: ClassVar[tuple[type[Exception], ...]]  # of its library
-
-    def _facts(self) -> SessionFacts:
-        raise NotImplementedError
-
-    async def _ask(self, request: Request) -> tuple[Any, Head]:
-        """Send one request, without following redirects."""
-        raise NotImplementedError
-
-    def _leave(self, response: Any) -> None:
-        """Let go of a response that redirects."""
-        raise NotImplementedError
+    _facts: Callable[[], SessionFacts]
+    _ask: Callable[[Request], Coroutine[Any, Any, tuple[Any, Head]]]  # follows no redirects
+    _leave: Callable[[Any], None]  # lets go of a response that redirects
 
     async def _fetch(self, url: str) -> tuple[Any, Arrived | WebClientErrorResponse]:
         """Return the last response for a URL, if there is one, and the outcome."""

@@ -289,7 +289,6 @@ class BoundedResponse(io.BufferedIOBase):
         return b"".join(iter(self.read1, b""))
 
     def _next(self, size: int) -> bytes:
-        """Receive more of the body."""
         reader, body = self._reader, b""
         while not body and not reader.is_over:
             if reader.error is not None:

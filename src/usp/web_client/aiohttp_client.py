@@ -242,7 +242,6 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         )
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
-        """Return the timeout of a request."""
         timeout, total = self._timeout, None if deadline is None else deadline.left
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         return aiohttp.ClientTimeout(total, connect=connect, sock_read=read)

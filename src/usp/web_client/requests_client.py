@@ -318,7 +318,6 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     def _head(
         self, response: requests.Response, peer: str | None = None, address: str | None = None
     ) -> Head:
-        """Return what the flow needs to know about a response."""
         raw, headers, cookies = response.raw, response.headers, []
         if not self._is_given and isinstance(
             raw_headers := getattr(raw, "headers", 0), HTTPHeaderDict
@@ -339,7 +338,6 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         )
 
     def _facts(self) -> SessionFacts:
-        """Return what the flow needs to know about the session."""
         session, has_login = self._used_session, self._auth is not None
         name: str | None = self.__USER_AGENT or OUR_NAME
         if session is not None and requests_foreign.is_session(session):
