@@ -236,7 +236,7 @@ keys = st.lists(st.lists(st.integers(0, 60).map(str)), max_size=8)
 
 @given(keys, st.integers(2, 10) | st.just(1000))
 def test_above_the_limit_the_sum_is_right_and_no_count_is_too_high(lists, most):
-    tally = Tally(most)
+    tally = Tally(most=most)
     for some in lists:
         tally.add(some)
     real = Counter(key for some in lists for key in some)

@@ -42,7 +42,7 @@ from usp.objects.sitemap import (
     state_of,
 )
 from usp.report.content import Content, Tally
-from usp.report.problems import FindingsByRule, RuleRow
+from usp.report.problems import CheckList, RuleRow, by_rule
 from usp.selection import page_sitemaps
 
 if TYPE_CHECKING:
@@ -334,21 +334,22 @@ async def check_site(
     checking = _checking(call, select, ignore)
     cached = await call.tree(refresh=refresh)
     cached.require_response()
-    found = FindingsByRule(examples)
-    complete = await call.read(
-        _check, cached.tree, checking, Severity(min_severity).rank, found, fetches=True
-    )
-    rows = found.rows()
-    rules = fitting([_findings(row) for row in rows[:limit]])
+    least = Severity(min_severity).rank
+
+    def check(token: CancelToken) -> CheckList:
+        findings = checking.findings(cached.tree, token.step)
+        severe = (one for one in findings if one.severity.rank <= least)
+        return by_rule(severe, Cancelled, examples)
+
+    found = await call.read(check, fetches=True)
+    rules = fitting([_findings(row) for row in found.rules[:limit]])
     return CheckResult(
         source=call.source(cached),
-        checked_all=complete,
-        findings=found.severities.total(),
-        errors=found.severities[Severity.ERROR],
-        warnings=found.severities[Severity.WARNING],
-        infos=found.severities[Severity.INFO],
+        checked_all=found.complete,
+        findings=sum(found.severities.values()),
+        **{f"{severity}s": count for severity, count in found.severities.items()},
         rules=rules,
-        more_rules=[row.code for row in rows[len(rules) :]],
+        more_rules=[row.code for row in found.rules[len(rules) :]],
     )
 
 
@@ -373,23 +374,6 @@ def _for_proofs(limits: Limits) -> Limits:
         seconds=min(_ALL_PROOF_SECONDS, limits.seconds or _ALL_PROOF_SECONDS),
         document_seconds=min(_PROOF_SECONDS, limits.seconds or _PROOF_SECONDS),
     )
-
-
-def _check(
-    token: CancelToken,
-    tree: AbstractSitemap,
-    checking: Checking,
-    least: int,
-    found: FindingsByRule,
-) -> bool:
-    """Collect what is wrong with a tree; return whether there was time for all of it."""
-    try:
-        for finding in checking.findings(tree, token.step):
-            if finding.severity.rank <= least:
-                found.add(finding)
-    except Cancelled:
-        return False
-    return True
 
 
 def _findings(row: RuleRow) -> RuleFindings:
