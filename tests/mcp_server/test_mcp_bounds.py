@@ -181,9 +181,10 @@ def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk, ga
     assert "usp mcp --max seconds=" in missing["todo"]
 
 
-def test_reading_ends_in_time():
+def test_reading_ends_in_time(monkeypatch):
     now = 0.0
-    token = CancelToken(10, lambda: now)
+    monkeypatch.setattr(tool_call.time, "monotonic", lambda: now)
+    token = CancelToken(10)
     now = 5.0  # while it waits for its turn, no time passes for it
     token.begin()
     now = 14.5
@@ -216,7 +217,7 @@ def test_a_call_that_waits_too_long_is_refused_with_advice(serve, talk, monkeypa
     async def never(*_, **__):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(tree_cache.TreeCache, "get", never)
+    monkeypatch.setattr(tool_call.ToolCall, "tree", never)
     monkeypatch.setattr(tool_call, "GRACE", 0.0)
 
     given = {"limits": {"seconds": 0.01}}

@@ -174,6 +174,18 @@ def test_sitemaps_that_are_too_old_for_a_period_are_not_downloaded(serve, talk):
     assert everything["total"] == 2  # a tree that lacks something is not taken for the whole one
 
 
+def test_a_tree_of_some_sitemaps_is_not_taken_for_that_of_all_others(serve, talk):
+    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/news.xml")})
+    site.answers |= {"/a.xml": urlset("/tea"), "/news.xml": urlset("/story")}
+
+    async def conversation(talk):
+        both = ({name: ["sitemap:*news*"]} for name in ("include", "exclude"))
+        listed = [await talk.result("list_pages", url=site.base, **some) for some in both]
+        return [page["url"] for part in listed for page in part["pages"]]
+
+    assert talk(conversation) == [f"{site.base}/story", f"{site.base}/tea"]
+
+
 def test_a_summary_counts(demo, talk):
     url, _ = demo
     summary = talk.result("summarise_site", url=url)

@@ -40,7 +40,6 @@ from usp.mcp.tree_cache import CachedTree
 from usp.snapshot import load
 
 if TYPE_CHECKING:
-    from usp.limits import Limits
     from usp.mcp import ServerOptions
 
 ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed", "recovered"]
@@ -156,21 +155,17 @@ def _is_snapshot(entry: os.DirEntry[str]) -> bool:
 async def diff_site(
     ctx: ToolContext,
     url: SiteUrl,
-    snapshot: Annotated[
-        str,
-        Field(min_length=1, max_length=255, description="Name of a snapshot, from list_snapshots."),
-    ],
+    snapshot: str = Field(
+        min_length=1, max_length=255, description="Name of a snapshot, from list_snapshots."
+    ),
     refresh: Refresh = False,
     cursor: NextPart = "",
-    kinds: Annotated[
-        list[ChangeWord],
-        BeforeValidator(listed),
-        Field(
-            max_length=20,
-            description="List only these. Default: all. Counts are of all of them anyway.",
-        ),
-    ] = (),  # type: ignore[assignment]  # an empty list
-    limit: Annotated[int, Field(ge=1, le=200, description="Most changes in one result.")] = 50,
+    kinds: Annotated[list[ChangeWord], BeforeValidator(listed)] = Field(
+        [],
+        max_length=20,
+        description="List only these. Default: all. Counts are of all of them anyway.",
+    ),
+    limit: int = Field(50, ge=1, le=200, description="Most changes in one result."),
 ) -> DiffResult:
     """Compare the sitemaps of a website as they are now with a snapshot from list_snapshots.
 
@@ -178,10 +173,10 @@ async def diff_site(
     told because a sitemap failed is unknown, not removed.
     """
     wanted = frozenset(kinds or get_args(ChangeWord))
-    call = ToolCall(ctx, url)
+    call = ToolCall(ctx, url, refresh=refresh)
     before = await _loaded(call, snapshot)
     asked = ("diff_site", url, sorted(wanted), snapshot, before.fetched)
-    part = await call.part(cursor, *asked, refresh=refresh)
+    part = await call.part(cursor, *asked)
     cached = part.cached
     cached.require_pages()
     if _host(before.url) != _host(cached.url):
@@ -217,23 +212,24 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
         raise ToolError(f"There is no snapshot {clean(name)!r}; {hint}.")
     facts = entry.stat(follow_symlinks=False)
     key = ("snapshot", name, facts.st_mtime_ns, facts.st_size)
-    cached = call.state.trees.kept_as(key)
-    if cached is None:
-        limits = call.options.crawl.effective_limits
-        cached = await call.read(_load, entry.path, facts.st_mtime, limits)
-        call.state.trees.keep(key, cached)
+    cached = call.state.trees.newest(key)
+    if cached is not None:
+        return cached
+
+    def loaded(token: CancelToken) -> CachedTree:
+        token.step()
+        try:
+            tree = load(entry.path, limits=call.options.crawl.effective_limits)
+        except (OSError, SitemapException, ValueError) as error:
+            raise ToolError(
+                "The snapshot cannot be read; tell the operator, and choose another one."
+            ) from error
+        recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
+        return CachedTree.of(key, tree.url, tree, recorded)
+
+    cached = await call.read(loaded)
+    call.state.trees.keep(cached)
     return cached
-
-
-def _load(token: CancelToken, path: str, modified: float, limits: Limits) -> CachedTree:
-    token.step()
-    try:
-        tree = load(path, limits=limits)
-    except (OSError, SitemapException, ValueError) as error:
-        raise ToolError(
-            "The snapshot cannot be read; tell the operator, and choose another one."
-        ) from error
-    return CachedTree.of(tree.url, tree, datetime.fromtimestamp(modified, UTC))
 
 
 def _changes(
@@ -253,8 +249,9 @@ def _changes(
 
 
 def _change(change: Change) -> ChangeOf:
-    if not isinstance(change, PageChange):
-        reason = change.reason
-        return ChangeOf(what="sitemap", kind=change.kind.value, url=change.url, reason=reason)
-    fields = [FieldOfPage.model_validate(one) for one in change.fields[:10]]
-    return ChangeOf(what="page", kind=change.kind.value, url=change.url, fields=fields or None)
+    values: dict[str, object] = {"what": "sitemap", "kind": change.kind.value, "url": change.url}
+    if isinstance(change, PageChange):
+        values |= {"what": "page", "fields": list(change.fields[:10]) or None}
+    else:
+        values["reason"] = change.reason
+    return ChangeOf.model_validate(values)
