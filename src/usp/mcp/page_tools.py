@@ -297,5 +297,4 @@ def _searched(block: PageBlock) -> Sequence[str]:
 
 @lru_cache(maxsize=65_536)
 def _stamp(date: datetime | None) -> float:
-    """Return a date in seconds."""
     return _UNDATED if date is None else in_utc(date).timestamp()

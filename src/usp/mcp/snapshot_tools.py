@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -138,18 +137,12 @@ def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
             files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
     except OSError as error:
         raise ToolError("The folder of snapshots cannot be read; tell the operator.") from error
-    return {
-        entry.name: entry
-        for entry in islice(sorted(files, key=lambda one: one.name), _MOST_FILES)
-        if entry.name.isprintable() and _is_snapshot(entry)
-    }
-
-
-def _is_snapshot(entry: os.DirEntry[str]) -> bool:
-    try:
-        return is_warc(Path(entry.path))
-    except OSError:  # one that cannot be read hides no other
-        return False
+    found: dict[str, os.DirEntry[str]] = {}
+    for entry in sorted(files, key=lambda one: one.name)[:_MOST_FILES]:
+        with suppress(OSError):  # one that cannot be read hides no other
+            if entry.name.isprintable() and is_warc(Path(entry.path)):
+                found[entry.name] = entry
+    return found
 
 
 async def diff_site(
@@ -235,7 +228,6 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
 def _changes(
     token: CancelToken, diff: Diff, kinds: frozenset[str], begin: int, limit: int
 ) -> tuple[list[ChangeOf], int]:
-    """Return some changes, and how many there are of these kinds."""
     found: list[ChangeOf] = []
     number = 0
     for change in diff:

@@ -115,7 +115,6 @@ class Cards:
         return card(name, title, figure(name, label, numbers), wide=over_time, note=note)
 
     def _sections(self) -> Markup:
-        """Return the card for pages by the folders of their path, and by host."""
         summary = self.summary
         rows: list[tuple[str | int, ...]] = []
         boxes: list[dict[str, Any]] = []
@@ -154,7 +153,6 @@ class Cards:
         return card("sections", "Sections", *inside_card, wide=True, note=note)
 
     def _dates(self) -> Markup:
-        """Return the card for pages by the month of their lastmod."""
         months, undated = self.summary.months, self.summary.undated
         note = f"{counted(undated, 'page has', 'pages have')} no readable date." if undated else ""
         if not months:
@@ -181,7 +179,6 @@ class Cards:
         return self._chart(name, title, steps, unit, note, "columns", over_time=True)
 
     def _frequencies(self) -> Markup:
-        """Return the card for pages by changefreq."""
         counts = self.summary.frequencies
         words = (*(one.value for one in SitemapPageChangeFrequency), "")
         rows = [(word or "not given", counts[word]) for word in words if counts.get(word)]
@@ -191,7 +188,6 @@ class Cards:
         return self._chart("frequencies", "Change frequency", rows, "changefreq")
 
     def _priorities(self) -> Markup:
-        """Return the card for pages by priority."""
         counts = self.summary.priorities
         if self.summary.only_default_priority:
             return self._fact("Every page has priority 0.5, the default.")

@@ -117,7 +117,7 @@ def _tiles(summary: Summary, content: str) -> str:
     totals = summary.totals
     read, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
     part = "" if read == sitemaps else f" in {grouped(read)} of {counted(sitemaps, 'sitemap')}"
-    nouns = [
+    counts = [
         ("tree", totals.sitemaps, "sitemap"),
         ("sections", totals.pages, "page"),
         ("failures", totals.failures, "failure"),
@@ -127,24 +127,20 @@ def _tiles(summary: Summary, content: str) -> str:
         ("videos", totals.videos, "video"),
         ("languages", totals.alternates, "alternate"),
     ]
-    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in nouns]
+    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in counts]
     tiles = [(name, n, f"{noun}{part}" if name == "problems" else noun) for name, n, noun in tiles]
     tiles += [
         ("fetches", DASH if totals.received is None else size(totals.received), "received"),
         ("fetches", DASH if totals.seconds is None else duration(totals.seconds), "time"),
     ]
-    there = {"tree"} | {name for name, _, _ in tiles if f'id="{name}"' in content}
     bad = {"failures": totals.failures, "problems": totals.problems}
-    there |= {name for name, count in bad.items() if count}
-    return "".join(
-        f'<div class="tile{" bad" if bad.get(name) else ""}{" zero" if value == "0" else ""}">'
-        f"<dt>{label}</dt><dd>{_link(name, value) if name in there else value}</dd></div>"
-        for name, value, label in tiles
-    )
-
-
-def _link(name: str, text: str) -> str:
-    return f'<a href="#{name}">{text}</a>'
+    found = ""
+    for name, value, label in tiles:
+        kind = (" bad" if bad.get(name) else "") + (" zero" if value == "0" else "")
+        is_there = name == "tree" or bad.get(name) or f'id="{name}"' in content
+        shown = f'<a href="#{name}">{value}</a>' if is_there else value
+        found += f'<div class="tile{kind}"><dt>{label}</dt><dd>{shown}</dd></div>'
+    return found
 
 
 def embedded_tree(rows: Sequence[SitemapRow], addresses: Addresses, most: int = MAX_TREE) -> str:

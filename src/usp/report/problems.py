@@ -160,7 +160,6 @@ def damage_cards(summary: Summary) -> list[Markup]:
 
 
 def _failures_card(summary: Summary) -> Markup:
-    """Return the card for sitemaps that are missing or incomplete."""
     addresses = summary.addresses
     total = summary.totals.failures
     rows = [
@@ -195,7 +194,6 @@ def _chips(chips: Iterable[str]) -> str:
 
 
 def _problems_card(summary: Summary) -> Markup:
-    """Return the card for what the rules find."""
     found, lost = summary.checks, summary.problems.lost
     chips = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
     if lost:
