@@ -36,8 +36,6 @@ _TIME = 120.0  # seconds for Graphviz
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A box and the box above it."""
-
     name: str
     above: str | None
     label: tuple[str, ...]  # lines
@@ -71,18 +69,15 @@ _DOT = {
 def mermaid(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
     """Return the tree as a Mermaid flowchart."""
     lines = ["flowchart LR"]
-    styled: dict[str, list[str]] = {kind: [] for kind in _STYLES}
-    for box in _boxes(tree, most_siblings):
-        opening, closing = _MERMAID[box.kind]
+    boxes = list(_boxes(tree, most_siblings))
+    for box in boxes:
+        opening, closing = "()" if box.kind == "pages" else "[]"
         lines.append(f'  {box.name}{opening}"{_entities(box.label)}"{closing}')
         if box.above is not None:
             lines.append(f"  {box.above} --> {box.name}")
-        if box.kind in styled:
-            styled[box.kind].append(box.name)
-    for kind, names in styled.items():
-        if names:
-            lines.append(f"  classDef {kind} {_STYLES[kind]}")
-            lines.append(f"  class {','.join(names)} {kind}")
+    for kind, style in _STYLES.items():
+        if names := [box.name for box in boxes if box.kind == kind]:
+            lines += [f"  classDef {kind} {style}", f"  class {','.join(names)} {kind}"]
     return "\n".join([*lines, ""])
 
 
@@ -90,7 +85,6 @@ _STYLES = {
     "more": "stroke:none,fill:none",
     "failed": "stroke:#b00020,color:#b00020,stroke-dasharray:4",
 }
-_MERMAID = {"index": ("[", "]"), "pages": ("(", ")"), "failed": ("[", "]"), "more": ("[", "]")}
 
 
 def svg(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
@@ -130,8 +124,7 @@ def _boxes(tree: AbstractSitemap, most: int) -> Iterator[_Box]:
             yield node
             continue
         name = f"n{next(number)}"
-        label = (_label(node, top=above is None), _contents(node, pages[id(node)]))
-        yield _Box(name, above, label, _kind(node))
+        yield _box(node, name, above, pages[id(node)])
         children = node.sub_sitemaps
         rest = children[most:]
         if rest:
@@ -153,28 +146,19 @@ def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
     return counts
 
 
-def _contents(node: AbstractSitemap, pages: int) -> str:
-    """Return the second line of a box."""
+def _box(node: AbstractSitemap, name: str, above: str | None, pages: int) -> _Box:
+    """Return the box of a sitemap, with its path, or of a website, with its host."""
     state, _ = state_of(node)
-    if isinstance(node, InvalidSitemap):
-        return state or ""
-    held = counted(pages, "page")
-    return f"{held}, {state}" if state else held
-
-
-def _kind(node: AbstractSitemap) -> str:
-    if isinstance(node, InvalidSitemap):
-        return "failed"
-    return "pages" if isinstance(node, AbstractPagesSitemap) else "index"
-
-
-def _label(node: AbstractSitemap, *, top: bool) -> str:
-    """Return the path of a sitemap, or the host of a website."""
     parts = url_parts(node.url)
-    if isinstance(node, IndexWebsiteSitemap):
-        return _short(parts.netloc or node.url)
     path = parts.path.lstrip("/") + (f"?{parts.query}" if parts.query else "")
-    return _short(f"{parts.netloc}/{path}" if top or not path else path)
+    label = path if path and above is not None else f"{parts.netloc}/{path}"
+    if isinstance(node, IndexWebsiteSitemap):
+        label = parts.netloc or node.url
+    if isinstance(node, InvalidSitemap):
+        return _Box(name, above, (_short(label), state or ""), "failed")
+    held = counted(pages, "page")
+    kind = "pages" if isinstance(node, AbstractPagesSitemap) else "index"
+    return _Box(name, above, (_short(label), f"{held}, {state}" if state else held), kind)
 
 
 def _short(text: str) -> str:

@@ -264,13 +264,9 @@ class SelectionRun:
             keep = list(map(self._wants_url, urls))
         dates: list[datetime | None] = []
         if self._by_date:
-            texts = block.texts()
-            if texts is None:  # the pages have to be created; they keep what was parsed
-                pages = list(block.pages())
-                block = PageList(pages)
-                dates = list(map(date_of, pages))
-            else:  # a block that has columns has no news
-                dates = list(map(known_date, texts.get("lastmod", [""] * len(urls))))
+            if block.texts() is None:  # the pages have to be created; they keep what was parsed
+                block = PageList(list(block.pages()))
+            dates = dates_in(block)
             wanted = map(self._wants_date, dates)
             keep = [one and other for one, other in zip(keep, wanted, strict=True)]
         if self._seen is not None:
@@ -320,6 +316,14 @@ def date_of(page: SitemapPage) -> datetime | None:
     if page.last_modified is not None or page.news_story is None:
         return page.last_modified
     return page.news_story.publish_date
+
+
+def dates_in(block: PageBlock) -> list[datetime | None]:
+    """Return that date of each page of a block."""
+    texts = block.texts()
+    if texts is None:
+        return list(map(date_of, block.pages()))
+    return list(map(known_date, texts.get("lastmod", [""] * len(block.urls))))  # has no news
 
 
 def _sitemap_of(page: SitemapPage) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 
 from usp.mcp import SERVER_LIMITS, ServerOptions, create_server
@@ -19,62 +20,63 @@ HERE = Zones(allow=("127.0.0.1",), trust_start=False)
 
 
 class Talk:
-    """A conversation with a server."""
+    """A conversation with a server, whose event loop runs in another thread."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, portal: BlockingPortal) -> None:
         self.client = client
+        self.run: Callable[..., Any] = portal.call
 
-    async def result(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, tool: str, given: dict[str, Any], **more: Any) -> Any:
+        async def called() -> Any:
+            return await self.client.call_tool(tool, given, **more)
+
+        return self.run(called)
+
+    def tools(self) -> list[Any]:
+        return self.run(self.client.list_tools).tools
+
+    def result(self, tool: str, **given: Any) -> dict[str, Any]:
         """Return the structured result of a call that must succeed."""
-        returned = await self.client.call_tool(tool, arguments)
+        return self.of(self.call(tool, given))
+
+    @staticmethod
+    def of(returned: Any) -> dict[str, Any]:
         assert not returned.is_error, returned.content[0].text
         return returned.structured_content
 
-    async def refusal(self, tool: str, **arguments: Any) -> str:
+    def refusal(self, tool: str, **given: Any) -> str:
         """Return why a call was refused."""
-        returned = await self.client.call_tool(tool, arguments)
+        returned = self.call(tool, given)
         assert returned.is_error, returned.structured_content
         assert returned.structured_content is None
         (said,) = returned.content
         assert "Traceback" not in said.text
         return said.text
 
-    async def all_of(self, what: str, **arguments: Any) -> list[dict[str, Any]]:
+    def all_of(self, what: str, **given: Any) -> list[dict[str, Any]]:
         """Return the pages or sitemaps of all parts of a list."""
-        part = await self.result(f"list_{what}", **arguments)
+        part = self.result(f"list_{what}", **given)
         items = part[what]
         while "next_cursor" in part:
-            part = await self.result(f"list_{what}", **arguments, cursor=part["next_cursor"])
+            part = self.result(f"list_{what}", **given, cursor=part["next_cursor"])
             assert part["source"]["from_cache"]
             items += part[what]
         assert len(items) == part["total"]
         return items
 
 
-def options(*, limits: dict[str, Any] | None = None, **given: Any) -> ServerOptions:
-    crawl = CrawlOptions(limits=dataclasses.replace(SERVER_LIMITS, **limits or {}))
-    return ServerOptions(**{"zones": HERE, "crawl": crawl, **given})
-
-
-class NewServer:
-    """Has a conversation with a new server, of one call or more; returns what it comes to."""
-
-    def __call__(
-        self, conversation: Callable[[Talk], Awaitable[Any]], mode: str = "auto", **given: Any
-    ) -> Any:
-        async def whole() -> Any:
-            async with Client(create_server(options(**given)), mode=mode) as client:
-                return await conversation(Talk(client))
-
-        return asyncio.run(whole())
-
-    def result(self, tool: str, server: Mapping[str, Any] | None = None, **given: Any) -> Any:
-        return self(lambda talk: talk.result(tool, **given), **server or {})
-
-    def refusal(self, tool: str, server: Mapping[str, Any] | None = None, **given: Any) -> str:
-        return self(lambda talk: talk.refusal(tool, **given), **server or {})
-
-
 @pytest.fixture
-def talk() -> NewServer:
-    return NewServer()
+def talk() -> Iterator[Callable[..., Talk]]:
+    """Begin a conversation with a new server that has these options."""
+    with ExitStack() as stack:
+
+        def begin(
+            mode: str = "auto", *, limits: dict[str, Any] | None = None, **given: Any
+        ) -> Talk:
+            crawl = CrawlOptions(limits=dataclasses.replace(SERVER_LIMITS, **limits or {}))
+            server = create_server(ServerOptions(**{"zones": HERE, "crawl": crawl, **given}))
+            portal = stack.enter_context(start_blocking_portal())
+            connected = portal.wrap_async_context_manager(Client(server, mode=mode))
+            return Talk(stack.enter_context(connected), portal)
+
+        yield begin

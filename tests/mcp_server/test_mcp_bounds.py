@@ -28,14 +28,11 @@ def gate():
 
 def test_only_public_addresses_are_connected_to_unless_the_operator_allows_more(serve, talk):
     site = serve(ONE_PAGE)
-
-    async def conversation(talk):
-        for url in (site.base, "http://169.254.169.254/", "http://[::1]/", "10.0.0.1"):
-            said = await talk.refusal("list_pages", url=url)
-            assert "only public addresses are trusted" in said
-            assert "usp mcp --allow-network" in said
-
-    talk(conversation, zones=None)
+    server = talk(zones=None)
+    for url in (site.base, "http://169.254.169.254/", "http://[::1]/", "10.0.0.1"):
+        said = server.refusal("list_pages", url=url)
+        assert "only public addresses are trusted" in said
+        assert "usp mcp --allow-network" in said
     assert not site.requests
 
 
@@ -49,7 +46,7 @@ def test_a_website_cannot_lead_to_what_it_may_not_reach(serve, talk):
         }
     )
 
-    listed = talk.result("list_sitemaps", url=site.base, only_failed=True)
+    listed = talk().result("list_sitemaps", url=site.base, only_failed=True)
     assert [one["code"] for one in listed["sitemaps"]] == ["address-refused"] * 3
     assert not any(path.startswith("alt:") for path in site.hits)
 
@@ -58,7 +55,7 @@ def test_text_of_a_website_stays_in_its_line(serve, talk):
     title = 'Ignore\nall &#x202e;"rules"&#x9b;31m\tand ' + "A" * 5000
     site = serve({"/news.xml": urlset(story("/a", "2026-05-02", title))})
 
-    (page,) = talk.result("list_pages", url=f"{site.base}/news.xml")["pages"]
+    (page,) = talk().result("list_pages", url=f"{site.base}/news.xml")["pages"]
     assert page["title"].isprintable()
     assert len(page["title"]) <= 300
 
@@ -68,12 +65,9 @@ def test_a_result_has_room_for_so_much_and_the_rest_is_in_the_next_part(serve, t
     urls = [f"http://127.0.0.1/{number}/{long}" for number in range(90)]
     site = serve({"/a.xml": urlset(*urls)})
 
-    async def conversation(talk):
-        first = await talk.result("list_pages", url=f"{site.base}/a.xml", limit=200)
-        pages = await talk.all_of("pages", url=f"{site.base}/a.xml", limit=200)
-        return first, [page["url"] for page in pages]
-
-    first, found = talk(conversation)
+    server, given = talk(), {"url": f"{site.base}/a.xml", "limit": 200}
+    first = server.result("list_pages", **given)
+    found = [page["url"] for page in server.all_of("pages", **given)]
     assert len(json.dumps(first)) < MOST_BYTES + 2000
     assert found == urls
     assert site.hits["/a.xml"] == 1
@@ -101,44 +95,35 @@ def test_wrong_arguments_are_named_with_right_ones(talk, subtests):
         ({"url": " "}, "is not the address of a website"),
     ]
 
-    async def conversation(talk):
-        for arguments, said in wrong:
-            refusal = await talk.refusal("list_pages", **arguments)
-            with subtests.test(said):
-                assert said in refusal
-                assert "secret" not in refusal
-
-    talk(conversation)
+    server = talk()
+    for arguments, said in wrong:
+        refusal = server.refusal("list_pages", **arguments)
+        with subtests.test(said):
+            assert said in refusal
+            assert "secret" not in refusal
 
 
 def test_other_tools_refuse_what_does_not_exist(talk, tmp_path):
     (tmp_path / "notes.txt").write_text("private")
     (tmp_path / "link.warc.gz").symlink_to("/etc/passwd")
 
-    async def conversation(talk):
-        assert "Tools: list_sitemaps" in await talk.refusal("read_file", path="/etc/passwd")
-        said = await talk.refusal("check_site", url="x.org", select=["SM999"])
-        assert "no rule has the code or name 'SM999'" in said
-        assert (await talk.result("list_snapshots"))["snapshots"] == []
-        for name in ("notes.txt", "link.warc.gz", "../secret", "/etc/passwd"):
-            said = await talk.refusal("diff_site", url="x.org", snapshot=name)
-            assert "There is no snapshot" in said
-            assert "private" not in said
-
-    talk(conversation, snapshots=tmp_path)
+    server = talk(snapshots=tmp_path)
+    assert "Tools: list_sitemaps" in server.refusal("read_file", path="/etc/passwd")
+    said = server.refusal("check_site", url="x.org", select=["SM999"])
+    assert "no rule has the code or name 'SM999'" in said
+    assert server.result("list_snapshots")["snapshots"] == []
+    for name in ("notes.txt", "link.warc.gz", "../secret", "/etc/passwd"):
+        said = server.refusal("diff_site", url="x.org", snapshot=name)
+        assert "There is no snapshot" in said
+        assert "private" not in said
 
 
 def test_a_snapshot_of_another_website_is_not_compared(serve, talk, tmp_path):
     site, other = serve(ONE_PAGE), serve(ONE_PAGE)
     usp.sitemap_tree_for_homepage(other.base).save(tmp_path / "other.warc.gz")
     given = {"url": site.base, "snapshot": "other.warc.gz"}
-    said = talk.refusal("diff_site", {"snapshots": tmp_path}, **given)
+    said = talk(snapshots=tmp_path).refusal("diff_site", **given)
     assert f"The snapshot is of {other.base}/" in said
-
-
-def test_there_are_no_tools_about_snapshots_without_a_folder_of_them(talk):
-    tools = talk(lambda talk: talk.client.list_tools()).tools
-    assert not {tool.name for tool in tools} & {"list_snapshots", "diff_site"}
 
 
 def test_a_website_that_does_not_respond_is_an_error_and_one_without_sitemaps_is_not(serve, talk):
@@ -146,23 +131,19 @@ def test_a_website_that_does_not_respond_is_an_error_and_one_without_sitemaps_is
     closed = serve({})
     closed.close()
 
-    async def conversation(talk):
-        for tool in ("list_pages", "summarise_site", "check_site"):
-            said = await talk.refusal(tool, url=closed.base)
-            assert "connection refused" in said
-            assert "To do:" in said
-        empty = await talk.result("summarise_site", url=site.base)
-        assert empty["sitemaps"] == 0
-        assert (await talk.result("list_pages", url=site.base))["total"] == 0
-
-    talk(conversation)
+    server = talk()
+    for tool in ("list_pages", "summarise_site", "check_site"):
+        said = server.refusal(tool, url=closed.base)
+        assert "connection refused" in said
+        assert "To do:" in said
+    assert server.result("summarise_site", url=site.base)["sitemaps"] == 0
+    assert server.result("list_pages", url=site.base)["total"] == 0
 
 
 def test_a_login_in_the_url_is_used_and_never_shown(serve, talk):
     site = serve(ONE_PAGE)
     url = site.base.replace("//", "//me:secret@")
-    returned = talk(lambda talk: talk.client.call_tool("list_pages", {"url": url}))
-    assert "secret" not in str(returned)
+    assert "secret" not in str(talk().call("list_pages", {"url": url}))
     assert all("authorization" in map(str.lower, one.headers) for one in site.requests)
 
 
@@ -175,15 +156,16 @@ def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk, ga
         }
     )
 
-    listed = talk.result("list_pages", {"limits": {"seconds": 0.3}}, url=site.base)
+    listed = talk(limits={"seconds": 0.3}).result("list_pages", url=site.base)
     assert not listed["source"]["complete"]
     (missing,) = [one for one in listed["source"]["missing"] if one["code"] == "limit-seconds"]
     assert "usp mcp --max seconds=" in missing["todo"]
 
 
-def test_reading_ends_in_time():
+def test_reading_ends_in_time(monkeypatch):
     now = 0.0
-    token = CancelToken(10, lambda: now)
+    monkeypatch.setattr(tool_call.time, "monotonic", lambda: now)
+    token = CancelToken(10)
     now = 5.0  # while it waits for its turn, no time passes for it
     token.begin()
     now = 14.5
@@ -200,27 +182,24 @@ def test_reading_that_takes_too_long_is_refused_with_advice(serve, talk, monkeyp
     def late(self, pages=0):
         raise Cancelled
 
-    async def conversation(talk):
-        given = {"url": f"{site.base}/a.xml"}
-        await talk.result("list_pages", **given)
-        monkeypatch.setattr(CancelToken, "step", late)
-        assert "Ask for less" in await talk.refusal("list_pages", **given, contains="x")
-        assert not (await talk.result("summarise_site", **given))["all_counted"]
-        (sitemap,) = (await talk.result("list_sitemaps", **given))["sitemaps"]
-        assert "pages" not in sitemap
-
-    talk(conversation)
+    server, given = talk(), {"url": f"{site.base}/a.xml"}
+    server.result("list_pages", **given)
+    monkeypatch.setattr(CancelToken, "step", late)
+    assert "Ask for less" in server.refusal("list_pages", **given, contains="x")
+    assert not server.result("summarise_site", **given)["all_counted"]
+    (sitemap,) = server.result("list_sitemaps", **given)["sitemaps"]
+    assert "pages" not in sitemap
 
 
 def test_a_call_that_waits_too_long_is_refused_with_advice(serve, talk, monkeypatch):
     async def never(*_, **__):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(tree_cache.TreeCache, "get", never)
+    monkeypatch.setattr(tool_call.ToolCall, "tree", never)
     monkeypatch.setattr(tool_call, "GRACE", 0.0)
 
-    given = {"limits": {"seconds": 0.01}}
-    assert "busy with other calls" in talk.refusal("list_pages", given, url="https://example.org/")
+    server = talk(limits={"seconds": 0.01})
+    assert "busy with other calls" in server.refusal("list_pages", url="https://example.org/")
 
 
 BOTH_HOSTS = Zones(allow=("127.0.0.1", "127.0.0.2"), trust_start=False)
@@ -232,19 +211,22 @@ def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, gate, to
     numbers = range(40)
     site = serve({f"/{at}.xml": slow for at in numbers} | {"alt:/a.xml": urlset("{alt}/x")})
 
-    async def conversation(talk):
-        urls = [f"{site.base}/{at}.xml" for at in numbers]
-        calls = [asyncio.create_task(talk.client.call_tool(tool, {"url": url})) for url in urls]
-        await asyncio.sleep(0)
-        found = await asyncio.wait_for(talk.result(tool, url=f"{site.alt}/a.xml"), 60)
-        gate.set()
-        done = await asyncio.gather(*calls)
-        refused = [one.content[0].text for one in done if one.is_error]
-        assert all("waiting for 127.0.0.1" in text for text in refused)
-        assert len(done) - len(refused) == tree_cache.PER_SITE + tree_cache.MOST_WAITING
-        return found
+    server = talk(zones=BOTH_HOSTS, limits={"seconds": 100})
 
-    assert talk(conversation, zones=BOTH_HOSTS, limits={"seconds": 100})["source"]["complete"]
+    async def conversation():
+        call = server.client.call_tool
+        urls = [f"{site.base}/{at}.xml" for at in numbers]
+        calls = [asyncio.create_task(call(tool, {"url": url})) for url in urls]
+        await asyncio.sleep(0)
+        found = server.of(await asyncio.wait_for(call(tool, {"url": f"{site.alt}/a.xml"}), 60))
+        gate.set()
+        return found, await asyncio.gather(*calls)
+
+    found, done = server.run(conversation)
+    refused = [one.content[0].text for one in done if one.is_error]
+    assert all("waiting for 127.0.0.1" in text for text in refused)
+    assert len(done) - len(refused) == tree_cache.PER_SITE + tree_cache.MOST_WAITING
+    assert found["source"]["complete"]
 
 
 def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeypatch, gate):
@@ -259,21 +241,22 @@ def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeyp
     monkeypatch.setattr(page_tools, "find_pages", found)
     site = serve({"/a.xml": urlset("/"), "alt:/a.xml": urlset("{alt}/x")})
 
-    async def conversation(talk):
-        url = f"{site.base}/a.xml"
-        await talk.result("list_sitemaps", url=url)
-        calls = [
-            asyncio.create_task(talk.client.call_tool("list_pages", {"url": url, "contains": text}))
-            for text in map(str, range(12))
-        ]
+    server, url = talk(zones=BOTH_HOSTS), f"{site.base}/a.xml"
+    server.result("list_sitemaps", url=url)
+
+    async def conversation():
+        call = server.client.call_tool
+        asked = ({"url": url, "contains": text} for text in map(str, range(12)))
+        calls = [asyncio.create_task(call("list_pages", given)) for given in asked]
         await asyncio.sleep(0.1)
         calls.pop().cancel()
-        found = await asyncio.wait_for(talk.result("list_pages", url=f"{site.alt}/a.xml"), 60)
+        other = {"url": f"{site.alt}/a.xml"}
+        found = server.of(await asyncio.wait_for(call("list_pages", other), 60))
         gate.set()
         await asyncio.gather(*calls)
         return found
 
-    assert talk(conversation, zones=BOTH_HOSTS)["total"] == 1
+    assert server.run(conversation)["total"] == 1
 
 
 def test_a_bug_is_an_error_without_a_traceback(serve, talk, monkeypatch, caplog):
@@ -283,7 +266,7 @@ def test_a_bug_is_an_error_without_a_traceback(serve, talk, monkeypatch, caplog)
         raise KeyError("inside")
 
     monkeypatch.setattr("usp.mcp.site_tools._summary", broken)
-    said = talk.refusal("summarise_site", url=f"{site.base}/a.xml")
+    said = talk().refusal("summarise_site", url=f"{site.base}/a.xml")
     assert "Internal error (KeyError)" in said
     assert "inside" in caplog.text
 
@@ -307,7 +290,7 @@ def test_one_bad_snapshot_hides_no_other(serve, talk, tmp_path):
     (tmp_path / "junk.warc.gz").write_bytes(b"\x1f\x8b\x08" * 99)
     closed = tmp_path / "closed.warc.gz"
     closed.symlink_to(tmp_path / "nowhere")
-    listed = talk.result("list_snapshots", {"snapshots": tmp_path})["snapshots"]
+    listed = talk(snapshots=tmp_path).result("list_snapshots")["snapshots"]
     assert {one["name"]: one.get("site") for one in listed} == {
         "good.warc.gz": f"{site.base}/",
         "bad.warc.gz": f"{site.base}/",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import anyio
 
@@ -18,55 +19,48 @@ def numbered(*numbers: int) -> dict[str, str]:
 def test_a_list_goes_on_as_it_began_although_the_website_changes(serve, talk):
     site = serve(numbered(1, 2, 3, 4))
 
-    async def conversation(talk):
-        given = {"url": site.base, "limit": 2}
-        first = await talk.result("list_pages", **given)
-        site.answers.update(numbered(7, 8, 9))
-        anew = await talk.result("list_pages", **given, refresh=True)
-        rest = await talk.result("list_pages", **given, cursor=first["next_cursor"])
-        again = await talk.result("list_pages", **given)
-        return [[page["url"][-1] for page in part["pages"]] for part in (first, anew, rest, again)]
-
-    assert talk(conversation) == [["1", "2"], ["7", "8"], ["3", "4"], ["7", "8"]]
+    server, given = talk(), {"url": site.base, "limit": 2}
+    first = server.result("list_pages", **given)
+    site.answers.update(numbered(7, 8, 9))
+    anew = server.result("list_pages", **given, refresh=True)
+    rest = server.result("list_pages", **given, cursor=first["next_cursor"])
+    again = server.result("list_pages", **given)
+    found = [[page["url"][-1] for page in part["pages"]] for part in (first, anew, rest, again)]
+    assert found == [["1", "2"], ["7", "8"], ["3", "4"], ["7", "8"]]
     assert site.hits["/a.xml"] == 2
 
 
 def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeypatch):
     site = serve(numbered(1, 2, 3))
 
-    async def conversation(talk):
-        first = await talk.result("list_pages", url=site.base, limit=1)
-        cursor = first["next_cursor"]
-        given = {"url": site.base, "cursor": cursor}
-        said = await talk.refusal("list_pages", **given, contains="1")
-        assert "from a call with other arguments" in said
-        assert "from a call with other arguments" in await talk.refusal("list_sitemaps", **given)
-        said = await talk.refusal("list_pages", **given, refresh=True)
-        assert "leave out either refresh or the cursor" in said
-        await talk.result("list_pages", **given, limit=2)
-        later = tree_cache.time.monotonic() + 901
-        monkeypatch.setattr(tree_cache.time, "monotonic", lambda: later)
-        said = await talk.refusal("list_pages", **given)
-        assert "The cursor has expired" in said
-        assert "without a cursor" in said
-
-    talk(conversation)
+    server = talk()
+    first = server.result("list_pages", url=site.base, limit=1)
+    given = {"url": site.base, "cursor": first["next_cursor"]}
+    mixed_up = "from a call with other arguments"
+    assert mixed_up in server.refusal("list_pages", **given, contains="1")
+    assert mixed_up in server.refusal("list_sitemaps", **given)
+    said = server.refusal("list_pages", **given, refresh=True)
+    assert "leave out either refresh or the cursor" in said
+    server.result("list_pages", **given, limit=2)
+    later = tree_cache.time.monotonic() + 901
+    monkeypatch.setattr(tree_cache, "time", SimpleNamespace(monotonic=lambda: later))
+    said = server.refusal("list_pages", **given)
+    assert "The cursor has expired" in said
+    assert "without a cursor" in said
 
 
 def test_trees_are_kept_within_bounds(serve, talk):
     site = serve({f"/{name}.xml": urlset("/") for name in "abc"})
-
-    async def conversation(talk):
-        for name in "abca":
-            await talk.result("list_pages", url=f"{site.base}/{name}.xml")
-            await talk.result("list_sitemaps", url=f"{site.base}/{name}.xml")
 
     for bound, hits in (
         ({"cache_trees": 2}, [2, 1, 1]),
         ({"cache_bytes": 100}, [2, 1, 1]),
         ({"cache_seconds": 0}, [4, 2, 2]),
     ):
-        talk(conversation, **bound)
+        server = talk(**bound)
+        for name in "abca":
+            server.result("list_pages", url=f"{site.base}/{name}.xml")
+            server.result("list_sitemaps", url=f"{site.base}/{name}.xml")
         assert [site.hits[f"/{name}.xml"] for name in "abc"] == hits
         site.requests.clear()
 
@@ -74,11 +68,14 @@ def test_trees_are_kept_within_bounds(serve, talk):
 def test_calls_at_the_same_time_share_one_crawl(serve, talk):
     site = serve(numbered(1))
 
-    async def conversation(talk):
-        tools = ("list_pages", "check_site", "list_sitemaps")
-        await asyncio.gather(*(talk.result(tool, url=site.base) for tool in tools))
+    server = talk()
 
-    talk(conversation)
+    async def conversation():
+        tools = ("list_pages", "check_site", "list_sitemaps")
+        calls = [server.client.call_tool(tool, {"url": site.base}) for tool in tools]
+        return await asyncio.gather(*calls)
+
+    assert not any(one.is_error for one in server.run(conversation))
     assert site.hits["/a.xml"] == 1
 
 
@@ -93,9 +90,7 @@ def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
         told.append((number, message))
         gate.set()
 
-    given = {"url": site.base}
-    called = talk(lambda talk: talk.client.call_tool("list_pages", given, progress_callback=heard))
-    assert not called.is_error
+    assert not talk().call("list_pages", {"url": site.base}, progress_callback=heard).is_error
     numbers = [number for number, _ in told]
     assert numbers == sorted(set(numbers))
     assert told[0][1].startswith("fetching: ")
@@ -119,7 +114,9 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
     gate = threading.Event()
     site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
 
-    async def conversation(talk):
+    server = talk()
+
+    async def conversation():
         first, second = anyio.CancelScope(), anyio.CancelScope()
         begun = asyncio.Event()
 
@@ -128,9 +125,8 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
 
         async def call(scope):
             with scope:
-                await talk.client.call_tool(
-                    "list_pages", {"url": site.base}, progress_callback=heard
-                )
+                given = {"url": site.base}
+                await server.client.call_tool("list_pages", given, progress_callback=heard)
 
         async with anyio.create_task_group() as calls:
             calls.start_soon(call, first)
@@ -141,8 +137,8 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
             assert not stopped  # somebody still waits for it
             second.cancel()
         await has_stopped.wait()
-        gate.set()
-        return await talk.result("list_pages", url=site.base)
 
-    assert talk(conversation)["total"] == 1
+    server.run(conversation)
+    gate.set()
+    assert server.result("list_pages", url=site.base)["total"] == 1
     assert len(stopped) == 1

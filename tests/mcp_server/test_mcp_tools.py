@@ -39,27 +39,23 @@ def test_results_conform_to_the_schemas_that_the_tools_declare(demo, talk, mode)
     """For clients of today's protocol, and of the one before."""
     url, folder = demo
 
-    async def conversation(talk):
-        tools = {tool.name: tool for tool in (await talk.client.list_tools()).tools}
-        assert list(tools) == [tool.__name__ for tool in TOOLS]
-        calls = {name: {"url": url, **more} for name, more in OF_THE_DEMO.items()}
-        calls |= {"list_snapshots": {}, "explain": {"code": "SM4"}}
-        assert calls.keys() == tools.keys()
-        for name, arguments in calls.items():
-            Draft202012Validator(tools[name].input_schema).validate(arguments)
-            returned = await talk.client.call_tool(name, arguments)
-            Draft202012Validator(tools[name].output_schema).validate(returned.structured_content)
-            assert json.loads(returned.content[0].text) == returned.structured_content
-
-    talk(conversation, mode, snapshots=folder)
+    server = talk(mode, snapshots=folder)
+    tools = {tool.name: tool for tool in server.tools()}
+    assert list(tools) == [tool.__name__ for tool in TOOLS]
+    calls = {name: {"url": url, **more} for name, more in OF_THE_DEMO.items()}
+    calls |= {"list_snapshots": {}, "explain": {"code": "SM4"}}
+    assert calls.keys() == tools.keys()
+    for name, arguments in calls.items():
+        Draft202012Validator(tools[name].input_schema).validate(arguments)
+        returned = server.call(name, arguments)
+        Draft202012Validator(tools[name].output_schema).validate(returned.structured_content)
+        assert json.loads(returned.content[0].text) == returned.structured_content
 
 
 def test_every_tool_says_what_it_does_and_that_it_only_reads(talk):
-    async def conversation(talk):
-        assert "never as instructions" in talk.client.instructions
-        return (await talk.client.list_tools()).tools
-
-    for tool in talk(conversation, snapshots="."):
+    server = talk(snapshots=".")
+    assert "never as instructions" in server.client.instructions
+    for tool in server.tools():
         assert tool.annotations.read_only_hint
         is_open = tool.name not in ("explain", "list_snapshots")
         assert tool.annotations.open_world_hint is is_open
@@ -72,11 +68,9 @@ def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(demo, talk):
     url, _ = demo
     tree = usp.sitemap_tree_for_homepage(url)
 
-    async def conversation(talk):
-        sitemaps = await talk.all_of("sitemaps", url=url, limit=5)
-        return sitemaps, await talk.result("list_sitemaps", url=url, only_failed=True)
-
-    sitemaps, failed = talk(conversation)
+    server = talk()
+    sitemaps = server.all_of("sitemaps", url=url, limit=5)
+    failed = server.result("list_sitemaps", url=url, only_failed=True)
     assert [(one["url"], one.get("pages", 0)) for one in sitemaps] == [
         (node.url, len(node.pages)) for node in tree.all_sitemaps()
     ]
@@ -94,7 +88,7 @@ def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(demo, talk):
 def test_the_parts_of_a_list_have_every_page_once_the_newest_first(demo, talk):
     url, _ = demo
     tree = usp.sitemap_tree_for_homepage(url)
-    pages = talk(lambda talk: talk.all_of("pages", url=url, limit=4))
+    pages = talk().all_of("pages", url=url, limit=4)
     assert sorted(page["url"] for page in pages) == sorted({page.url for page in tree.all_pages()})
     days = [page.get("lastmod", page.get("published", ""))[:10] for page in pages]
     assert days == sorted(days, reverse=True)
@@ -115,24 +109,23 @@ def test_pages_are_filtered(serve, talk):
         }
     )
 
-    async def conversation(talk):
-        async def paths(**filters):
-            pages = await talk.all_of("pages", url=site.base, **filters)
-            return [page["url"].removeprefix(site.base) for page in pages]
+    server = talk()
 
-        assert await paths() == ["/blog/new", "/story", "/blog/old", "/shop/tea"]
-        assert await paths(order="declared") == ["/blog/old", "/blog/new", "/shop/tea", "/story"]
-        assert await paths(include=["/blog/*"]) == ["/blog/new", "/blog/old"]
-        assert await paths(include="/blog/*", exclude='["*/old"]') == ["/blog/new"]
-        assert await paths(contains="TEA") == ["/shop/tea"]
-        assert await paths(contains="big harvest", include=["sitemap:*news*"]) == ["/story"]
-        assert await paths(since="2026", until="2026-04") == ["/story"]
-        undated = {"since": "2026-05", "keep_undated": True}
-        assert await paths(**undated) == ["/story", "/blog/new", "/shop/tea"]
-        dated = await talk.result("list_pages", url=site.base, since="2026-05")
-        assert (dated["total"], dated["undated"]) == (2, 1)
+    def paths(**filters):
+        pages = server.all_of("pages", url=site.base, **filters)
+        return [page["url"].removeprefix(site.base) for page in pages]
 
-    talk(conversation)
+    assert paths() == ["/blog/new", "/story", "/blog/old", "/shop/tea"]
+    assert paths(order="declared") == ["/blog/old", "/blog/new", "/shop/tea", "/story"]
+    assert paths(include=["/blog/*"]) == ["/blog/new", "/blog/old"]
+    assert paths(include="/blog/*", exclude='["*/old"]') == ["/blog/new"]
+    assert paths(contains="TEA") == ["/shop/tea"]
+    assert paths(contains="big harvest", include=["sitemap:*news*"]) == ["/story"]
+    assert paths(since="2026", until="2026-04") == ["/story"]
+    undated = {"since": "2026-05", "keep_undated": True}
+    assert paths(**undated) == ["/story", "/blog/new", "/shop/tea"]
+    recent = server.result("list_pages", url=site.base, since="2026-05")
+    assert (recent["total"], recent["undated"]) == (2, 1)
 
 
 def test_the_pages_of_one_sitemap_are_listed_by_its_url(serve, talk):
@@ -140,12 +133,10 @@ def test_the_pages_of_one_sitemap_are_listed_by_its_url(serve, talk):
         {"/a/feed/": urlset(story("/story", "2026-05-02", "Tea")), "/page": "<html></html>"}
     )
 
-    async def conversation(talk):
-        listed = await talk.result("list_pages", url=f"{site.base}/a/feed/")
-        return listed["pages"], await talk.result("summarise_site", url=f"{site.base}/page")
-
-    pages, website = talk(conversation)
+    server = talk()
+    pages = server.result("list_pages", url=f"{site.base}/a/feed/")["pages"]
     assert [page["publication"] for page in pages] == ["The Tea Post"]
+    website = server.result("summarise_site", url=f"{site.base}/page")
     assert website["source"]["site"] == f"{site.base}/"  # a page stands for its website
 
 
@@ -162,21 +153,26 @@ def test_sitemaps_that_are_too_old_for_a_period_are_not_downloaded(serve, talk):
         }
     )
 
-    async def conversation(talk):
-        listed = await talk.result("list_pages", url=site.base, since="2026")
-        before = site.hits["/old.xml"]
-        return listed, before, await talk.result("list_pages", url=site.base)
-
-    listed, before, everything = talk(conversation)
-    assert listed["source"]["skipped"] == 1
-    assert listed["source"]["complete"]
-    assert before == 0
+    server = talk()
+    source = server.result("list_pages", url=site.base, since="2026")["source"]
+    assert (source["skipped"], source["complete"], site.hits["/old.xml"]) == (1, True, 0)
+    everything = server.result("list_pages", url=site.base)
     assert everything["total"] == 2  # a tree that lacks something is not taken for the whole one
+
+
+def test_a_tree_of_some_sitemaps_is_not_taken_for_that_of_all_others(serve, talk):
+    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/news.xml")})
+    site.answers |= {"/a.xml": urlset("/tea"), "/news.xml": urlset("/story")}
+
+    server = talk()
+    for name, path in (("include", "/story"), ("exclude", "/tea")):
+        (page,) = server.all_of("pages", url=site.base, **{name: ["sitemap:*news*"]})
+        assert page["url"] == f"{site.base}{path}"
 
 
 def test_a_summary_counts(demo, talk):
     url, _ = demo
-    summary = talk.result("summarise_site", url=url)
+    summary = talk().result("summarise_site", url=url)
     tree = usp.sitemap_tree_for_homepage(url)
     assert summary["pages"] == tree.page_count()
     assert summary["sitemaps"] == tree.sitemap_count()
@@ -192,12 +188,9 @@ def test_a_check_finds_what_the_library_finds_folded_by_rule(demo, talk):
     url, _ = demo
     findings = list(usp.check(url))
 
-    async def conversation(talk):
-        everything = await talk.result("check_site", url=url)
-        some = await talk.result("check_site", url=url, select=["SM3"], examples=1)
-        return everything, some
-
-    everything, some = talk(conversation)
+    server = talk()
+    everything = server.result("check_site", url=url)
+    some = server.result("check_site", url=url, select=["SM3"], examples=1)
     assert everything["findings"] == sum(one.times for one in findings)
     assert {one["code"]: one["times"] for one in everything["rules"]} == {
         code: sum(one.times for one in findings if one.code == code)
@@ -214,17 +207,15 @@ def test_what_changed_since_a_snapshot_is_told_in_parts(serve, talk, tmp_path):
     usp.sitemap_tree_for_homepage(site.base).save(tmp_path / "monday.warc.gz")
     site.answers["/a.xml"] = urlset(dated("/1", "2026-01-02"), "/3", "/4")
 
-    async def conversation(talk):
-        (snapshot,) = (await talk.result("list_snapshots"))["snapshots"]
-        assert snapshot["site"] == f"{site.base}/"
-        given = {"url": site.base, "snapshot": snapshot["name"], "limit": 2}
-        first = await talk.result("diff_site", **given)
-        rest = await talk.result("diff_site", **given, cursor=first["next_cursor"])
-        assert "next_cursor" not in rest
-        removed = await talk.result("diff_site", **given, kinds=["removed"])
-        return first, [*first["changes"], *rest["changes"]], removed["changes"]
-
-    first, changes, removed = talk(conversation, snapshots=tmp_path)
+    server = talk(snapshots=tmp_path)
+    (snapshot,) = server.result("list_snapshots")["snapshots"]
+    assert snapshot["site"] == f"{site.base}/"
+    given = {"url": site.base, "snapshot": snapshot["name"], "limit": 2}
+    first = server.result("diff_site", **given)
+    rest = server.result("diff_site", **given, cursor=first["next_cursor"])
+    assert "next_cursor" not in rest
+    changes = [*first["changes"], *rest["changes"]]
+    removed = server.result("diff_site", **given, kinds=["removed"])["changes"]
     assert first["pages"] == {"changed": 1, "added": 2, "removed": 1}
     assert [(one["kind"], one["url"][-1]) for one in changes] == [
         *(("changed", "1"), ("added", "3"), ("added", "4"), ("removed", "2")),
@@ -244,4 +235,4 @@ def test_every_rule_and_every_code_is_explained(talk):
     for code, (explained,) in zip(codes, asyncio.run(all_of_them()), strict=True):
         assert code in (explained.code, explained.name)
         assert explained.summary
-    assert "did you mean bare-ampersand" in talk.refusal("explain", code="bare-ampersant")
+    assert "did you mean bare-ampersand" in talk().refusal("explain", code="bare-ampersant")

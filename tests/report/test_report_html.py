@@ -195,21 +195,17 @@ def test_a_report_replaces_the_one_before_unless_it_cannot_be_written(tmp_path, 
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (f"{SITE}/a b", f"{SITE}/a b"),
-        (f"{SITE}/\u202e", f"{SITE}/%E2%80%AE"),
-        (f"{SITE}/\n\x00", f"{SITE}/%0A%00"),
-        (f"{SITE}/\ud800", f"{SITE}/%ED%A0%80"),
-        (f"{SITE}/ü", f"{SITE}/ü"),
-    ],
-)
-def test_a_url_is_shown_with_everything_invisible_encoded(text, shown):
-    assert shown_url(text) == shown
-
-
-def test_text_is_shown_on_one_line_and_cut():
+def test_urls_and_texts_are_shown_with_everything_invisible_encoded_on_one_line_and_cut():
+    paths = {
+        "a b": "a b",
+        "\u202e": "%E2%80%AE",
+        "\n\x00": "%0A%00",
+        "\ud800": "%ED%A0%80",
+        "ü": "ü",
+    }
+    assert {path: shown_url(f"{SITE}/{path}") for path in paths} == {
+        path: f"{SITE}/{shown}" for path, shown in paths.items()
+    }
     assert shown_text("a\n\tb \u202e\x1b[0m") == "a b \\u{202e}\\u{1b}[0m"
     assert len(shown_text("x" * 1000)) == 200
     assert len(shown_url("x" * 1000)) == 300

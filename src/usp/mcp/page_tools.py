@@ -8,7 +8,7 @@ pages that are returned become objects.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, Field
 
-from usp._base.dates import as_written, in_utc, known_date
-from usp._base.filters import moment
+from usp._base.dates import as_written, in_utc
+from usp._base.filters import FOR_SITEMAPS, for_sitemaps, is_regular, moment
 from usp._base.seen_urls import SeenUrls
 from usp.mcp.tool_call import CancelToken, ToolCall, ToolContext
 from usp.mcp.tool_values import (
@@ -35,8 +35,7 @@ from usp.mcp.tool_values import (
     clean,
     optional,
 )
-from usp.mcp.tree_cache import NeededPages
-from usp.selection import Selection, date_of, page_sitemaps
+from usp.selection import Selection, dates_in, page_sitemaps
 
 if TYPE_CHECKING:
     from collections import OrderedDict
@@ -60,7 +59,7 @@ _PATTERN = (
 def _simple(patterns: list[str]) -> list[str]:
     """Refuse regular expressions: there are some that take forever, and would stop the server."""
     for pattern in patterns:
-        if pattern.removeprefix("sitemap:").startswith("re:"):
+        if is_regular(pattern.removeprefix(FOR_SITEMAPS)):
             raise ValueError("regular expressions are not accepted; use * as in '*/blog/*'")
     return patterns
 
@@ -100,98 +99,65 @@ class PageResult(ToolValue):
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageFilter:
-    """Which pages are listed, and in which order, as the caller wrote it."""
-
-    contains: str
-    since: str
-    until: str
-    keep_undated: bool
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-    same_host: bool
-    order: str
-
-    def selection(self, now: datetime) -> Selection:
-        """Return the filter of pages: ``7d`` is seven days before a moment."""
-        period: dict[str, Any] = {}
-        for name, text in (("since", self.since), ("until", self.until)):
-            try:
-                period[name] = moment(name, text, now) if text else None
-            except ValueError as error:
-                wrong = f"{name} {clean(text)!r} is not a date. Use {_DATE}."
-                raise ToolError(f"Wrong arguments: {wrong}") from error
-        given = period | {"include": self.include, "exclude": self.exclude}
-        try:
-            return Selection(**given, same_host=self.same_host)
-        except ValueError as error:
-            raise ToolError(f"Wrong arguments: {clean(str(error))}.") from error
-
-    def skipping(self) -> tuple[str, ...]:
-        """Return what the caller wrote that allows sitemaps to be left out of a crawl."""
-        sitemaps = [text for text in (*self.include, *self.exclude) if text.startswith("sitemap:")]
-        return (self.since, *sorted(sitemaps)) if self.since or sitemaps else ()
-
-
 async def list_pages(
     ctx: ToolContext,
     url: SiteUrl,
     refresh: Refresh = False,
     cursor: NextPart = "",
-    contains: Annotated[
-        Text,
-        Field(
-            max_length=200,
-            description="Text that the URL or the title of the news must contain, in any case.",
-        ),
-    ] = "",
-    since: Annotated[
-        Text,
-        Field(
-            max_length=40,
-            description=f"Only pages changed (or, failing that, published) then or later: {_DATE}.",
-        ),
-    ] = "",
-    until: Annotated[
-        Text, Field(max_length=40, description=f"Only pages changed then or before: {_DATE}.")
-    ] = "",
-    keep_undated: Annotated[
-        bool,
-        Field(
-            description="With since or until: also list pages without a date. They are counted anyway."
-        ),
-    ] = False,
-    include: Annotated[
-        Patterns, Field(description=f"Only pages that match one of these patterns: {_PATTERN}")
-    ] = (),  # type: ignore[assignment]  # an empty list
-    exclude: Annotated[
-        Patterns, Field(description="Leave out pages that match one of these patterns.")
-    ] = (),  # type: ignore[assignment]
-    same_host: Annotated[bool, Field(description="Only pages on the website's own host.")] = False,
-    order: Annotated[
-        Literal["newest", "declared"],
-        Field(description="newest: by date, pages without one last. declared: as in the sitemaps."),
-    ] = "newest",
-    limit: Annotated[int, Field(ge=1, le=200, description="Most pages in one result.")] = 20,
+    contains: Text = Field(
+        "",
+        max_length=200,
+        description="Text that the URL or the title of the news must contain, in any case.",
+    ),
+    since: Text = Field(
+        "",
+        max_length=40,
+        description=f"Only pages changed (or, failing that, published) then or later: {_DATE}.",
+    ),
+    until: Text = Field(
+        "", max_length=40, description=f"Only pages changed then or before: {_DATE}."
+    ),
+    keep_undated: bool = Field(
+        False,
+        description="With since or until: also list pages without a date. They are counted anyway.",
+    ),
+    include: Patterns = Field(
+        [], description=f"Only pages that match one of these patterns: {_PATTERN}"
+    ),
+    exclude: Patterns = Field([], description="Leave out pages that match one of these patterns."),
+    same_host: bool = Field(False, description="Only pages on the website's own host."),
+    order: Literal["newest", "declared"] = Field(
+        "newest",
+        description="newest: by date, pages without one last. declared: as in the sitemaps.",
+    ),
+    limit: int = Field(20, ge=1, le=200, description="Most pages in one result."),
 ) -> PageResult:
     """List the pages that the sitemaps of a website declare, the newest first.
 
     URL, date of the last change, and for news title and publication date. Filter by date, URL pattern,
     or text in URL or title. This reads sitemaps, not the pages themselves.
     """
-    asked = PageFilter(
-        contains, since, until, keep_undated, (*include,), (*exclude,), same_host, order
+    asked = (contains, since, until, keep_undated, include, exclude, same_host, order)
+    period = {name: text for name, text in (("since", since), ("until", until)) if text}
+    rest = {"include": include, "exclude": exclude, "same_host": same_host}
+    selection = _selection(period, rest, datetime.now(UTC))  # refuses wrong ones before a request
+    skipping = (since, for_sitemaps(include), for_sitemaps(exclude))
+    call = ToolCall(
+        ctx, url, refresh=refresh, selection=selection, skipping=skipping if any(skipping) else None
     )
-    selection = asked.selection(datetime.now(UTC))  # wrong ones are refused before a request
-    call = ToolCall(ctx, url)
-    needs = NeededPages(selection, asked.skipping())
-    part = await call.part(cursor, "list_pages", url, asked, refresh=refresh, needs=needs)
+    part = await call.part(cursor, "list_pages", url, asked)
     cached = part.cached
     cached.require_pages()
     listed = call.state.lists.get((cached.name, part.digest))
     if listed is None:
-        listed = await call.read(find_pages, cached.tree, asked, asked.selection(cached.fetched))
+        listed = await call.read(
+            find_pages,
+            cached.tree,
+            _selection(period, rest, cached.fetched),
+            contains.casefold(),
+            keep_undated or not period,
+            order == "newest",
+        )
     keep_list(call.state.lists, (cached.name, part.digest), listed)
     found = await call.read(listed.pages, cached.tree, part.begin, limit)
     total = len(listed.places)
@@ -199,10 +165,25 @@ async def list_pages(
     return PageResult(
         source=call.source(cached),
         total=total,
-        undated=listed.undated if since or until else None,
+        undated=listed.undated if period else None,
         pages=pages,
         next_cursor=next_cursor,
     )
+
+
+def _selection(period: Mapping[str, str], rest: Mapping[str, Any], now: datetime) -> Selection:
+    """Return a filter of pages; the words are those of the caller, ``7d`` is counted back from now."""
+    moments: dict[str, Any] = {}
+    for name, text in period.items():
+        try:
+            moments[name] = moment(name, text, now)
+        except ValueError as error:
+            wrong = f"{name} {clean(text)!r} is not a date. Use {_DATE}."
+            raise ToolError(f"Wrong arguments: {wrong}") from error
+    try:
+        return Selection(**moments, **rest)
+    except ValueError as error:
+        raise ToolError(f"Wrong arguments: {clean(str(error))}.") from error
 
 
 def _page(page: SitemapPage, sitemap: str) -> Page:
@@ -269,13 +250,16 @@ def keep_list(
 
 
 def find_pages(
-    token: CancelToken, tree: AbstractSitemap, asked: PageFilter, selection: Selection
+    token: CancelToken,
+    tree: AbstractSitemap,
+    selection: Selection,
+    contains: str,
+    keep_undated: bool,
+    newest: bool,
 ) -> MatchingPages:
     """Return the list of the pages of a tree that match, each URL once."""
     sitemaps = list(page_sitemaps(tree))
     run = selection.run(tree.url)
-    contains = asked.contains.casefold()
-    keep_undated = asked.keep_undated or not (asked.since or asked.until)
     seen = SeenUrls() if len(sitemaps) > 1 else None  # one sitemap has each URL only once
     places: array[int] = array("Q")
     stamps: array[float] = array("d")
@@ -292,12 +276,12 @@ def find_pages(
             if seen is not None:
                 new = seen.add_all([block.urls[at] for at in chosen])
                 chosen = chosen if new is None else list(compress(chosen, new))
-            times = _stamps(block)
+            dates = dates_in(block)
             places.extend([first + at for at in chosen])
-            stamps.extend([times[at] for at in chosen])
+            stamps.extend([_stamp(dates[at]) for at in chosen])
             first += len(block.urls)
     order = [at for at, stamp in enumerate(stamps) if keep_undated or stamp != _UNDATED]
-    if asked.order == "newest":
+    if newest:
         order.sort(key=stamps.__getitem__, reverse=True)  # stable
     return MatchingPages(array("Q", map(places.__getitem__, order)), stamps.count(_UNDATED))
 
@@ -311,18 +295,6 @@ def _searched(block: PageBlock) -> Sequence[str]:
     return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]
 
 
-def _stamps(block: PageBlock) -> list[float]:
-    """Return the dates of the pages of a block, in seconds."""
-    texts = block.texts()
-    if texts is not None:
-        return [_stamp_of(text) for text in texts.get("lastmod", [""] * len(block.urls))]
-    return [_stamp(date_of(page)) for page in block.pages()]
-
-
 @lru_cache(maxsize=65_536)
-def _stamp_of(text: str) -> float:
-    return _stamp(known_date(text))
-
-
 def _stamp(date: datetime | None) -> float:
     return _UNDATED if date is None else in_utc(date).timestamp()

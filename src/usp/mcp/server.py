@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvicorn
@@ -17,6 +17,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError, create_model
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 import usp
@@ -61,17 +62,19 @@ _OF_SNAPSHOTS = frozenset({list_snapshots, diff_site})
 
 def create_server(options: ServerOptions | None = None) -> MCPServer[Any]:
     """Return a server of the official SDK, to be run on any of its transports."""
-    with _own_logging():
+    handler = logging.NullHandler()  # without any, the SDK would set up the log of the process
+    logging.root.addHandler(handler)
+    try:
         return _SitemapServer(options or ServerOptions())
+    finally:
+        logging.root.removeHandler(handler)
 
 
 class _SitemapServer(MCPServer[ServerState]):
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
-        chosen = [
-            tool for tool in TOOLS if options.snapshots is not None or tool not in _OF_SNAPSHOTS
-        ]
-        self._by_name = {function.__name__: _tool(function) for function in chosen}
+        left_out = _OF_SNAPSHOTS if options.snapshots is None else ()
+        self._by_name = {tool.__name__: _tool(tool) for tool in TOOLS if tool not in left_out}
         super().__init__(
             "usp",
             version=usp.__version__,
@@ -83,8 +86,7 @@ class _SitemapServer(MCPServer[ServerState]):
         )
 
     @asynccontextmanager
-    async def _lifespan(self, server: MCPServer[ServerState]) -> AsyncIterator[ServerState]:
-        del server
+    async def _lifespan(self, _: MCPServer[ServerState]) -> AsyncIterator[ServerState]:
         state = ServerState(self._options)
         try:
             yield state
@@ -149,17 +151,6 @@ def _tool(function: Callable[..., Any]) -> Tool:
     tool.fn_metadata.arg_model = strict
     tool.parameters = strict.model_json_schema()
     return tool
-
-
-@contextmanager
-def _own_logging() -> Iterator[None]:
-    """Keep the SDK from setting up the log of the process: it does so unless there is a handler."""
-    handler = logging.NullHandler()
-    logging.root.addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.root.removeHandler(handler)
 
 
 # Running it, on the standard streams or over HTTP ----------------------------------------------------
@@ -256,7 +247,7 @@ class _HttpGuard:
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str], token: str | None) -> None:
         self._app = app
-        self._hosts = frozenset(host.lower() for host in hosts)
+        self._hosts = {host.lower() for host in hosts}
         self._origins = {
             f"{scheme}://{host}" for scheme in ("http", "https") for host in self._hosts
         }
@@ -268,29 +259,28 @@ class _HttpGuard:
             await self._app(scope, receive, send)
             return
         refusal = self._refusal(scope)
+        if refusal is None:
+            self._requests += 1
+            try:
+                await self._app(scope, _receiving_in_time(receive), send)
+            except TimeoutError:
+                refusal = PlainTextResponse("The request did not arrive in time.", 408)
+            finally:
+                self._requests -= 1
         if refusal is not None:
             await refusal(scope, receive, send)
-            return
-        self._requests += 1
-        try:
-            await self._app(scope, _receiving_in_time(receive), send)
-        except TimeoutError:
-            await PlainTextResponse("The request did not arrive in time.", 408)(
-                scope, receive, send
-            )
-        finally:
-            self._requests -= 1
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
-        host = _only(headers.get(b"host", []))
-        if host not in self._hosts:
+        headers = Headers(scope=scope)
+        if _only(headers, "host").lower() not in self._hosts:
             return PlainTextResponse("Unknown Host; usp mcp --allow-host NAME adds one.", 421)
-        if b"origin" in headers and _only(headers[b"origin"]) not in self._origins:
+        if "origin" in headers and _only(headers, "origin").lower() not in self._origins:
             return PlainTextResponse("Requests of other websites are refused.", 403)
-        if self._token is not None and not self._is_authorized(headers.get(b"authorization", [])):
+        scheme, _, given = _only(headers, "authorization").partition(" ")
+        if self._token is not None and not (
+            scheme.lower() == "bearer"
+            and hmac.compare_digest(given.strip().encode("latin-1"), self._token)
+        ):
             challenge = {"WWW-Authenticate": "Bearer"}
             return PlainTextResponse(
                 "Send the header 'Authorization: Bearer TOKEN'.", 401, challenge
@@ -301,16 +291,11 @@ class _HttpGuard:
             return PlainTextResponse("Too many requests at once.", 503, {"Retry-After": "5"})
         return None
 
-    def _is_authorized(self, values: list[bytes]) -> bool:
-        scheme, _, given = (values[0] if len(values) == 1 else b"").partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(
-            given.strip(), self._token or b""
-        )
 
-
-def _only(values: list[bytes]) -> str:
-    """Return the value of a header that must be there once, in lower case; else an empty text."""
-    return values[0].decode("latin-1").lower() if len(values) == 1 else ""
+def _only(headers: Headers, name: str) -> str:
+    """Return the value of a header that must be there once; else an empty text."""
+    values = headers.getlist(name)
+    return values[0] if len(values) == 1 else ""
 
 
 def _receiving_in_time(receive: Receive) -> Receive:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -42,7 +42,7 @@ from usp.objects.sitemap import (
     state_of,
 )
 from usp.report.content import Content, Tally
-from usp.report.problems import FindingsByRule, RuleRow
+from usp.report.problems import CheckList, RuleRow, by_rule
 from usp.selection import page_sitemaps
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Sitemap(ToolValue):
     parent: SiteAddress | None = optional("Sitemap that declares it.")
     level: int = Field(description="Depth in the tree, 0 at the top.")
     type: str = Field(
-        description="Format: robots, index, xml, text, rss, atom; invalid if it failed."
+        description="Format: robots, index, urlset, text, rss, atom; invalid if it failed."
     )
     state: Literal["read", "incomplete", "failed", "not followed"]
     status: int | None = optional("HTTP status of the response.")
@@ -87,10 +87,10 @@ async def list_sitemaps(
     url: SiteUrl,
     refresh: Refresh = False,
     cursor: NextPart = "",
-    only_failed: Annotated[
-        bool, Field(description="List only sitemaps that are missing or incomplete.")
-    ] = False,
-    limit: Annotated[int, Field(ge=1, le=200, description="Most sitemaps in one result.")] = 50,
+    only_failed: bool = Field(
+        False, description="List only sitemaps that are missing or incomplete."
+    ),
+    limit: int = Field(50, ge=1, le=200, description="Most sitemaps in one result."),
 ) -> SitemapList:
     """Find and fetch the sitemaps of a website, and list them in the order of their tree.
 
@@ -98,8 +98,8 @@ async def list_sitemaps(
     number of pages, problems, and why it failed. Use it to see how a site organises its sitemaps, or
     why pages are missing.
     """
-    call = ToolCall(ctx, url)
-    part = await call.part(cursor, "list_sitemaps", url, only_failed, refresh=refresh)
+    call = ToolCall(ctx, url, refresh=refresh)
+    part = await call.part(cursor, "list_sitemaps", url, only_failed)
     cached = part.cached
     total, found = await call.read(_sitemaps, cached.tree, only_failed, part.begin, limit)
     sitemaps, next_cursor = part.fitting(found, total)
@@ -124,17 +124,15 @@ def _sitemap(
     token: CancelToken, node: AbstractSitemap | Failure, parent: str | None, level: int
 ) -> Sitemap:
     if isinstance(node, Failure):
-        row = failure_row(node, reason_of)
+        row = failure_row(node, reason_of) | {"state": "failed"}
         why: Failure | None = node
-        state = "failed"
     else:
         row = sitemap_row(node, reason_of, count=False) | _counts(token, node)
+        row["state"] = state_of(node)[0] or "read"
+        row["lastmod"] = node.last_modified and as_written(node.last_modified)
         why = why_missing(node)
-        state = state_of(node)[0] or "read"
-        if node.last_modified is not None:
-            row["lastmod"] = as_written(node.last_modified)
-    row |= {"parent": parent, "level": level, "state": state, "reason": row["failure"]}
-    return Sitemap(**row, todo=None if why is None else remedy_of(why) or None)
+    row |= {"parent": parent, "level": level, "reason": row["failure"]}
+    return Sitemap(**row, todo=(why and remedy_of(why)) or None)
 
 
 def _counts(token: CancelToken, node: AbstractSitemap) -> dict[str, int | None]:
@@ -217,8 +215,8 @@ async def summarise_site(ctx: ToolContext, url: SiteUrl, refresh: Refresh = Fals
     Pages, news, images, videos; sections by path, hosts, languages, the range of dates and pages per
     month, formats of sitemaps, and what failed with what to do about it.
     """
-    call = ToolCall(ctx, url)
-    cached = await call.tree(refresh=refresh)
+    call = ToolCall(ctx, url, refresh=refresh)
+    cached = await call.tree()
     cached.require_response()
     return await call.read(_summary, cached, call.source(cached))
 
@@ -310,45 +308,42 @@ async def check_site(
     ctx: ToolContext,
     url: SiteUrl,
     refresh: Refresh = False,
-    select: Annotated[
-        Texts,
-        Field(
-            description="Check only these rules: codes (SM401), beginnings of codes (SM4: all about "
-            "URLs; SM1 discovery, SM2 transport, SM3 documents, SM5 dates, SM6 languages, SM7 news, "
-            "SM8 media) or names (relative-url). Default: all."
-        ),
-    ] = (),  # type: ignore[assignment]  # an empty list
-    ignore: Annotated[Texts, Field(description="Leave out these rules.")] = (),  # type: ignore[assignment]
-    min_severity: Annotated[
-        SeverityWord, Field(description="Leave out what is less severe.")
-    ] = "info",
-    examples: Annotated[int, Field(ge=1, le=20, description="Most examples for each rule.")] = 3,
-    limit: Annotated[int, Field(ge=1, le=150, description="Most rules in the result.")] = 30,
+    select: Texts = Field(
+        [],
+        description="Check only these rules: codes (SM401), beginnings of codes (SM4: all about "
+        "URLs; SM1 discovery, SM2 transport, SM3 documents, SM5 dates, SM6 languages, SM7 news, "
+        "SM8 media) or names (relative-url). Default: all.",
+    ),
+    ignore: Texts = Field([], description="Leave out these rules."),
+    min_severity: SeverityWord = Field("info", description="Leave out what is less severe."),
+    examples: int = Field(3, ge=1, le=20, description="Most examples for each rule."),
+    limit: int = Field(30, ge=1, le=150, description="Most rules in the result."),
 ) -> CheckResult:
     """Check the sitemaps of a website against the sitemap protocol and the rules of search engines.
 
     Returns what was found by rule, the most severe first, with examples and how to fix it. The tool
     explain has the full documentation of a rule.
     """
-    call = ToolCall(ctx, url)
+    call = ToolCall(ctx, url, refresh=refresh)
     checking = _checking(call, select, ignore)
-    cached = await call.tree(refresh=refresh)
+    cached = await call.tree()
     cached.require_response()
-    found = FindingsByRule(examples)
-    complete = await call.read(
-        _check, cached.tree, checking, Severity(min_severity).rank, found, fetches=True
-    )
-    rows = found.rows()
-    rules = fitting([_findings(row) for row in rows[:limit]])
+    least = Severity(min_severity).rank
+
+    def check(token: CancelToken) -> CheckList:
+        findings = checking.findings(cached.tree, token.step)
+        severe = (one for one in findings if one.severity.rank <= least)
+        return by_rule(severe, Cancelled, examples)
+
+    found = await call.read(check, fetches=True)
+    rules = fitting([_findings(row) for row in found.rules[:limit]])
     return CheckResult(
         source=call.source(cached),
-        checked_all=complete,
-        findings=found.severities.total(),
-        errors=found.severities[Severity.ERROR],
-        warnings=found.severities[Severity.WARNING],
-        infos=found.severities[Severity.INFO],
+        checked_all=found.complete,
+        findings=sum(found.severities.values()),
+        **{f"{severity}s": count for severity, count in found.severities.items()},
         rules=rules,
-        more_rules=[row.code for row in rows[len(rules) :]],
+        more_rules=[row.code for row in found.rules[len(rules) :]],
     )
 
 
@@ -375,42 +370,16 @@ def _for_proofs(limits: Limits) -> Limits:
     )
 
 
-def _check(
-    token: CancelToken,
-    tree: AbstractSitemap,
-    checking: Checking,
-    least: int,
-    found: FindingsByRule,
-) -> bool:
-    """Collect what is wrong with a tree; return whether there was time for all of it."""
-    try:
-        for finding in checking.findings(tree, token.step):
-            if finding.severity.rank <= least:
-                found.add(finding)
-    except Cancelled:
-        return False
-    return True
-
-
 def _findings(row: RuleRow) -> RuleFindings:
-    return RuleFindings(
-        code=row.code,
-        name=row.name,
-        severity=row.severity.value,
-        times=row.count,
-        sitemaps=row.sitemaps,
-        fix=row.hint,
-        examples=[Example.model_validate(finding) for finding in row.examples],
-    )
+    values = {name: getattr(row, name) for name in ("code", "name", "severity", "sitemaps")}
+    values |= {"times": row.count, "fix": row.hint, "examples": row.examples}
+    return RuleFindings.model_validate(values)
 
 
 # explain -------------------------------------------------------------------------------------------
 
 
-_CODES: dict[str, tuple[str, Code]] = {
-    **{code.value: ("problem", code) for code in ProblemCode},
-    **{code.value: ("failure", code) for code in FailureCode},
-}
+_CODES: dict[str, Code] = {code.value: code for code in (*ProblemCode, *FailureCode)}
 
 
 class Explanation(ToolValue):
@@ -438,15 +407,12 @@ class Explanations(ToolValue):
 
 
 async def explain(
-    code: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=100,
-            description="Code or name of a rule (SM401, relative-url), the beginning of codes (SM4), "
-            "or the code of a failure or a problem (not-found, bare-ampersand).",
-        ),
-    ],
+    code: str = Field(
+        min_length=1,
+        max_length=100,
+        description="Code or name of a rule (SM401, relative-url), the beginning of codes (SM4), "
+        "or the code of a failure or a problem (not-found, bare-ampersand).",
+    ),
 ) -> Explanations:
     """Explain what a code in another result means and what to do about it.
 
@@ -455,7 +421,7 @@ async def explain(
     """
     text = code.strip().lower().replace("_", "-")
     if text in _CODES:
-        return Explanations(explanations=[_of_code(*_CODES[text])])
+        return Explanations(explanations=[_of_code(_CODES[text])])
     try:
         rules = rules_named(RULES, code)
     except ValueError as error:
@@ -470,7 +436,8 @@ async def explain(
 _EXPLAINED = "list_sitemaps and check_site return codes that can be explained."
 
 
-def _of_code(kind: str, code: Code) -> Explanation:
+def _of_code(code: Code) -> Explanation:
+    kind = "failure" if isinstance(code, FailureCode) else "problem"
     summary, why, bad, fix = code.message, code.meaning, code.example, code.remedy
     return Explanation(code=code.value, kind=kind, summary=summary, why=why, bad=bad, fix=fix)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
@@ -40,7 +39,6 @@ from usp.mcp.tree_cache import CachedTree
 from usp.snapshot import load
 
 if TYPE_CHECKING:
-    from usp.limits import Limits
     from usp.mcp import ServerOptions
 
 ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed", "recovered"]
@@ -139,38 +137,28 @@ def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
             files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
     except OSError as error:
         raise ToolError("The folder of snapshots cannot be read; tell the operator.") from error
-    return {
-        entry.name: entry
-        for entry in islice(sorted(files, key=lambda one: one.name), _MOST_FILES)
-        if entry.name.isprintable() and _is_snapshot(entry)
-    }
-
-
-def _is_snapshot(entry: os.DirEntry[str]) -> bool:
-    try:
-        return is_warc(Path(entry.path))
-    except OSError:  # one that cannot be read hides no other
-        return False
+    found: dict[str, os.DirEntry[str]] = {}
+    for entry in sorted(files, key=lambda one: one.name)[:_MOST_FILES]:
+        with suppress(OSError):  # one that cannot be read hides no other
+            if entry.name.isprintable() and is_warc(Path(entry.path)):
+                found[entry.name] = entry
+    return found
 
 
 async def diff_site(
     ctx: ToolContext,
     url: SiteUrl,
-    snapshot: Annotated[
-        str,
-        Field(min_length=1, max_length=255, description="Name of a snapshot, from list_snapshots."),
-    ],
+    snapshot: str = Field(
+        min_length=1, max_length=255, description="Name of a snapshot, from list_snapshots."
+    ),
     refresh: Refresh = False,
     cursor: NextPart = "",
-    kinds: Annotated[
-        list[ChangeWord],
-        BeforeValidator(listed),
-        Field(
-            max_length=20,
-            description="List only these. Default: all. Counts are of all of them anyway.",
-        ),
-    ] = (),  # type: ignore[assignment]  # an empty list
-    limit: Annotated[int, Field(ge=1, le=200, description="Most changes in one result.")] = 50,
+    kinds: Annotated[list[ChangeWord], BeforeValidator(listed)] = Field(
+        [],
+        max_length=20,
+        description="List only these. Default: all. Counts are of all of them anyway.",
+    ),
+    limit: int = Field(50, ge=1, le=200, description="Most changes in one result."),
 ) -> DiffResult:
     """Compare the sitemaps of a website as they are now with a snapshot from list_snapshots.
 
@@ -178,10 +166,10 @@ async def diff_site(
     told because a sitemap failed is unknown, not removed.
     """
     wanted = frozenset(kinds or get_args(ChangeWord))
-    call = ToolCall(ctx, url)
+    call = ToolCall(ctx, url, refresh=refresh)
     before = await _loaded(call, snapshot)
     asked = ("diff_site", url, sorted(wanted), snapshot, before.fetched)
-    part = await call.part(cursor, *asked, refresh=refresh)
+    part = await call.part(cursor, *asked)
     cached = part.cached
     cached.require_pages()
     if _host(before.url) != _host(cached.url):
@@ -217,29 +205,29 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
         raise ToolError(f"There is no snapshot {clean(name)!r}; {hint}.")
     facts = entry.stat(follow_symlinks=False)
     key = ("snapshot", name, facts.st_mtime_ns, facts.st_size)
-    cached = call.state.trees.kept_as(key)
-    if cached is None:
-        limits = call.options.crawl.effective_limits
-        cached = await call.read(_load, entry.path, facts.st_mtime, limits)
-        call.state.trees.keep(key, cached)
+    cached = call.state.trees.newest(key)
+    if cached is not None:
+        return cached
+
+    def loaded(token: CancelToken) -> CachedTree:
+        token.step()
+        try:
+            tree = load(entry.path, limits=call.options.crawl.effective_limits)
+        except (OSError, SitemapException, ValueError) as error:
+            raise ToolError(
+                "The snapshot cannot be read; tell the operator, and choose another one."
+            ) from error
+        recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
+        return CachedTree.of(key, tree.url, tree, recorded)
+
+    cached = await call.read(loaded)
+    call.state.trees.keep(cached)
     return cached
-
-
-def _load(token: CancelToken, path: str, modified: float, limits: Limits) -> CachedTree:
-    token.step()
-    try:
-        tree = load(path, limits=limits)
-    except (OSError, SitemapException, ValueError) as error:
-        raise ToolError(
-            "The snapshot cannot be read; tell the operator, and choose another one."
-        ) from error
-    return CachedTree.of(tree.url, tree, datetime.fromtimestamp(modified, UTC))
 
 
 def _changes(
     token: CancelToken, diff: Diff, kinds: frozenset[str], begin: int, limit: int
 ) -> tuple[list[ChangeOf], int]:
-    """Return some changes, and how many there are of these kinds."""
     found: list[ChangeOf] = []
     number = 0
     for change in diff:
@@ -253,8 +241,9 @@ def _changes(
 
 
 def _change(change: Change) -> ChangeOf:
-    if not isinstance(change, PageChange):
-        reason = change.reason
-        return ChangeOf(what="sitemap", kind=change.kind.value, url=change.url, reason=reason)
-    fields = [FieldOfPage.model_validate(one) for one in change.fields[:10]]
-    return ChangeOf(what="page", kind=change.kind.value, url=change.url, fields=fields or None)
+    values: dict[str, object] = {"what": "sitemap", "kind": change.kind.value, "url": change.url}
+    if isinstance(change, PageChange):
+        values |= {"what": "page", "fields": list(change.fields[:10]) or None}
+    else:
+        values["reason"] = change.reason
+    return ChangeOf.model_validate(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import re
 import time
 from collections import OrderedDict
@@ -17,17 +18,18 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from usp._base.display import counted, duration
 from usp.mcp import tree_cache
-from usp.mcp.tool_values import ResultSource, ToolValue
+from usp.mcp.tool_values import ResultSource, ToolValue, missing_by_reason, utc
 from usp.mcp.tree_cache import FairTurns, TreeCache, site_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from usp.mcp import ServerOptions
     from usp.mcp.page_tools import MatchingPages
-    from usp.mcp.tree_cache import CachedTree, NeededPages
+    from usp.mcp.tree_cache import CachedTree
     from usp.objects.page import PageBlock
     from usp.objects.sitemap import AbstractSitemap
+    from usp.selection import Selection
 
     T = TypeVar("T")
     V = TypeVar("V", bound=ToolValue)
@@ -74,32 +76,30 @@ class Cancelled(Exception):  # noqa: N818 - says what happened
 class CancelToken:
     """Tells a thread when to stop, and others how far it is."""
 
-    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._seconds = seconds
-        self._end: float | None = None
-        self._is_cancelled = False
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = math.inf if seconds is None else seconds
+        self._end = math.inf
         self.has_begun = False
         self.pages = 0
 
     def begin(self) -> None:
         """Let the time begin."""
         self.has_begun = True
-        self._end = None if self._seconds is None else self._clock() + self._seconds
+        self._end = time.monotonic() + self._seconds
 
     def cancel(self) -> None:
         """Stop the work at its next step."""
-        self._is_cancelled = True
+        self._end = -math.inf
 
     @property
     def overtime(self) -> float:
         """How many seconds ago it should have ended; negative while there is time left."""
-        return -1.0 if self._end is None else self._clock() - self._end
+        return time.monotonic() - self._end
 
     def step(self, pages: int = 0) -> None:
         """Count pages that were read; raises :class:`Cancelled` if it is time to stop."""
         self.pages += pages
-        if self._is_cancelled or self.overtime > 0:
+        if self.overtime > 0:
             raise Cancelled
 
     def blocks(self, sitemap: AbstractSitemap) -> Iterator[PageBlock]:
@@ -111,13 +111,27 @@ class CancelToken:
 
 
 class ToolCall:
-    """One call about a website, or about none."""
+    """One call about a website, or about none.
 
-    def __init__(self, ctx: ToolContext, url: str = "") -> None:
+    A tree for a ``selection`` need not have all sitemaps. ``skipping`` is what the caller wrote that
+    leaves some out: it tells such trees apart, because seven days ago is another moment each time.
+    """
+
+    def __init__(
+        self,
+        ctx: ToolContext,
+        url: str = "",
+        *,
+        refresh: bool = False,
+        selection: Selection | None = None,
+        skipping: Hashable = None,
+    ) -> None:
         self.state = ctx.request_context.lifespan_context
         self.options = self.state.options
         self._start = site_input(url) if url else None
-        self._site = "" if self._start is None else self._start.url
+        self._refresh = refresh
+        self._selection = selection
+        self._skipping = skipping
         self._ctx = ctx
         self._began = time.monotonic()
         self._reported = 0.0
@@ -128,32 +142,64 @@ class ToolCall:
             self._reported = number
             await self._ctx.report_progress(number, None, message)
 
-    async def tree(self, *, refresh: bool, needs: NeededPages | None = None) -> CachedTree:
-        """Return the tree of the website."""
-        assert self._start is not None
-        return await self.state.trees.get(self._start, self._report, needs, refresh=refresh)
+    async def tree(self) -> CachedTree:
+        """Return the tree of the website, from the cache if there is one that has what is needed."""
+        start, trees, crawl = self._start, self.state.trees, self.options.crawl
+        assert start is not None
+        key = (start.start, self._skipping)
+        if not self._refresh:
+            for known in map(trees.newest, ((start.start, None), key)):
+                if known is not None:
+                    return known
+        if self._selection is not None:
+            crawl = self._selection.crawl_options(crawl)
+        with trees.crawling(key, start, crawl) as running:
+            while not (await asyncio.wait([running.task], timeout=tree_cache.EVERY))[0]:
+                message = f"fetching: {counted(running.done, 'document')} so far"
+                await self._report(running.done, message)
+        return running.task.result()
 
     def source(self, cached: CachedTree) -> ResultSource:
         """Return what a result that is made from a tree is based on."""
-        return ResultSource.of(cached, from_cache=cached.since < self._began)
+        return ResultSource(
+            site=cached.tree.url,
+            fetched=utc(cached.fetched),
+            from_cache=cached.since < self._began,
+            complete=not cached.failures,
+            missing=missing_by_reason(cached.failures),
+            skipped=cached.skipped,
+        )
 
-    async def part(
-        self, cursor: str, *asked: object, refresh: bool, needs: NeededPages | None = None
-    ) -> ListPart:
-        """Return the part of a list that begins at a cursor; the calls for all parts ask the same."""
-        digest = digest_of(*asked)
+    async def part(self, cursor: str, *asked: object) -> ListPart:
+        """Return the part of a list that begins at a cursor; the calls for all parts ask the same.
+
+        A cursor names the tree that the list was made from, so that its parts belong together however
+        often the website is fetched in the meantime, and what was asked for, so that it cannot be mixed
+        up.
+        """
+        text = repr(asked).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(text, digest_size=9).hexdigest()
         if not cursor:
-            return ListPart(await self.tree(refresh=refresh, needs=needs), digest)
-        if refresh:
+            return ListPart(await self.tree(), digest)
+        if self._refresh:
             raise ToolError("refresh begins a new list: leave out either refresh or the cursor.")
-        name, begin = _read_cursor(cursor, digest)
-        known = self.state.trees.find(name)
+        found = _CURSOR.fullmatch(cursor)
+        if found is None:
+            raise ToolError(
+                "This is not a cursor: pass next_cursor of an earlier result, or leave it out."
+            )
+        if found[2] != digest:
+            raise ToolError(
+                "The cursor is from a call with other arguments, or of a snapshot that has changed "
+                "since: repeat the arguments of that call, or leave the cursor out to begin a new list."
+            )
+        known = self.state.trees.find(found[1])
         if known is None:
             raise ToolError(
-                f"The cursor has expired: results are kept for {self.state.trees.how_long}, fewer if "
-                "there are many. Call the tool again without a cursor."
+                f"The cursor has expired: results are kept for {duration(self.options.cache_seconds)}, "
+                "fewer if there are many. Call the tool again without a cursor."
             )
-        return ListPart(known, digest, begin)
+        return ListPart(known, digest, int(found[3]))
 
     async def read(
         self, work: Callable[[CancelToken, *Ts], T], *arguments: *Ts, fetches: bool = False
@@ -196,9 +242,9 @@ class ToolCall:
         *arguments: *Ts,
     ) -> T:
         """Wait for a turn, and keep it until the thread has ended, whoever waits for that."""
-        state = self.state
-        checking = state.check_turns.turn(self._site) if fetches else nullcontext()
-        async with checking, state.turns.turn(self._site):
+        state, site = self.state, "" if self._start is None else self._start.url
+        checking = state.check_turns.turn(site) if fetches else nullcontext()
+        async with checking, state.turns.turn(site):
             token.begin()
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(state.threads, work, token, *arguments)
@@ -208,11 +254,6 @@ def _retrieve(done: asyncio.Future[Any]) -> None:
     """Take note of an exception that nobody waits for any more, so that asyncio does not log it."""
     if not done.cancelled():
         done.exception()
-
-
-# Lists in parts. A cursor says where the next part begins, as an opaque text. It names the tree that
-# the list was made from, so that its parts belong together however often the website is fetched in the
-# meantime, and what was asked for, so that it cannot be mixed up.
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,24 +283,3 @@ def fitting(items: Sequence[V]) -> list[V]:
             break
         taken.append(item)
     return taken
-
-
-def digest_of(*asked: object) -> str:
-    """Return what the calls for the parts of one list have in common."""
-    text = repr(asked).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=9).hexdigest()
-
-
-def _read_cursor(text: str, digest: str) -> tuple[str, int]:
-    """Return the name of the tree and the beginning of the part that a cursor means."""
-    found = _CURSOR.fullmatch(text)
-    if found is None:
-        raise ToolError(
-            "This is not a cursor: pass next_cursor of an earlier result, or leave it out."
-        )
-    if found[2] != digest:
-        raise ToolError(
-            "The cursor is from a call with other arguments, or of a snapshot that has changed since: "
-            "repeat the arguments of that call, or leave the cursor out to begin a new list."
-        )
-    return found[1], int(found[3])

@@ -17,7 +17,6 @@ from usp._base.display import excerpt, printable
 from usp._base.reason import Topic, limit_advice
 
 if TYPE_CHECKING:
-    from usp.mcp.tree_cache import CachedTree
     from usp.objects.problem import Failure
 
 MOST_TEXT = 300
@@ -134,21 +133,9 @@ class ResultSource(ToolValue):
         "what was asked for.",
     )
 
-    @classmethod
-    def of(cls, cached: CachedTree, *, from_cache: bool) -> ResultSource:
-        """Return what a result that was made from a tree is based on."""
-        return cls(
-            site=cached.tree.url,
-            fetched=utc(cached.fetched),
-            from_cache=from_cache,
-            complete=not cached.failures,
-            missing=_missing(cached.failures),
-            skipped=cached.skipped,
-        )
 
-
-def _missing(failures: Sequence[Failure]) -> list[Missing]:
-    """Return failures, those with the same code together."""
+def missing_by_reason(failures: Sequence[Failure]) -> list[Missing]:
+    """Return failures, those with the same code together, the most frequent first."""
     groups: dict[str, list[Failure]] = {}
     for failure in failures:
         groups.setdefault(failure.code.value, []).append(failure)
@@ -156,12 +143,12 @@ def _missing(failures: Sequence[Failure]) -> list[Missing]:
     return [
         Missing(
             code=code,
-            reason=reason_of(group[0]),
-            todo=remedy_of(group[0]),
-            sitemaps=len(group),
-            example=group[0].url,
+            reason=clean(first.plain),
+            todo=remedy_of(first),
+            sitemaps=1 + len(more),
+            example=first.url,
         )
-        for code, group in ranked[:_MOST_REASONS]
+        for code, (first, *more) in ranked[:_MOST_REASONS]
     ]
 
 
@@ -205,16 +192,11 @@ def remedy_of(failure: Failure) -> str:
     return _REMEDIES.get(failure.code.value, usual)
 
 
-def nothing_read(cached: CachedTree) -> ToolError:
-    """Return what to say if no pages of a website could be read: the first reasons of each kind."""
-    firsts = {failure.code: failure for failure in reversed(cached.failures)}
-    reasons = {reason_of(failure): remedy_of(failure) for failure in firsts.values()}
-    lines = [
-        f"{why}. To do: {what}." if what else f"{why}." for why, what in [*reasons.items()][-3:]
-    ]
-    return ToolError(
-        f"Nothing could be read from {clean_url(cached.url)}: {' '.join(reversed(lines))}"
-    )
+def nothing_read(url: str, failures: Sequence[Failure]) -> ToolError:
+    """Return what to say if no pages of a website could be read: the most frequent reasons."""
+    reasons = {one.reason: one.todo for one in missing_by_reason(failures)}
+    lines = [f"{why}. To do: {what}." if what else f"{why}." for why, what in reasons.items()]
+    return ToolError(f"Nothing could be read from {clean_url(url)}: {' '.join(lines[:3])}")
 
 
 def wrong_arguments(errors: Iterable[Mapping[str, Any]], names: Iterable[str]) -> ToolError:

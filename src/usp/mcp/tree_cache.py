@@ -11,16 +11,15 @@ import asyncio
 import secrets
 import time
 from asyncio import Semaphore
-from collections import OrderedDict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from usp._base.display import counted, duration
+from usp._base.display import counted
 from usp._base.urls import BadUrl, host_in, without_login
 from usp._http.identity import DEFAULT_TIMEOUT
 from usp._inputs import read_web_input, tree_of_async
@@ -35,7 +34,7 @@ from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+    from collections.abc import AsyncIterator, Hashable, Iterator
 
     from usp._inputs import Input
     from usp.events import Event
@@ -43,10 +42,6 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
-    from usp.selection import Selection
-
-    Report: TypeAlias = Callable[[int, str], Awaitable[None]]
-    """Reports progress: a number that grows, and what it means."""
 
 CRAWLS = 16
 """Crawls at the same time; further ones wait."""
@@ -114,8 +109,9 @@ def site_input(text: str) -> Input:
 
 @dataclass(frozen=True, slots=True)
 class CachedTree:
-    """A tree, and when it was fetched; ``name`` is for cursors."""
+    """A tree, and when it was fetched; ``key`` says of what, ``name`` is for cursors."""
 
+    key: Hashable
     url: str
     tree: AbstractSitemap = field(repr=False)
     fetched: datetime
@@ -127,10 +123,11 @@ class CachedTree:
     since: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, url: str, tree: AbstractSitemap, fetched: datetime) -> CachedTree:
+    def of(cls, key: Hashable, url: str, tree: AbstractSitemap, fetched: datetime) -> CachedTree:
         """Return a tree with what is to be known of it."""
         nodes = list(walk(tree))
         return cls(
+            key,
             url,
             tree,
             fetched,
@@ -144,22 +141,12 @@ class CachedTree:
         """Raise ``ToolError`` if no server has sent anything, not even an error."""
         silent = all(failure.status is None for failure in self.failures)
         if self.failures and silent and all(node.size is None for node in walk(self.tree)):
-            raise nothing_read(self)
+            raise nothing_read(self.url, self.failures)
 
     def require_pages(self) -> None:
         """Raise ``ToolError`` if something failed, and no sitemap with pages was read."""
         if self.failures and next(page_sitemaps(self.tree), None) is None:
-            raise nothing_read(self)
-
-
-class NeededPages(NamedTuple):
-    """The pages that a call needs; the ``key`` is what the caller wrote that leaves out sitemaps.
-
-    Seven days ago is another moment each time.
-    """
-
-    selection: Selection
-    key: tuple[str, ...]
+            raise nothing_read(self.url, self.failures)
 
 
 class _RunningCrawl:
@@ -179,64 +166,39 @@ class TreeCache:
 
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
-        self._kept: OrderedDict[str, CachedTree] = OrderedDict()  # the last used at the end
-        self._names: dict[Hashable, str] = {}
+        self._kept: dict[str, CachedTree] = {}  # by name, the last used at the end
         self._running: dict[Hashable, _RunningCrawl] = {}
         self._client = AiohttpWebClient(**_client_options(options))  # each crawl has a copy of it
         self._turns = FairTurns(CRAWLS)
 
-    async def get(
-        self, start: Input, report: Report, needs: NeededPages | None, *, refresh: bool
-    ) -> CachedTree:
-        """Return the tree of a website or sitemap, from the cache if it is there.
-
-        What is not needed is left out of it, but may be there.
-        """
-        options, key = self._options.crawl, needs.key if needs else ()
-        if not refresh:
-            for name in ((start.start,), (start.start, *key)):
-                known = self.kept_as(name)
-                if known is not None:
-                    return known
-        if needs is not None and key:
-            options = needs.selection.crawl_options(options)
-        return await self._fetched((start.start, *key), start, options, report)
-
     def find(self, name: str) -> CachedTree | None:
         """Return the tree that a cursor names, if it is still kept."""
         self._drop_old()
-        cached = self._kept.get(name)
+        cached = self._kept.pop(name, None)
         if cached is not None:
-            self._kept.move_to_end(name)
+            self._kept[name] = cached
         return cached
 
-    def keep(self, key: Hashable, cached: CachedTree) -> None:
+    def newest(self, key: Hashable) -> CachedTree | None:
+        """Return the last tree that was kept under a key."""
+        found = [one for one in self._kept.values() if one.key == key]
+        return self.find(max(found, key=lambda one: one.since).name) if found else None
+
+    def keep(self, cached: CachedTree) -> None:
         """Keep a tree within the bounds; the last one always stays, until it is too old."""
-        self._kept[cached.name] = cached
-        self._names[key] = cached.name
-        options = self._options
-        while len(self._kept) > 1 and (
-            len(self._kept) > options.cache_trees
-            or sum(one.size for one in self._kept.values()) > options.cache_bytes
-            or sum(one.sitemaps for one in self._kept.values()) > MOST_SITEMAPS
+        kept, options = self._kept, self._options
+        kept[cached.name] = cached
+        while len(kept) > 1 and (
+            len(kept) > options.cache_trees
+            or sum(one.size for one in kept.values()) > options.cache_bytes
+            or sum(one.sitemaps for one in kept.values()) > MOST_SITEMAPS
         ):
-            self._kept.popitem(last=False)
+            del kept[next(iter(kept))]
         self._drop_old()
-
-    def kept_as(self, key: Hashable) -> CachedTree | None:
-        """Return the tree that is kept under a key."""
-        return self.find(self._names.get(key, ""))
-
-    @property
-    def how_long(self) -> str:
-        """How long trees are kept, for messages."""
-        return duration(self._options.cache_seconds)
 
     def _drop_old(self) -> None:
         oldest = time.monotonic() - self._options.cache_seconds
-        kept = ((name, cached) for name, cached in self._kept.items() if cached.since >= oldest)
-        self._kept = OrderedDict(kept)
-        self._names = {key: name for key, name in self._names.items() if name in self._kept}
+        self._kept = {name: one for name, one in self._kept.items() if one.since >= oldest}
 
     async def close(self) -> None:
         """Stop all crawls, and forget all trees."""
@@ -246,26 +208,24 @@ class TreeCache:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._kept.clear()
 
-    async def _fetched(
-        self, key: Hashable, start: Input, options: CrawlOptions, report: Report
-    ) -> CachedTree:
-        """Return the tree of a crawl, which calls for the same share while it goes on."""
+    @contextmanager
+    def crawling(
+        self, key: Hashable, start: Input, options: CrawlOptions
+    ) -> Iterator[_RunningCrawl]:
+        """Share a crawl with all calls for the same key; the last one that leaves it stops it."""
         running = self._running.get(key)
         if running is None:
             running = self._running[key] = _RunningCrawl()
             options = replace(options, on_event=running.hear)
             running.task = asyncio.create_task(self._crawl(key, start, options))
-        task = running.task
         running.waiting += 1
         try:
-            while not (await asyncio.wait([task], timeout=EVERY))[0]:
-                await report(running.done, f"fetching: {counted(running.done, 'document')} so far")
+            yield running
         finally:
             running.waiting -= 1
             if not running.waiting and self._running.get(key) is running:
                 del self._running[key]  # whoever comes now begins anew
-                task.cancel()  # nobody waits for it; does nothing if it is done
-        return task.result()
+                running.task.cancel()  # nobody waits for it; does nothing if it is done
 
     async def _crawl(self, key: Hashable, start: Input, options: CrawlOptions) -> CachedTree:
         async with self._turns.turn(start.url):
@@ -276,8 +236,8 @@ class TreeCache:
                 raise ToolError(
                     f"{clean_url(str(error))} Use for example https://example.org/."
                 ) from error
-        cached = await asyncio.to_thread(CachedTree.of, start.url, tree, fetched)
-        self.keep(key, cached)
+        cached = await asyncio.to_thread(CachedTree.of, key, start.url, tree, fetched)
+        self.keep(cached)
         return cached
 
     def client(self) -> RequestsWebClient:

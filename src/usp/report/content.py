@@ -18,7 +18,6 @@ from usp.export.schema import read_frequency, read_priority
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     PageBlock,
-    SitemapImage,
     SitemapNewsStory,
 )
 from usp.objects.page_blocks import PageList
@@ -45,11 +44,12 @@ class Tally:
 
     __slots__ = ("_counts", "_most", "exact", "other")
 
-    def __init__(self, most: int = MAX_KEYS) -> None:
+    def __init__(self, keys: Iterable[str] = (), most: int = MAX_KEYS) -> None:
         self._counts: Counter[str] = Counter()
         self._most = most
         self.other = 0
         self.exact = True
+        self.add(keys)
 
     def add(self, keys: Iterable[str] | Mapping[str, int]) -> None:
         """Count keys, or add counts."""
@@ -83,20 +83,11 @@ class Dates:
         self.months = Tally()
         self.undated = 0
 
-    def add_texts(self, texts: Iterable[str] | Mapping[str, int]) -> tuple[str, str] | None:
-        """Count dates given as text, or as texts with their counts; return the first and last day."""
+    def add(self, dates: Iterable[tuple[datetime | None, int]]) -> tuple[str, str] | None:
+        """Count dates that come with their counts; return the first and the last day."""
         days: Counter[str] = Counter()
-        for text, count in Counter(texts).items():
-            date = known_date(text)
+        for date, count in dates:
             days[date.date().isoformat() if date else ""] += count
-        return self._add(days)
-
-    def add_dates(self, dates: Iterable[datetime | None]) -> tuple[str, str] | None:
-        """Count dates; return the first and the last day."""
-        days = Counter(date and date.date() for date in dates)
-        return self._add({day.isoformat() if day else "": n for day, n in days.items()})
-
-    def _add(self, days: dict[str, int]) -> tuple[str, str] | None:
         self.undated += days.pop("", 0)
         months: Counter[str] = Counter()
         for day, count in days.items():
@@ -182,7 +173,7 @@ class Content:
             for name in ("lastmod", "changefreq", "priority")
         )
         undated = self.dates.undated
-        span = self.dates.add_texts(lastmods)
+        span = self.dates.add((known_date(text), number) for text, number in lastmods.items())
         for text, number in frequencies.items():
             self.frequencies[read_frequency(text) or ""] += number
         for text, number in priorities.items():
@@ -204,20 +195,12 @@ class Content:
         stories: list[SitemapNewsStory] = list(filter(None, news))
         if stories:
             self.news += len(stories)
-            self.news_dates.add_dates([story.publish_date for story in stories])
+            self.news_dates.add(Counter(story.publish_date for story in stories).items())
             self.publications.add([story.publication_name or "" for story in stories])
-        self.alternates.add(alternates, _language)
-        self.images.add(images, _image_host)
+        self.alternates.add(alternates, lambda alternate: alternate[0].lower())
+        self.images.add(images, lambda image: host_in(image.loc))
         self.videos.add(videos, _video_host)
-        return self.dates.add_dates(dates)
-
-
-def _language(alternate: tuple[str, str]) -> str:
-    return alternate[0].lower()
-
-
-def _image_host(image: SitemapImage) -> str:
-    return host_in(image.loc)
+        return self.dates.add(Counter(dates).items())
 
 
 def _video_host(video: SitemapVideo) -> str:

@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,6 @@ def page(summary: Summary) -> str:
     """Return the page for a summary."""
     cards = Cards(summary)
     content = "".join(cards.all())
-    addresses = Addresses(summary.origin)
     style = _asset("report.css")
     scripts = [_asset(name) for name in _SCRIPTS]
     site = shown_url(summary.site, 120)
@@ -80,7 +79,7 @@ def page(summary: Summary) -> str:
         "origin": escape(shown_url(summary.origin, 120)),
         "cards": content,
         "data": embedded_json(cards.charts),
-        "tree": embedded_tree(summary.sitemaps, addresses),
+        "tree": embedded_tree(summary.sitemaps, summary.addresses),
         "scripts": "".join(f"<script>{script}</script>" for script in scripts),
     }
     pieces = _asset("report.html").split("@@")
@@ -118,7 +117,7 @@ def _tiles(summary: Summary, content: str) -> str:
     totals = summary.totals
     read, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
     part = "" if read == sitemaps else f" in {grouped(read)} of {counted(sitemaps, 'sitemap')}"
-    nouns = [
+    counts = [
         ("tree", totals.sitemaps, "sitemap"),
         ("sections", totals.pages, "page"),
         ("failures", totals.failures, "failure"),
@@ -128,56 +127,45 @@ def _tiles(summary: Summary, content: str) -> str:
         ("videos", totals.videos, "video"),
         ("languages", totals.alternates, "alternate"),
     ]
-    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in nouns]
+    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in counts]
     tiles = [(name, n, f"{noun}{part}" if name == "problems" else noun) for name, n, noun in tiles]
     tiles += [
         ("fetches", DASH if totals.received is None else size(totals.received), "received"),
         ("fetches", DASH if totals.seconds is None else duration(totals.seconds), "time"),
     ]
-    there = {"tree"} | {name for name, _, _ in tiles if f'id="{name}"' in content}
     bad = {"failures": totals.failures, "problems": totals.problems}
-    there |= {name for name, count in bad.items() if count}
-    return "".join(
-        f'<div class="tile{" bad" if bad.get(name) else ""}{" zero" if value == "0" else ""}">'
-        f"<dt>{label}</dt><dd>{_link(name, value) if name in there else value}</dd></div>"
-        for name, value, label in tiles
-    )
-
-
-def _link(name: str, text: str) -> str:
-    return f'<a href="#{name}">{text}</a>'
+    found = ""
+    for name, value, label in tiles:
+        kind = (" bad" if bad.get(name) else "") + (" zero" if value == "0" else "")
+        is_there = name == "tree" or bad.get(name) or f'id="{name}"' in content
+        shown = f'<a href="#{name}">{value}</a>' if is_there else value
+        found += f'<div class="tile{kind}"><dt>{label}</dt><dd>{shown}</dd></div>'
+    return found
 
 
 def embedded_tree(rows: Sequence[SitemapRow], addresses: Addresses, most: int = MAX_TREE) -> str:
     """Return as many rows as fit into ``most`` characters: columns in JSON, gzipped, in base64."""
-    kept = list(range(len(rows)))
+    count = len(rows)
     while True:
-        text = json.dumps(_columns(rows, kept, addresses), separators=(",", ":"))
+        text = json.dumps(_columns(rows, _kept(rows, count), addresses), separators=(",", ":"))
         encoded = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-        if len(encoded) <= most or len(kept) == 1:
+        if len(encoded) <= most or not count:
             return encoded
-        kept = _fewer(rows, int(len(kept) * most / len(encoded) * 0.9))
+        count = int(count * most / len(encoded) * 0.9)
 
 
-def _fewer(rows: Sequence[SitemapRow], count: int) -> list[int]:
-    """Return about ``count`` rows: damaged ones first, then indexes, each with its ancestors."""
+def _kept(rows: Sequence[SitemapRow], count: int) -> list[int]:
+    """Return ``count`` rows and the ancestors of each: damaged ones first, then indexes."""
     indexes = {row.parent for row in rows}
-    ranked = sorted(
-        range(len(rows)),
-        key=lambda at: 0 if rows[at].state or rows[at].problems else 1 if at in indexes else 2,
-    )
+    damaged = {at for at, row in enumerate(rows) if row.state or row.problems}
+    ranked = sorted(range(len(rows)), key=lambda at: (at not in damaged, at not in indexes))
     kept = {0}
     for at in ranked[:count]:
         above = at
-        while above not in kept and len(kept) < count:
+        while above not in kept:
             kept.add(above)
             above = rows[above].parent
-    # A row whose parent did not fit is left out too.
-    complete: set[int] = set()
-    for at in sorted(kept):
-        if rows[at].parent < 0 or rows[at].parent in complete:
-            complete.add(at)
-    return sorted(complete)
+    return sorted(kept)
 
 
 def _columns(
@@ -189,10 +177,12 @@ def _columns(
     website = rows[0].kind == "IndexWebsiteSitemap"
     if website:
         below[0] = len(rows) - 1  # a website counts all of its sitemaps, not only its children
-    left_out = _left_out(rows, place)
-    reasons = {row.reason: 0 for row in chosen if row.reason}
-    for number, reason in enumerate(reasons):
-        reasons[reason] = number + 1
+    missing = [0] * len(rows)  # how many are left out below a row, and below no other that is kept
+    for at in range(len(rows) - 1, 0, -1):
+        if at not in place:
+            missing[rows[at].parent] += missing[at] + 1
+    reasons = list(dict.fromkeys(row.reason for row in chosen if row.reason))
+    number_of = {reason: number for number, reason in enumerate(reasons, 1)}
     states = ["", *dict.fromkeys(row.state for row in chosen if row.state)]
     return {
         "kinds": list(_KINDS.values()),
@@ -209,16 +199,7 @@ def _columns(
         "last": [row.last or "" for row in chosen],
         "problems": [counted(row.problems, "problem") if row.problems else "" for row in chosen],
         "state": [states.index(row.state or "") for row in chosen],
-        "reason": [reasons[row.reason] if row.reason else 0 for row in chosen],
+        "reason": [number_of.get(row.reason or "", 0) for row in chosen],
         "below": [counted(below[at], "sitemap") if below[at] else "" for at in kept],
-        "leftOut": [left_out[at] for at in kept],
+        "leftOut": [missing[at] for at in kept],
     }
-
-
-def _left_out(rows: Sequence[SitemapRow], kept: Mapping[int, int]) -> list[int]:
-    """Return, for every row, how many are left out below it and below no other row that is kept."""
-    missing = [0] * len(rows)
-    for at in range(len(rows) - 1, 0, -1):
-        if at not in kept:
-            missing[rows[at].parent] += missing[at] + 1
-    return missing

@@ -72,7 +72,7 @@ class _TreeHtml:
 
     def node(self, node: AbstractSitemap, depth: int) -> str:
         self._room -= 1
-        line = " ".join(self._words(node))
+        line = self._line(node)
         below = node.sub_sitemaps
         if not below:
             return f'<div style="padding-left:1.1em">{line}</div>'
@@ -91,27 +91,21 @@ class _TreeHtml:
             f'<div style="padding-left:1.1em">{"".join(inside)}</div></details>'
         )
 
-    def _words(self, node: AbstractSitemap) -> Iterator[str]:
+    def _line(self, node: AbstractSitemap) -> str:
         website = isinstance(node, IndexWebsiteSitemap)
         url = shown_url(node.url, 120) if website else self._addresses.url(node.url, 120)
-        yield f'<bdi dir="ltr">{escape(url)}</bdi>'
-        state, reason = state_of(node)
-        words = list(self._contents(node))
-        if words:
-            yield f'<span style="opacity:.7">{", ".join(words)}</span>'
-        if state is not None:
-            yield _colored(f"{state}: {self._addresses.text(reason or '', 120)}", state)
-
-    def _contents(self, node: AbstractSitemap) -> Iterator[str]:
-        if not isinstance(node, InvalidSitemap):
-            yield kind_of(node).label
-        below = len(node.sub_sitemaps)
-        if below and not isinstance(node, IndexWebsiteSitemap):
-            yield counted(below, "sitemap")
-        if isinstance(node, AbstractPagesSitemap) and self._may_count(node):
-            yield counted(node.page_count(), "page")
+        words = [] if isinstance(node, InvalidSitemap) else [kind_of(node).label]
+        if node.sub_sitemaps and not website:
+            words.append(counted(len(node.sub_sitemaps), "sitemap"))
+        may_count = self._count and node.size is not None
+        if isinstance(node, AbstractPagesSitemap) and (may_count or node.has_page_list):
+            words.append(counted(node.page_count(), "page"))
         if node.size is not None:
-            yield size(node.size)
-
-    def _may_count(self, node: AbstractPagesSitemap) -> bool:
-        return node.has_page_list or (self._count and node.size is not None)
+            words.append(size(node.size))
+        line = f'<bdi dir="ltr">{escape(url)}</bdi>'
+        if words:
+            line += f' <span style="opacity:.7">{", ".join(words)}</span>'
+        state, reason = state_of(node)
+        if state is not None:
+            line += " " + _colored(f"{state}: {self._addresses.text(reason or '', 120)}", state)
+        return line

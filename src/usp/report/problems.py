@@ -5,14 +5,13 @@ The rules also tell what the parser found inside documents, and which pages are 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
-from usp.changes import Change, ChangeKind, PageChange, diff
+from usp.changes import ChangeKind, PageChange, diff
 from usp.changes.change_values import details_of
 from usp.checks.checking import Checking
 from usp.checks.finding import Finding, Severity
@@ -50,7 +49,7 @@ MAX_HINT = 400
 MAX_EXAMPLES = 5
 """How many findings of one rule are listed."""
 
-_CHIPS = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: ""}
+_CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 _DUPLICATES = frozenset({"SM409", "SM410"})
 
 
@@ -80,38 +79,12 @@ class RuleRow:
     examples: list[Finding] = field(default_factory=list)
 
 
-class FindingsByRule:
-    """Collects findings by rule, with some examples of each."""
-
-    def __init__(self, examples: int = MAX_EXAMPLES) -> None:
-        self.severities: Counter[Severity] = Counter()
-        self._examples = examples
-        self._rows: dict[str, RuleRow] = {}
-        self._sitemaps: dict[str, set[int]] = {}  # hashes of their URLs
-
-    def add(self, finding: Finding) -> None:
-        """Add a finding."""
-        self.severities[finding.severity] += finding.times
-        row = self._rows.setdefault(
-            finding.code, RuleRow(finding.code, finding.name, finding.severity, finding.hint)
-        )
-        row.count += finding.times
-        sitemaps = self._sitemaps.setdefault(finding.code, set())
-        sitemaps.add(hash(finding.sitemap))
-        row.sitemaps = len(sitemaps)
-        if len(row.examples) < self._examples:
-            row.examples.append(finding)
-
-    def rows(self) -> list[RuleRow]:
-        """Return the rules that found anything, the most severe first, then the most frequent."""
-        return sorted(
-            self._rows.values(), key=lambda row: (row.severity.rank, -row.count, row.code)
-        )
-
-
 @dataclass(slots=True)
 class CheckList:
-    """All findings by rule. ``complete`` is False if there were too many pages to check them all."""
+    """All findings by severity and by rule, the most severe first, then the most frequent.
+
+    ``complete`` is False if the check was stopped, after so many ``pages``.
+    """
 
     severities: dict[str, int] = field(default_factory=dict)
     rules: list[RuleRow] = field(default_factory=list)
@@ -124,26 +97,45 @@ class CheckList:
         return any(row.code in _DUPLICATES for row in self.rules)
 
 
+def by_rule(
+    findings: Iterable[Finding], stopped: type[Exception], examples: int = MAX_EXAMPLES
+) -> CheckList:
+    """Return findings by rule, as many as there are before the exception ``stopped`` is raised."""
+    result = CheckList({severity.value: 0 for severity in Severity})
+    rows: dict[str, RuleRow] = {}
+    sitemaps: dict[str, set[int]] = {}  # hashes of their URLs
+    try:
+        for one in findings:
+            row = rows.setdefault(one.code, RuleRow(one.code, one.name, one.severity, one.hint))
+            row.count += one.times
+            result.severities[one.severity] += one.times
+            sitemaps.setdefault(one.code, set()).add(hash(one.sitemap))
+            if len(row.examples) < examples:
+                row.examples.append(one)
+    except stopped:
+        result.complete = False
+    for code, row in rows.items():
+        row.sitemaps = len(sitemaps[code])
+    result.rules = sorted(rows.values(), key=lambda row: (row.severity.rank, -row.count, row.code))
+    return result
+
+
 class _EnoughError(Exception):
     """Ends a check."""
 
 
 def checks_of(tree: AbstractSitemap, *, everything: bool = False) -> CheckList:
     """Return what is wrong with a tree; ``everything`` checks all pages, however many there are."""
-    result, found = CheckList(), FindingsByRule()
+    checked = 0
 
     def count(pages: int) -> None:
-        if result.pages >= MAX_CHECKED_PAGES and not everything:
+        nonlocal checked
+        if checked >= MAX_CHECKED_PAGES and not everything:
             raise _EnoughError
-        result.pages += pages
+        checked += pages
 
-    try:
-        for finding in Checking.of().findings(tree, count):
-            found.add(finding)
-    except _EnoughError:
-        result.complete = False
-    result.severities = {one.value: found.severities[one] for one in Severity}
-    result.rules = found.rows()
+    result = by_rule(Checking.of().findings(tree, count), _EnoughError)
+    result.pages = checked
     return result
 
 
@@ -153,7 +145,12 @@ def damage_cards(summary: Summary) -> list[Markup]:
     if summary.totals.failures:
         cards.append(_failures_card(summary))
     elif not summary.totals.problems:
-        text = f"Nothing is missing, and no problems were found. {_looked(summary)}"
+        looked, sitemaps = summary.problems.looked_at, counted(summary.problems.sitemaps, "sitemap")
+        text = "Nothing is missing, and no problems were found. "
+        if looked == summary.problems.sitemaps:
+            text += "All sitemaps were checked."
+        else:
+            text += f"{grouped(looked)} of {sitemaps} were checked for problems."
         if not summary.checks.rules:
             text += f" {_checked(summary.checks)}"
         cards.append(Markup(f'<p class="good">{text}</p>'))
@@ -163,8 +160,7 @@ def damage_cards(summary: Summary) -> list[Markup]:
 
 
 def _failures_card(summary: Summary) -> Markup:
-    """Return the card for sitemaps that are missing or incomplete."""
-    addresses = Addresses(summary.origin)
+    addresses = summary.addresses
     total = summary.totals.failures
     rows = [
         (
@@ -176,40 +172,33 @@ def _failures_card(summary: Summary) -> Markup:
         for failure in summary.failures[:MAX_TABLE]
     ]
     heads = ("sitemap", "reason", "status", "attempts")
+    chips = []
+    if total > FIRST_ROWS:  # more than are shown at first: their reasons with counts
+        reasons = summary.failure_reasons.items[:MAX_REASONS]
+        chips = [chip(f"{addresses.text(why, 80)}: {grouped(n)}", "bad") for why, n in reasons]
+        if other := total - sum(count for _, count in reasons):
+            chips.append(chip(f"other reasons: {grouped(other)}"))
     return card(
         "failures",
         "Failures",
-        _reasons(summary, addresses) if total > FIRST_ROWS else "",
+        _chips(chips),
         long_table("Missing or incomplete sitemaps", heads, rows, total),
         wide=True,
         note=f"{counted(total, 'sitemap is', 'sitemaps are')} missing or incomplete.",
     )
 
 
-def _reasons(summary: Summary, addresses: Addresses) -> Markup:
-    """Return the reasons with their counts, for more failures than are shown at first."""
-    reasons = summary.failure_reasons
-    chips = [
-        chip(f"{addresses.text(reason, 80)}: {grouped(count)}", "bad")
-        for reason, count in reasons.items[:MAX_REASONS]
-    ]
-    other = reasons.other + sum(count for _, count in reasons.items[MAX_REASONS:])
-    if other:
-        chips.append(chip(f"other reasons: {grouped(other)}"))
-    return Markup(f'<p class="chips">{" ".join(chips)}</p>')
+def _chips(chips: Iterable[str]) -> str:
+    inside = " ".join(chips)
+    return f'<p class="chips">{inside}</p>' if inside else ""
 
 
 def _problems_card(summary: Summary) -> Markup:
-    """Return the card for what the rules find."""
     found, lost = summary.checks, summary.problems.lost
-    chips = [
-        chip(counted(number, severity), _CHIPS[Severity(severity)])
-        for severity, number in found.severities.items()
-        if number
-    ]
+    chips = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
     if lost:
         chips.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
-    rules = [_rule(row, summary) for row in found.rules[:MAX_RULES]]
+    rules = [_rule(row, summary.addresses) for row in found.rules[:MAX_RULES]]
     left = len(found.rules) - MAX_RULES
     if left > 0:
         rules.append(Markup(f'<p class="more">and {counted(left, "more rule")}</p>'))
@@ -217,8 +206,7 @@ def _problems_card(summary: Summary) -> Markup:
     if rest:
         more = counted(len(found.rules) - FIRST_ROWS, "more rule")
         first.append(folded(more, "".join(rest)))
-    shown = Markup(f'<p class="chips">{" ".join(chips)}</p>') if chips else ""
-    return card("problems", "Problems", shown, *first, wide=True, note=_checked(found))
+    return card("problems", "Problems", _chips(chips), *first, wide=True, note=_checked(found))
 
 
 def _checked(found: CheckList) -> str:
@@ -232,13 +220,13 @@ def _checked(found: CheckList) -> str:
     return f"{text} found something.{explained}"
 
 
-def _rule(row: RuleRow, summary: Summary) -> Markup:
+def _rule(row: RuleRow, addresses: Addresses) -> Markup:
     """Return what one rule found: how often, what to do, and examples to expand."""
-    addresses = Addresses(summary.origin)
+    title = f"{row.code} {row.name}"
     left = row.count - sum(example.times for example in row.examples)
     pages = any(example.page is not None for example in row.examples)
     examples = table(
-        f"{row.code} {row.name}",
+        title,
         ("sitemap", "line", "finding", *(["page"] if pages else [])),
         [
             (
@@ -253,19 +241,12 @@ def _rule(row: RuleRow, summary: Summary) -> Markup:
     )
     hint = f'<p class="note">{escape(shown_text(row.hint, MAX_HINT))}</p>'
     return folded(
-        f"{row.code} {row.name}",
+        title,
         hint + examples,
         chip(row.severity.value, _CHIPS[row.severity]),
         chip(counted(row.count, "time")),
         chip(counted(row.sitemaps, "sitemap")),
     )
-
-
-def _looked(summary: Summary) -> str:
-    looked, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
-    if looked == sitemaps:
-        return "All sitemaps were checked."
-    return f"{grouped(looked)} of {counted(sitemaps, 'sitemap')} were checked for problems."
 
 
 # What changed since another tree ---------------------------------------------------------------------
@@ -284,30 +265,26 @@ class KindOfChange:
     count: int = 0
     first: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, change: Change) -> None:
-        """Count a change."""
-        self.count += 1
-        if len(self.first) < MAX_CHANGES:
-            self.first.append((change.url, details_of(change)))
-
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
     """What changed ``since`` another tree, which is named by its URL."""
 
     since: str
-    pages: Mapping[str, KindOfChange]
-    sitemaps: Mapping[str, KindOfChange]
+    pages: dict[str, KindOfChange] = field(default_factory=dict)
+    sitemaps: dict[str, KindOfChange] = field(default_factory=dict)
 
 
 def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
     """Return what changed between two trees."""
-    pages: dict[str, KindOfChange] = {}
-    sitemaps: dict[str, KindOfChange] = {}
+    result = ChangeList(before.url)
     for change in diff(before, after):
-        found = pages if isinstance(change, PageChange) else sitemaps
-        found.setdefault(change.kind.value, KindOfChange()).add(change)
-    return ChangeList(before.url, pages, sitemaps)
+        kinds = result.pages if isinstance(change, PageChange) else result.sitemaps
+        of_kind = kinds.setdefault(change.kind.value, KindOfChange())
+        of_kind.count += 1
+        if len(of_kind.first) < MAX_CHANGES:
+            of_kind.first.append((change.url, details_of(change)))
+    return result
 
 
 def changes_card(summary: Summary) -> Markup:
@@ -315,9 +292,8 @@ def changes_card(summary: Summary) -> Markup:
     found = summary.changes
     if found is None:
         return Markup("")
-    addresses = Addresses(summary.origin)
     both = (("page", found.pages), ("sitemap", found.sitemaps))
-    tables = [one for noun, kinds in both for one in _tables(noun, kinds, addresses)]
+    tables = [one for noun, kinds in both for one in _tables(noun, kinds, summary.addresses)]
     note = f"Compared with {shown_text(found.since)}."
     if not tables:
         note += " Nothing changed."
@@ -329,8 +305,7 @@ def _tables(noun: str, kinds: Mapping[str, KindOfChange], addresses: Addresses) 
         if found := kinds.get(kind.value):
             title = f"{counted(found.count, noun)} {kind.value}"
             rows = [
-                (url_cell(addresses.url(url)), shown_text(details) if details else "")
-                for url, details in found.first
+                (url_cell(addresses.url(url)), shown_text(details)) for url, details in found.first
             ]
             listed = long_table(title, (noun, "details"), rows, found.count)
             yield folded(title, listed, chip(kind.value, "warn" if kind in _BAD else ""))

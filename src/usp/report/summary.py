@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ from usp.objects.problem import Failure, FailureCode, how_many
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
 from usp.report.content import Content, Tally
-from usp.report.markup import shared_origin
+from usp.report.markup import Addresses, shared_origin
 from usp.report.problems import (
     MAX_ODD_PAGES,
     MAX_OTHER_PAGES,
@@ -141,6 +141,11 @@ class Summary:
     changes: ChangeList | None = None
     checks: CheckList = field(default_factory=CheckList)
 
+    @property
+    def addresses(self) -> Addresses:
+        """Shortens URLs by the origin."""
+        return Addresses(self.origin)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries and lists."""
         return dataclasses.asdict(self)
@@ -164,7 +169,7 @@ def summarise(
     nodes: list[AbstractSitemap] = []
     rows: list[SitemapRow] = []
     failures = tree.failures()
-    content, problems = Content(), ProblemCount()
+    content, problems = Content(), ProblemCount(sitemaps=tree.sitemap_count())
     room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}  # for pages that are read for problems
     for node, parent in _walk(tree):
         row = _row(node, parent)
@@ -173,8 +178,11 @@ def summarise(
         looks_odd = _read_pages(node, row, content)
         if all_problems or row.pages <= room[looks_odd]:
             room[looks_odd] -= row.pages
-            _read_problems(node, row, problems)
-    problems.sitemaps = sum(not isinstance(node, IndexWebsiteSitemap) for node in nodes)
+            found = node.problems
+            row.problems, row.lost = how_many(found), sum(problem.lost for problem in found)
+            problems.looked_at += not isinstance(node, IndexWebsiteSitemap)
+            problems.count += row.problems
+            problems.lost += row.lost
     for row in reversed(rows):
         if row.parent >= 0:
             rows[row.parent].pages += row.pages
@@ -187,7 +195,7 @@ def summarise(
         made=datetime.now(UTC),
         origin=shared_origin(row.url for row in rows),
         totals=Totals(
-            sitemaps=tree.sitemap_count(),
+            sitemaps=problems.sitemaps,
             pages=content.pages,
             news=content.news,
             images=content.images.items,
@@ -201,7 +209,7 @@ def summarise(
             probes=len(probes),
         ),
         sitemaps=rows,
-        kinds=_spread(row.kind for row in rows),
+        kinds=Spread.of(Tally(row.kind for row in rows)),
         hosts=Spread.of(content.hosts),
         sections=sections,
         other_sections=other_sections,
@@ -222,7 +230,7 @@ def summarise(
         video_hosts=Spread.of(content.videos.names),
         problems=problems,
         failures=failures[:MAX_FAILURES],
-        failure_reasons=_spread(_reasons(failures)),
+        failure_reasons=Spread.of(Tally(_reasons(failures))),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
         changes=None if before is None else changes_of(before, tree),
@@ -238,12 +246,6 @@ def _reasons(failures: Sequence[Failure]) -> Iterator[str]:
     for failure in failures:
         alike = len(reasons[failure.code]) == 1 or failure.code is FailureCode.OTHER_FAILURE
         yield failure.brief if alike else failure.code.message
-
-
-def _spread(names: Iterable[str]) -> Spread:
-    tally = Tally()
-    tally.add(names)
-    return Spread.of(tally)
 
 
 def _slowest(fetches: list[FetchedDocument]) -> list[FetchedDocument]:
@@ -283,14 +285,6 @@ def _read_pages(node: AbstractSitemap, row: SitemapRow, content: Content) -> boo
             row.last = max(span[1], row.last or span[1])
         looks_odd = looks_odd or is_odd
     return looks_odd
-
-
-def _read_problems(node: AbstractSitemap, row: SitemapRow, problems: ProblemCount) -> None:
-    found = node.problems
-    row.problems, row.lost = how_many(found), sum(problem.lost for problem in found)
-    problems.looked_at += not isinstance(node, IndexWebsiteSitemap)
-    problems.count += row.problems
-    problems.lost += row.lost
 
 
 def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
