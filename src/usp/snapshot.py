@@ -221,7 +221,8 @@ class Update:
     ``pages_lost`` are the pages that are gone or could not be read, if they are more than half of the
     ``pages_before``, and otherwise 0. If they are gone, the update needs to be accepted: unless it
     was, ``accepted`` is False, the file and its tree are as they were, and ``kept`` has all failures.
-    ``warning`` says all that in a sentence; it is empty otherwise.
+    ``warning`` says all that in a sentence, or which sitemaps were kept because they have suddenly lost
+    what they had; it is empty otherwise.
     """
 
     tree: AbstractSitemap
@@ -424,7 +425,8 @@ class UpdatePlan:
     def _warning(self, recorder: UpdateRecorder) -> str:
         """Return what is to be said loudly, if anything is; it is logged unless it was accepted."""
         gone, unread = recorder.gone_pages, recorder.unread_pages
-        if gone is None and unread is None:
+        shrunk = sorted(url for _, url in recorder.shrunk)
+        if gone is None and unread is None and not shrunk:
             return ""
         if self._accept:
             return (
@@ -433,8 +435,14 @@ class UpdatePlan:
         if gone is not None:
             which = f"{gone} would be gone, for example those of {gone.example}"
             text = f"{which}: nothing was replaced; accept=True, or --accept, takes that"
-        else:
+        elif unread is not None:
             text = f"{unread} could not be read, and are kept as they were"
+        else:
+            lost = f"{counted(len(shrunk), 'sitemap')} suddenly lost all pages or most sitemaps"
+            text = (
+                f"{lost}, for example {shrunk[0]}: kept as before; if that is right, update once more; "
+                "accept=True, or --accept, takes it at once"
+            )
         log.warning("%s: %s", self.known.snapshot.file.path, text)
         return text
 

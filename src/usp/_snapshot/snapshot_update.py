@@ -212,7 +212,8 @@ class UpdateRecorder(SnapshotRecorder):
     ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
     ``kept`` are the URLs of documents that failed, or have lost their pages or most of their sitemaps
     since the last update, and whose last good responses are kept. ``refused``
-    are those of them that were answered, but not with the document. ``keeps`` is whether a limit may
+    are those of them that were answered, but not with the document, ``shrunk`` those that have suddenly
+    lost what they had. ``keeps`` is whether a limit may
     end this crawl that did not end the recorded one; then what it leaves out is kept, too.
 
     ``lost_by`` compares the recorded tree with that of this update, in which some documents, by their
@@ -243,9 +244,7 @@ class UpdateRecorder(SnapshotRecorder):
         self.unread_pages: Loss | None = None
         self.kept: set[str] = set()
         self._same: set[str] = set()  # URLs of documents that are as they were
-        self._shrunk: set[tuple[Role, str]] = (
-            set()
-        )  # which have lost what they had, for the first time
+        self.shrunk: set[tuple[Role, str]] = set()
         self.refused: dict[str, Failure] = {}
         self._left = set(known.snapshot.entries)
         self.counts = dict.fromkeys(
@@ -286,7 +285,7 @@ class UpdateRecorder(SnapshotRecorder):
         what = self._against(before or known.snapshot.entries.get(key), key, document)
         if what == "changed" and before is not None and self._has_shrunk(settled, before):
             self.received += document.size
-            self._shrunk.add(key)
+            self.shrunk.add(key)
             self.writer.add(self._with_last_good(entry, before), document)
             return
         if what in ("added", "changed") or before is None:
@@ -334,7 +333,7 @@ class UpdateRecorder(SnapshotRecorder):
             self.gone.add(entry.url)
             return entry
         if is_gone:
-            self._shrunk.add(entry.key)
+            self.shrunk.add(entry.key)
         return self._with_last_good(entry, before)
 
     def _is_sudden(self, key: tuple[Role, str]) -> bool:
@@ -404,9 +403,9 @@ class UpdateRecorder(SnapshotRecorder):
 
     def _measure(self) -> None:
         """Find out whether most of the pages are gone, or could not be read."""
-        if self.counts["changed"] or self.removed or self.gone or self._shrunk:
+        if self.counts["changed"] or self.removed or self.gone or self.shrunk:
             entries, kept = dict(self.writer.entries), set(self.kept)
-            for key in self._shrunk:  # what would be if it were not kept
+            for key in self.shrunk:  # what would be if it were not kept
                 good = entries[key].last_good
                 entries[key] = replace(entries[key], last_good=None)
                 kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}

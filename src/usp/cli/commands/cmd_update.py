@@ -34,9 +34,9 @@ def command(
     saved. The options are those of the recorded crawl, except for logins, headers and limits above the
     default ones: give them again.
 
-    Sitemaps that fail are kept as they were, and marked. If more than half of the pages would be gone,
-    the file is left as it was. Either way, if more than half of them could not be read, the exit status
-    is 1.
+    Sitemaps that fail, or suddenly have no pages, are kept as they were, and marked. If more than half
+    of the pages would be gone, the file is left as it was. The exit status is 1 then, if more than half
+    of them could not be read, and for sitemaps without their pages until the next update finds the same.
 
     \b
     Examples:
