@@ -29,7 +29,7 @@ from usp._crawl.fetch import concurrency_of, own_client
 from usp._crawl.receiver import DocumentProbe, call_newer, parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.tree_builder import refuse, without_fragments
-from usp._crawl.website import OneSitemap
+from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
@@ -106,7 +106,7 @@ class AbstractSitemapParser(abc.ABC):
             own = without_fragments([self._url])
             if url is None or not any(_is_refused(one.url, own) for one in node.sub_sitemaps):
                 return node
-        search = partial(
+        begin = partial(
             OneSitemap,
             url=self._url,
             level=self._recursion_level,
@@ -118,7 +118,7 @@ class AbstractSitemapParser(abc.ABC):
             recurse_callback=self._recurse_callback,
             recurse_list_callback=self._recurse_list_callback,
         )
-        return crawl_with(search, self._url, client, options).tree()
+        return crawl_with(Search(begin, self._url, options), client).tree()
 
     def _fetches_nothing(self) -> bool:
         """Return whether nothing can be fetched, so that there is nothing to crawl."""

@@ -23,9 +23,9 @@ from usp._compat import (
     XMLSitemapParser,
 )
 from usp._crawl.receiver import parse_document
-from usp._crawl.thread_driver import crawl_with, tree_of
+from usp._crawl.thread_driver import crawl_with
 from usp._crawl.tree_builder import refuse, without_fragments
-from usp._crawl.website import OneSitemap
+from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException
 from usp.helpers import (
@@ -148,35 +148,27 @@ class SitemapFetcher:
         **keywords: Unpack[CommonKeywords],
     ) -> None:
         parents = frozenset(parent_urls or ())
-        self._options = combined(
+        options = combined(
             options,
             keywords,
             CommonKeywords,
             recurse_callback=recurse_callback,
             recurse_list_callback=recurse_list_callback,
         )
-        limits = self._options.effective_limits
-        self._start = url
-        self._url = without_login(str(url))  # None is refused as any other that is not HTTP
-        refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
+        own = without_login(str(url))  # None is refused as any other that is not HTTP
+        above = without_fragments(parents)
+        refusal = refuse(own, recursion_level, above, options.effective_limits)
         if refusal:
             raise SitemapException(str(refusal))
-        self._recursion_level = recursion_level
+        begin = partial(
+            OneSitemap, url=own, level=recursion_level, parents=parents, quiet=quiet_404
+        )
+        self._search = Search(begin, url, options)
         self._web_client = web_client
-        self._parent_urls = parents
-        self._quiet_404 = quiet_404
 
     def sitemap(self) -> AbstractSitemap:
         """Return the tree of the sitemap; what cannot be fetched is an ``InvalidSitemap``."""
-        search = partial(
-            OneSitemap,
-            url=self._url,
-            level=self._recursion_level,
-            parents=self._parent_urls,
-            quiet=self._quiet_404,
-        )
-        top = crawl_with(search, self._start, self._web_client, self._options)
-        return tree_of(top, self._options)
+        return tree_of(crawl_with(self._search, self._web_client))
 
 
 class SitemapStrParser:

@@ -10,6 +10,7 @@ import pytest
 from cases import cases
 from memory_web import Client, H, Web
 from usp._crawl.thread_driver import ThreadDriver
+from usp._crawl.website import Search
 from usp.events import SitemapStarted
 from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -80,7 +81,7 @@ def test_a_slow_answer_does_not_hold_back_the_exception_for_long(serve, threads_
 
 
 def test_a_crawl_of_nothing_ends_at_once():
-    with ThreadDriver(id, H + "/", Client(Web({})), CrawlOptions()) as driver:
+    with ThreadDriver(Search(id, H + "/", CrawlOptions()), Client(Web({}))) as driver:
         driver.step()
     assert driver.crawl.complete
 

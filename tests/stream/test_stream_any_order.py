@@ -89,7 +89,7 @@ def by_hand(web: Web, options, choose, limits: Limits = DEFAULT):
     """Give the pages of the stream and those of the tree of the same crawl, each with its sitemap."""
     how = CrawlOptions(limits=limits, **options)
     crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
-    website = website_search(web.base + "/", how)(crawl)
+    website = website_search(web.base + "/", how).begin(crawl)
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
@@ -170,7 +170,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     web = Web({"/robots.txt": robots("/a.xml")})
     web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
     crawl = Crawl()
-    website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
+    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
     counts = []
     while not stream.over:
@@ -184,7 +184,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
 def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
     crawl = Crawl()
-    website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
+    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
     stream = PageStream(crawl, time.monotonic)
     for _ in range(3):
         assert pages_now(stream) == []

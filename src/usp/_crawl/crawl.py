@@ -73,15 +73,15 @@ class Crawl(TreeBuilder):
         start: HttpUrl | None = None,
         collect_events: bool = True,
     ) -> None:
-        self._options = options or CrawlOptions()
-        super().__init__(self._options)
+        self.options = options or CrawlOptions()
+        super().__init__(self.options)
         self._start = start
         self._tasks: dict[tuple[Role, str], FetchTask] = {}
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
         self._collect_events = collect_events
         self._final: list[FetchTask] = []  # with a result that was not taken yet
-        self._schedule = Schedule(self._options, per_host, chance)
+        self._schedule = Schedule(self.options, per_host, chance)
         self.ends_at = math.inf  # once it has begun, if there is a time limit
         self._url_text = 0  # characters of the URLs that indexes declare
 
@@ -272,7 +272,7 @@ class Crawl(TreeBuilder):
             for task in self._tasks.values()
             if task.result is not None
         )
-        return Fetched((kind, url), self._options, documents)
+        return Fetched((kind, url), self.options, documents)
 
     def take_events(self) -> list[Event]:
         """Return what has happened since the last call."""

@@ -53,7 +53,7 @@ class PageStream:
         That is when more of the document that is being read has arrived.
         """
         growing = self._growing
-        if growing is None:
+        if growing is None or self._full:
             return True
         growing.arrival.call_once(wake)
         return not growing.has_more
