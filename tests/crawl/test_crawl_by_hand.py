@@ -9,7 +9,7 @@ from player import World, error, index, junk, outline, pages, play, played, robo
 
 from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Arrival, Failed, FetchOrder
+from usp._crawl.orders import Arrival, Failed
 from usp._crawl.tree_builder import refuse
 from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
@@ -31,9 +31,9 @@ def test_orders_are_given_once_and_not_more_than_there_is_room_for():
     crawl = Crawl(per_host=8)
     for name in "abc":
         crawl.want(url(name))
-    assert crawl.next_fetches(2, 0.0) == [FetchOrder(url("a")), FetchOrder(url("b"))]
+    assert [order.url for order in crawl.next_fetches(2, 0.0)] == [url("a"), url("b")]
     assert crawl.next_fetches(0, 0.0) == []
-    assert crawl.next_fetches(8, 0.0) == [FetchOrder(url("c"))]
+    assert [order.url for order in crawl.next_fetches(8, 0.0)] == [url("c")]
     assert crawl.next_fetches(8, 0.0) == []
     assert not crawl.complete
 
@@ -196,10 +196,10 @@ def test_what_arrives_is_known_until_there_is_a_result_and_changes_nothing_after
     (order,) = crawl.next_fetches(1, 10.0)
     crawl.end(Limits().reached("seconds"))
     crawl.abandon()
-    assert isinstance(slot.task.result, Failed)
+    assert isinstance(slot.order.result, Failed)
     crawl.arriving(order, coming)
     crawl.finished(order, pages()(order), 0.0)
-    assert isinstance(slot.task.result, Failed)
+    assert isinstance(slot.order.result, Failed)
     assert slot.arrival is None
     assert slot.reason is not None
 

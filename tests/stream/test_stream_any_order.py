@@ -22,6 +22,7 @@ from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import fetch
 from usp._crawl.page_stream import PageStream, pages_of
+from usp._crawl.receiver import FetchContext
 from usp._crawl.stored_pages import result_of
 from usp._store import Store
 from usp.limits import DEFAULT, Limits
@@ -51,18 +52,16 @@ class Hand:
 
     def __init__(self, web: Web, crawl: Crawl, choose) -> None:
         self.crawl, self.choose = crawl, choose
-        self.client = AsyncClient(
-            web, before=a_turn
-        )  # waits for a turn before each piece of a body
-        self.store = Store(memory=600, small=200)  # some in memory, some in the spool
+        client = AsyncClient(web, before=a_turn)  # waits for a turn before each piece of a body
+        store = Store(memory=600, small=200)  # some in memory, some in the spool
+        self.context = FetchContext(client, store, crawl.limits, announce=crawl.arriving)
         self.under_way: list = []  # orders, and their fetches
         self.now = 0.0
 
     def step(self) -> None:
         """Let one thing happen."""
         for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
-            given = (self.client, self.store, lambda: None, self.crawl.arriving, self.crawl.limits)
-            self.under_way.append((order, fetch(order, *given, Reading())))
+            self.under_way.append((order, fetch(order, self.context, Reading())))
             self.grow(self.under_way[-1])
         if self.crawl.complete:
             return

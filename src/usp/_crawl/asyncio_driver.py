@@ -37,12 +37,11 @@ class AsyncioDriver(DriverCore):
         *,
         streams: bool = False,
     ) -> None:
-        self._client: Any = client
         self._tasks: set[asyncio.Task[None]] = set()
         self._updates: deque[FetchUpdate] = deque()
         self._awake = asyncio.Event()
         soon: Any = asyncio.get_running_loop().call_soon_threadsafe
-        self._announce = partial(soon, self._put) if streams else None
+        self._announce = partial(soon, self._put)
         self.wake = partial(soon, self._awake.set)
         super().__init__(search, client, streams=streams)
 
@@ -85,14 +84,13 @@ class AsyncioDriver(DriverCore):
             self._take(self._updates.popleft())
 
     async def _execute(self, order: FetchOrder) -> None:
-        client = self._client
-        given = (client, self._store, self._stop_reason, self._announce, self.crawl.limits)
+        client = self._context.client
         result: Received | Failed
         try:
             if is_async(client):
-                result = await fetch(order, *given, Stepper())
+                result = await fetch(order, self._context, Stepper())
             else:
-                result = await asyncio.to_thread(fetch_document, order, *given)
+                result = await asyncio.to_thread(fetch_document, order, self._context)
         except BaseException as error:
             if self._is_stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise

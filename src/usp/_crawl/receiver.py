@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
@@ -32,7 +32,7 @@ from usp._crawl.orders import (
     not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import FetchTask, TreeSlot, node_of
+from usp._crawl.tree_slots import TreeSlot, node_of
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
 from usp._formats.document import DocumentParser, Role
 from usp._formats.values import date
@@ -185,27 +185,33 @@ _SEEN_BY_CLIENTS = frozenset({FailureCode.LIMIT_DOCUMENT_SECONDS, FailureCode.LI
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
+@dataclass(frozen=True, slots=True)
+class FetchContext:
+    """What all fetches of a crawl have in common.
+
+    ``stop_reason`` is called while a body is received: a reason ends the transfer. ``announce`` is
+    called for a page sitemap as soon as it is known to be one.
+    """
+
+    client: Any
+    store: Store
+    limits: Limits = DEFAULT
+    stop_reason: Callable[[], Reason | None] = lambda: None
+    announce: Callable[[FetchOrder, Arrival], object] | None = None
+
+
 class BodyReceiver:
     """Receives the body of one response: stores it, reads it, watches its limits.
 
-    ``stop_reason`` is called while it is received: a reason ends the transfer. ``announce`` is called
-    for a page sitemap as it begins. Steps of reading may run in any thread, one after another.
+    Steps of reading may run in any thread, one after another.
     """
 
     def __init__(
-        self,
-        order: FetchOrder,
-        response: ResponseFacts,
-        store: Store,
-        started: float,
-        limits: Limits,
-        stop_reason: Callable[[], Reason | None],
-        announce: Callable[[FetchOrder, Arrival], object] | None,
+        self, order: FetchOrder, response: ResponseFacts, context: FetchContext, started: float
     ) -> None:
         self._order = order
-        self._limits = limits
-        self._stop_reason = stop_reason
-        self._announce = announce
+        self._context = context
+        self._limits = limits = context.limits
         self._started = started
         self._window = time.monotonic()
         self._window_size = 0
@@ -235,7 +241,7 @@ class BodyReceiver:
         self._probe = DocumentProbe(
             final_url, self._exchange, limits, role=order.role, glance=glance
         )
-        self._writer = DocumentWriter(store)
+        self._writer = DocumentWriter(context.store)
 
     @property
     def wants_more(self) -> bool:
@@ -270,7 +276,7 @@ class BodyReceiver:
 
     def _is_over(self) -> bool:
         """Return whether the crawl has ended, or the document takes too long."""
-        reason = self._stop_reason()
+        reason = self._context.stop_reason()
         most = self._limits.document_seconds
         if reason is None and most is not None and time.monotonic() - self._started > most:
             reason = self._limits.reached("document_seconds")
@@ -282,12 +288,12 @@ class BodyReceiver:
 
     def _notify_readers(self, *, over: bool = False) -> None:
         """Announce a page sitemap that has just begun, or notify its reader that more has arrived."""
+        announce = self._context.announce
         if self._arrival is not None:
-            self._arrival.over = over
             self._arrival.notify_reader()
-        elif self._announce is not None and not over and (kind := self._probe.page_kind):
+        elif announce is not None and not over and (kind := self._probe.page_kind):
             self._arrival = Arrival(self._exchange, self._writer, kind)
-            self._announce(self._order, self._arrival)
+            announce(self._order, self._arrival)
 
     def end(self, broken: Reason | None = None) -> Generator[None, None, Received | Failed]:
         """Return what was received; ``broken`` is why the body ended too early, if it did."""
@@ -409,8 +415,8 @@ def parse_document(
     if first.parser.may_have_children:
         probe = result_of(read_again(document, url, limits))
     journal.received(document, probe)
-    task = FetchTask(node_url, role, (), result=Received(document, probe))
-    top = TreeSlot(node_url, task=task, resolves=url is not None)
+    order = FetchOrder(node_url, role, result=Received(document, probe))
+    top = TreeSlot(node_url, order=order, resolves=url is not None)
     top.examine(ended)
     pages, most = probe.pages or 0, limits.pages
     if most is not None and pages > most:

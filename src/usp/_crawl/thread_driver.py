@@ -16,7 +16,7 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import client_for, concurrency_of, fetch_document
 from usp._crawl.orders import GIVEN_UP, PATIENCE, Arrival, Failed, FetchOrder, Received
 from usp._crawl.page_stream import PageStream
-from usp._crawl.receiver import failure_from
+from usp._crawl.receiver import FetchContext, failure_from
 from usp._store import Store
 from usp.objects.failure_codes import FailureCode
 
@@ -49,6 +49,8 @@ class DriverCore:
     wake: Callable[[], object]
     """End the wait of a step; may be called from any thread."""
 
+    _announce: Callable[[FetchOrder, Arrival], object] | None = None
+
     def __init__(self, search: Search, client: object, *, streams: bool) -> None:
         options, most = search.options, concurrency_of(client)
         self.crawl = Crawl(
@@ -59,7 +61,9 @@ class DriverCore:
         )
         self.top = search.begin(self.crawl)
         self.stream = PageStream(self.crawl, time.monotonic) if streams else None
-        self._store = Store(spool=self.crawl.limits.spool_bytes)
+        limits = self.crawl.limits
+        given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
+        self._context = FetchContext(*given, self._announce if streams else None)
         self._most = most * _TOTAL_FACTOR if most > 1 else 1  # requests in progress, in total
         self._busy = 0
         self._is_stopped = False  # the results are no longer wanted
@@ -168,15 +172,9 @@ class ThreadDriver(DriverCore):
         self._updates: queue.SimpleQueue[FetchUpdate | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self.wake = partial(self._updates.put, None)
+        if self._in_threads:
+            self._announce = self._put
         super().__init__(search, client, streams=streams)
-        self._fetch = partial(
-            fetch_document,
-            client=client,
-            store=self._store,
-            stop_reason=self._stop_reason,
-            announce=self._announce if streams and self._in_threads else None,
-            limits=self.crawl.limits,
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -200,7 +198,7 @@ class ThreadDriver(DriverCore):
         """Start new orders and process one update; wait for it if the stream has nothing to read."""
         for order in self._orders():
             if not self._in_threads:
-                self._updates.put((order, self._fetch(order)))
+                self._put(order, fetch_document(order, self._context))
                 continue
             self._to_fetch.put(order)
             if self._busy > len(self._threads):
@@ -216,17 +214,17 @@ class ThreadDriver(DriverCore):
         if update is not None:
             self._take(update)
 
-    def _announce(self, order: FetchOrder, arrival: Arrival) -> None:
-        self._updates.put((order, arrival))
+    def _put(self, order: FetchOrder, what: Received | Failed | Arrival) -> None:
+        self._updates.put((order, what))
 
     def _work(self) -> None:
         while (order := self._to_fetch.get()) is not None and not self._is_stopped:
             result: Received | Failed
             try:
-                result = self._fetch(order)
+                result = fetch_document(order, self._context)
             except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
                 result = failure_from(error)
-            self._updates.put((order, result))
+            self._put(order, result)
 
 
 # A crawl from start to end -------------------------------------------------------------------------

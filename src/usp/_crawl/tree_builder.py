@@ -18,8 +18,17 @@ from usp._base.filters import Patterns, period
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
 from usp._crawl import journal
-from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwork, Probe, Received
-from usp._crawl.tree_slots import FetchTask, TreeSlot, listed
+from usp._crawl.orders import (
+    UNFETCHED,
+    ClientRaised,
+    Failed,
+    FetchOrder,
+    LeftOut,
+    NoNetwork,
+    Probe,
+    Received,
+)
+from usp._crawl.tree_slots import TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
 from usp.events import Event, SitemapSkipped
@@ -69,7 +78,7 @@ class TreeBuilder(abc.ABC):
         self._pages = 0
 
     @abc.abstractmethod
-    def _request(self, slot: TreeSlot, parent_url: str | None = None) -> FetchTask:
+    def _request(self, slot: TreeSlot, parent_url: str | None = None) -> FetchOrder:
         """Return the document of a slot; ``parent_url`` is the sitemap that declares it."""
 
     @abc.abstractmethod
@@ -127,7 +136,7 @@ class TreeBuilder(abc.ABC):
         later, self._later = self._later, []
         for slot in later:
             if not self.roots.is_declared(slot.url):
-                slot.task = self._request(slot)
+                slot.order = self._request(slot)
 
     def _finish(self, slot: TreeSlot) -> None:
         """Count the pages of a slot, and leave out those beyond the limit."""
@@ -156,8 +165,8 @@ class TreeBuilder(abc.ABC):
                 journal.left_out(slot.node_url, str(slot.reason), quiet=slot.guess)
             return
         received = slot.received
-        if received is not None and slot.task is not None:
-            self._slots += slot.task.guess  # a known path counts once it is in the tree
+        if received is not None and slot.order is not None:
+            self._slots += slot.order.is_guess  # a known path counts once it is in the tree
             if received.probe.kind and issubclass(received.probe.kind, AbstractIndexSitemap):
                 self._add_children(slot, received)
 
@@ -187,7 +196,7 @@ class TreeBuilder(abc.ABC):
                 child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
                 child.recurs = refusal.code is FailureCode.RECURSION
             elif not slot.is_homepage or not self.roots.is_declared(child.url):
-                child.task = self._request(child, slot.final_url)
+                child.order = self._request(child, slot.final_url)
             below.append(child)
         slot.children, slot.skipped = tuple(below), tuple(skipped)
         self._slots += len(below)
@@ -200,7 +209,7 @@ def _why_failed(slot: TreeSlot, result: Failed) -> Reason:
     """Return why a document is missing; raises an exception of a client that would be hidden."""
     if isinstance(result.error, NoNetwork):
         return UNFETCHED
-    is_declared = slot.guess and slot.task is not None and not slot.task.guess
+    is_declared = slot.guess and slot.order is not None and not slot.order.is_guess
     if isinstance(result.error, ClientRaised) and len(slot.position) == 1 and not is_declared:
         raise result.error.exception  # the caller must not take it for an empty website
     return failure_reason(result.error).at(f"Unable to fetch sitemap from {slot.url}")

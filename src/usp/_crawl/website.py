@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.urls import without_fragment
-from usp._crawl.orders import HostGivenUp, NotRequested, Received
+from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
 from usp._crawl.tree_builder import RootPolicy, without_fragments
-from usp._crawl.tree_slots import FetchTask, TreeSlot, failure_of, node_for, slots_from
+from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap
@@ -151,16 +151,16 @@ class Website(RootPolicy):
     def tree(self) -> IndexWebsiteSitemap:
         """Return the tree, once the crawl is complete."""
         roots, tried = [], []
-        there: set[FetchTask | None] = set()  # documents that are in the tree
+        there: set[FetchOrder | None] = set()  # documents that are in the tree
         for wanted in self.crawl.wanted:
             for slot in wanted.children if wanted is self._homepage else (wanted,):
                 if self.includes(slot):
                     roots.append(node_for(slot, self.crawl.limits))
-                    there.update(below.task for below in slots_from(slot))
+                    there.update(below.order for below in slots_from(slot))
         for slot in self.crawl.wanted:
             exchange = slot.result.exchange if slot.result else None
-            if exchange is not None and slot.task not in there:
-                there.add(slot.task)
+            if exchange is not None and slot.order not in there:
+                there.add(slot.order)
                 tried.append(exchange)
         tree = IndexWebsiteSitemap(self.url, roots, not_found=list(self._not_found()), tried=tried)
         tree.keep(self.crawl.fetched(*self.start))
@@ -239,6 +239,6 @@ def _is_absent(slot: TreeSlot, error: WebClientErrorResponse) -> bool:
     For a known path any refusal does; for robots.txt or the homepage, robots may be blocked.
     """
     status = status_of(error)
-    if slot.task and slot.task.guess:
+    if slot.order and slot.order.is_guess:
         return status is not None and status < _SERVER_ERROR and status != _BUSY
     return status in _ABSENT
