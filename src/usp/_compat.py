@@ -18,17 +18,17 @@ They do not parse themselves: :mod:`usp._formats` does, and a crawl fetches the 
 from __future__ import annotations
 
 import abc
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
-from usp._crawl.fetch import concurrency_of, own_client
-from usp._crawl.receiver import DocumentProbe, call_newer, parse_document
+from usp._crawl.orders import FinalResult
+from usp._crawl.receiver import DocumentProbe, parse_document, read_document, unfetched_tree
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import refuse, without_fragments
+from usp._crawl.tree_builder import without_fragments
 from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
@@ -48,16 +48,11 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    AbstractWebClientResponse,
-    LocalWebClient,
-    LocalWebClientSuccessResponse,
-)
+from usp.web_client.abstract_client import AbstractWebClient, LocalWebClient
 
 if TYPE_CHECKING:
+    from usp._crawl.crawl import Crawl
     from usp.helpers import RecurseCallbackType, RecurseListCallbackType
-    from usp.limits import Limits
     from usp.objects.page import SitemapPage
 
 
@@ -91,34 +86,27 @@ class AbstractSitemapParser(abc.ABC):
 
     def _node(self) -> AbstractSitemap:
         """Return the node of the document, whatever it is, with its children."""
-        url = self._url if is_http_url(self._url) else None
-        if url is None or self._fetches_nothing():
-            role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
-            answer = _GivenResponse(self._url, self._content)
-            node = parse_document(
-                [answer.raw_data()],
-                url,
-                content_type=answer.header("Content-Type"),
-                role=role,
-                name=self._url,
-            )
-            # A crawl says which children it would not even request: loops, and URLs that are none.
-            own = without_fragments([self._url])
-            if url is None or not any(_is_refused(one.url, own) for one in node.sub_sitemaps):
-                return node
-        begin = partial(
-            OneSitemap,
-            url=self._url,
-            level=self._recursion_level,
-            parents=frozenset(self._parent_urls or ()),
-        )
-        given = self._web_client if self._web_client is not None else own_client()
-        client = _AtHand(self._url, self._content, given)
+        url, base = self._url, self._url if is_http_url(self._url) else None
+        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
+        kind = _TEXT if isinstance(self._content, str) else None
+        received = read_document([_encoded(self._content)], base, url, content_type=kind, role=role)
+        if base is None:
+            return unfetched_tree(received, resolves=False)
+        if self._fetches_nothing():
+            return unfetched_tree(received, above=without_fragments([url]))
+
+        def begin(crawl: Crawl) -> OneSitemap:
+            parents = frozenset(self._parent_urls or ())
+            top = OneSitemap(crawl, url, level=self._recursion_level, parents=parents)
+            for order in crawl.next_fetches(1, time.monotonic()):
+                crawl.recall(order, FinalResult(url, role, None, 1, received))
+            return top
+
         options = CrawlOptions(
             recurse_callback=self._recurse_callback,
             recurse_list_callback=self._recurse_list_callback,
         )
-        return crawl_with(Search(begin, self._url, options), client).tree()
+        return crawl_with(Search(begin, url, options), self._web_client).tree()
 
     def _fetches_nothing(self) -> bool:
         """Return whether nothing can be fetched, so that there is nothing to crawl."""
@@ -128,8 +116,8 @@ class AbstractSitemapParser(abc.ABC):
         )
 
 
-def _is_refused(url: str, own: frozenset[str]) -> bool:
-    return "@" in url or refuse(url, above=own) is not None
+def _encoded(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
 
 
 class XMLSitemapParser(AbstractSitemapParser):
@@ -212,64 +200,6 @@ class PlainTextSitemapParser(AbstractSitemapParser):
     def sitemap(self) -> AbstractSitemap:
         """Return the node of the text."""
         return self._node()
-
-
-class _GivenResponse(LocalWebClientSuccessResponse):
-    """The response with the given document."""
-
-    def __init__(self, url: str, content: str | bytes) -> None:
-        self._url = url
-        self._content = content
-
-    def header(self, case_insensitive_name: str) -> str | None:
-        """Return a header that says UTF-8: the text is decoded, whatever its declaration says."""
-        is_type = case_insensitive_name.lower() == "content-type"
-        return _TEXT if is_type and isinstance(self._content, str) else None
-
-    def raw_data(self) -> bytes:
-        """Return the document."""
-        content = self._content
-        return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-
-
-class _AtHand(AbstractWebClient):
-    """A client that returns a given document, and asks another client for everything else."""
-
-    def __init__(self, url: str, content: str | bytes, client: Any) -> None:
-        self._url = url
-        self._content = content
-        self._client = client
-        self._made: Any = None  # for the crawl, and closed after it
-        self.max_concurrent_requests = concurrency_of(client)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether no client of the caller is used."""
-        return getattr(self._client, "is_ours", False) is True
-
-    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
-        """Return the same, with the other client prepared for a crawl."""
-        client = call_newer(
-            self._client, "for_crawl", AbstractWebClient.for_crawl, start_url, limits
-        )
-        made = _AtHand(self._url, self._content, client)
-        made._made = client if client is not self._client else None
-        return made
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit the size of responses to the other client."""
-        self._client.set_max_response_data_length(max_response_data_length)
-
-    def get(self, url: str) -> AbstractWebClientResponse:
-        """Return the document, or the response of the other client."""
-        if url == self._url:
-            return _GivenResponse(url, self._content)
-        return self._client.get(url)  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Close the other client, if it was created for the crawl."""
-        if self._made is not None:
-            self._made.close()
 
 
 # Entries whose fields are set one by one: written as XML, and parsed like any other document --------
@@ -460,7 +390,7 @@ class IndexXMLSitemapParser(_ElementsParser):
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
         first = DocumentProbe(self._url, Exchange(self._url, self._url, content_type=_TEXT))
-        for _ in first.steps("".join(self._text).encode("utf-8", "surrogatepass")):
+        for _ in first.steps(_encoded("".join(self._text))):
             pass
         return [child.loc for child in first.close().children]
 

@@ -32,17 +32,17 @@ from usp._crawl.orders import (
     not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import TreeSlot, node_of
+from usp._crawl.tree_builder import child_slots
+from usp._crawl.tree_slots import TreeSlot, node_for
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
 from usp._formats.document import DocumentParser, Role
-from usp._formats.values import date
 from usp._http.identity import safe_headers
 from usp._store import Document, DocumentWriter, SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Failure, Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 T = TypeVar("T")
@@ -395,12 +395,32 @@ def parse_document(
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
     until then is the document.
     """
-    writer, ended = DocumentWriter(store or Store()), None
-    node_url, glance = url or name, limits.pages is None
-    exchange_of = partial(
-        Exchange, node_url, node_url, status=None, attempts=0, content_type=content_type
+    received = read_document(
+        chunks,
+        url,
+        url or name,
+        content_type=content_type,
+        role=role,
+        limits=limits,
+        store=store,
     )
-    first = DocumentProbe(url, exchange_of(), limits, role=role, glance=glance)
+    return unfetched_tree(received, limits, resolves=url is not None)
+
+
+def read_document(
+    chunks: Iterable[bytes],
+    base: str | None,
+    url: str,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
+) -> Received:
+    """Return a document that is given as if it were received; relative URLs belong to ``base``."""
+    writer, ended = DocumentWriter(store or Store()), None
+    exchange_of = partial(Exchange, url, url, status=None, attempts=0, content_type=content_type)
+    first = DocumentProbe(base, exchange_of(), limits, role=role, glance=limits.pages is None)
     try:
         for chunk in chunks:
             writer.write(chunk)
@@ -413,25 +433,34 @@ def parse_document(
     probe = first.close(ended=ended)
     document = writer.finish(exchange_of(received=writer.size, charset=first.parser.encoding))
     if first.parser.may_have_children:
-        probe = result_of(read_again(document, url, limits))
-    journal.received(document, probe)
-    order = FetchOrder(node_url, role, result=Received(document, probe))
-    top = TreeSlot(node_url, order=order, resolves=url is not None)
-    top.examine(ended)
+        probe = result_of(read_again(document, base, limits))
+    elif ended is not None and probe.kind is None:
+        probe = replace(probe, refusal=ended)
+    return Received(document, probe)
+
+
+def unfetched_tree(
+    received: Received,
+    limits: Limits = DEFAULT,
+    *,
+    resolves: bool = True,
+    above: frozenset[str] | None = None,
+) -> AbstractSitemap:
+    """Return the node of a document whose children nobody fetches.
+
+    With the URLs ``above`` them, those that a crawl would refuse have its reasons.
+    """
+    probe, url = received.probe, received.exchange.url
+    journal.received(received.document, probe)
+    top = TreeSlot(url, order=FetchOrder(url, result=received), resolves=resolves)
+    top.examine()
     pages, most = probe.pages or 0, limits.pages
     if most is not None and pages > most:
         top.most = most
         top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
-    return node_of(top, list(map(_unfetched, probe.children)), limits)
-
-
-def _unfetched(child: ChildEntry) -> AbstractSitemap:
-    """Return the node of a child that nobody fetches."""
-    return InvalidSitemap(
-        child.loc,
-        UNFETCHED.text,
-        last_modified=date(child.lastmod),
-        failure=Failure.of(child.loc, UNFETCHED),
-    )
+    top.children = tuple(child_slots(top, probe.children, above, limits))
+    for child in top.children:
+        child.reason = child.reason or UNFETCHED
+    return node_for(top, limits)

@@ -187,15 +187,10 @@ class TreeBuilder(abc.ABC):
             reason = left_out.reason if left_out else self.limits.reached("sitemaps")
             missing = (left_out.count if left_out else 0) + max(0, len(children) - room)
             slot.leave_out(LeftOut(missing, reason), "sitemaps")
-        above = without_fragments(parents)
         below = []
-        for at, entry in enumerate(children[:room]):
-            child = TreeSlot(entry.loc, slot.level + 1, slot, (*slot.position, at), entry.lastmod)
-            refusal = refuse(child.url, child.level, above, self.limits)
-            if refusal:
-                child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
-                child.recurs = refusal.code is FailureCode.RECURSION
-            elif not slot.is_homepage or not self.roots.is_declared(child.url):
+        for child in child_slots(slot, children[:room], without_fragments(parents), self.limits):
+            is_elsewhere = slot.is_homepage and self.roots.is_declared(child.url)
+            if child.reason is None and not is_elsewhere:
                 child.order = self._request(child, slot.final_url)
             below.append(child)
         slot.children, slot.skipped = tuple(below), tuple(skipped)
@@ -352,6 +347,19 @@ def refuse(
         text = f"Recursion level exceeded {limits.depth}"
         return replace(reached, text=f"{text}: {reached}", full=f"{text} for URL {url}: {reached}.")
     return None
+
+
+def child_slots(
+    slot: TreeSlot, children: Iterable[ChildEntry], above: frozenset[str] | None, limits: Limits
+) -> Iterator[TreeSlot]:
+    """Yield the slots of children, with a reason if they are refused; None refuses none."""
+    for at, entry in enumerate(children):
+        child = TreeSlot(entry.loc, slot.level + 1, slot, (*slot.position, at), entry.lastmod)
+        refusal = None if above is None else refuse(child.url, child.level, above, limits)
+        if refusal:
+            child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
+            child.recurs = refusal.code is FailureCode.RECURSION
+        yield child
 
 
 def without_fragments(urls: Iterable[str]) -> frozenset[str]:

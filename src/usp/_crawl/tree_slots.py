@@ -51,11 +51,8 @@ class TreeSlot:
     left_out: Reason | None = None  # why something below it is not in the tree
     resolves: bool = True  # relative URLs, unless the document has no URL of its own
 
-    def examine(self, ended: Reason | None = None) -> None:
-        """Decide whether the document that has arrived is a sitemap that may be here.
-
-        ``ended`` is why the rest of it was not read, if that is the reason for what it is not.
-        """
+    def examine(self) -> None:
+        """Decide whether the document that has arrived is a sitemap that may be here."""
         result = self.result
         assert isinstance(result, Received)
         probe, final_url = result.probe, result.exchange.final_url
@@ -67,9 +64,8 @@ class TreeSlot:
             )
             self.reason, self.recurs = Reason(code, code.message, full=full), True
         elif probe.kind is None:
-            why = ended or probe.refusal
-            assert why is not None
-            self.reason = why.at(f"No parsers support sitemap from {final_url}")
+            assert probe.refusal is not None
+            self.reason = probe.refusal.at(f"No parsers support sitemap from {final_url}")
             self.problems = tuple(probe.problems)
         else:
             self.received = result
