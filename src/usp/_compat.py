@@ -204,17 +204,27 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
 # Entries whose fields are set one by one: written as XML, and parsed like any other document --------
 
-_SPACES = (
-    'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
-    'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9" '
-    'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
-    'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
-)
+_OTHER = "other"
+_NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
+    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    _OTHER: "urn:other",  # any that sitemaps do not have
+}
+_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
+_DECLARED = {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
 
 
-def _text(element: str) -> Any:
+def _tag(name: str, attributes: Mapping[str, str]) -> str:
+    written = "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items())
+    return f"<{name}{written}>"
+
+
+def _text(element: str, *, compare: bool = False) -> Any:
     """Return a field that is the text of an element."""
-    return field(default=None, metadata={"element": element})
+    return field(default=None, metadata={"element": element}, compare=compare)
 
 
 def _written(entry: Any, prefix: str = "") -> str:
@@ -247,11 +257,11 @@ class ImageEntry:
         return f"<image:image>{_written(self, 'image')}</image:image>"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, unsafe_hash=True)
 class UrlPage:
     """A ``<url>`` with its fields as text; equal if the URLs are equal."""
 
-    url: str | None = _text("loc")
+    url: str | None = _text("loc", compare=True)
     last_modified: str | None = _text("lastmod")
     change_frequency: str | None = _text("changefreq")
     priority: str | None = _text("priority")
@@ -263,14 +273,8 @@ class UrlPage:
     news_genres: str | None = _text("news:genres")
     news_keywords: str | None = _text("news:keywords")
     news_stock_tickers: str | None = _text("news:stock_tickers")
-    images: list[ImageEntry] = field(default_factory=list)
-    alternates: list[tuple[str, str]] = field(default_factory=list)
-
-    def __hash__(self) -> int:
-        return hash(self.url)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UrlPage) and self.url == other.url
+    images: list[ImageEntry] = field(default_factory=list, compare=False)
+    alternates: list[tuple[str, str]] = field(default_factory=list, compare=False)
 
     def page(self) -> SitemapPage | None:
         """Return the page; None without a URL."""
@@ -281,23 +285,18 @@ class UrlPage:
             f'<xhtml:link rel="alternate" hreflang={quoteattr(language)} href={quoteattr(href)}/>'
             for language, href in self.alternates
         )
-        return _page(f"<urlset {_SPACES}><url>{own}{story}{images}{links}</url></urlset>")
+        root = _tag("urlset", {"xmlns": _NAMESPACES["sitemap"], **_DECLARED})
+        return _page(f"{root}<url>{own}{story}{images}{links}</url></urlset>")
 
 
-@dataclass(slots=True, eq=False)
-class _FeedPage:
+@dataclass(slots=True, unsafe_hash=True)
+class FeedPage:
     """An entry of a feed with its fields as text; equal if the links are equal."""
 
-    link: str | None = _text("link")
+    link: str | None = _text("link", compare=True)
     title: str | None = _text("title")
     description: str | None = _text("description")
     publication_date: str | None = _text("pubDate")
-
-    def __hash__(self) -> int:
-        return hash(self.link)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FeedPage) and self.link == other.link
 
     def page(self) -> SitemapPage | None:
         """Return the page; None without a link."""
@@ -305,26 +304,7 @@ class _FeedPage:
         return _page(f'<rss version="2.0"><channel><item>{item}</item></channel></rss>')
 
 
-class RSSPage(_FeedPage):
-    """An ``<item>`` of RSS."""
-
-
-class AtomPage(_FeedPage):
-    """An ``<entry>`` of Atom."""
-
-
 # Told of elements --------------------------------------------------------------------------------
-
-_OTHER = "other"
-_NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
-    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
-    "news": "http://www.google.com/schemas/sitemap-news/0.9",
-    "image": "http://www.google.com/schemas/sitemap-image/1.1",
-    "video": "http://www.google.com/schemas/sitemap-video/1.1",
-    "xhtml": "http://www.w3.org/1999/xhtml",
-    _OTHER: "urn:other",  # any that sitemaps do not have
-}
-_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
 
 
 class AbstractXMLSitemapParser(abc.ABC):
@@ -348,11 +328,7 @@ class AbstractXMLSitemapParser(abc.ABC):
 
     def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Handle the start of an element."""
-        given = dict(attrs)
-        if not self._text:
-            given |= {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
-        written = "".join(f" {key}={quoteattr(value)}" for key, value in given.items())
-        self._text.append(f"<{name}{written}>")
+        self._text.append(_tag(name, attrs if self._text else {**attrs, **_DECLARED}))
 
     def xml_element_end(self, name: str) -> None:
         """Handle the end of an element."""
@@ -407,14 +383,14 @@ class PagesRSSSitemapParser(_ElementsParser):
     """A parser of an RSS feed that takes its elements."""
 
     _kind = PagesRSSSitemap
-    Page = RSSPage
+    Page = FeedPage
 
 
 class PagesAtomSitemapParser(_ElementsParser):
     """A parser of an Atom feed that takes its elements."""
 
     _kind = PagesAtomSitemap
-    Page = AtomPage
+    Page = FeedPage
 
 
 _KINDS: dict[str, type[AbstractXMLSitemapParser]] = {  # by the name of the root

@@ -25,8 +25,8 @@ from usp._crawl.orders import (
     FinalResult,
     HostGivenUp,
     LeftOut,
+    NotRequested,
     Received,
-    not_requested_error,
 )
 from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
@@ -145,7 +145,7 @@ class Crawl(TreeBuilder):
         if self._collect_events:
             self._events.append(SitemapFound(slot.url, parent_url, slot.level))
         if self.ending is not None:
-            order.result = Failed(not_requested_error(self.ending))
+            order.result = Failed(NotRequested(self.ending))
             self._final.append(order)
         else:
             self._schedule.add(order)
@@ -176,7 +176,7 @@ class Crawl(TreeBuilder):
             given_up = self._schedule.health[order.origin].given_up
             if given_up is not None:
                 self._schedule.done(order)
-                error = HostGivenUp(given_up, retryable=False)
+                error = HostGivenUp(given_up)
                 self._settle(order, order.partial or Failed(error, order.last))
                 continue
             order.attempt += 1
@@ -208,7 +208,7 @@ class Crawl(TreeBuilder):
         assert self.ending is not None
         for order in list(self._orders.values()):
             if order.result is None and (active or not order.is_active):
-                error = not_requested_error(self.ending)
+                error = NotRequested(self.ending)
                 self._settle(order, order.partial or Failed(error, order.last))
 
     # Results in -----------------------------------------------------------------------------------

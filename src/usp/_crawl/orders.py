@@ -159,6 +159,9 @@ class NoNetwork(WebClientErrorResponse):
 class NotRequested(WebClientErrorResponse):
     """Error of a document that was not requested, or not received to its end."""
 
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason, retryable=False)
+
 
 class HostGivenUp(NotRequested):
     """Error of a document that was not requested because its host was given up."""
@@ -171,11 +174,6 @@ class ClientRaised(WebClientErrorResponse):
         super().__init__(message, retryable=False)
         self.exception = exception
         self.shown = None if secret else exception  # in a log; it may hold a password
-
-
-def not_requested_error(reason: Reason) -> NotRequested:
-    """Return the error of a document that was not requested, or not received to its end."""
-    return NotRequested(reason, retryable=False)
 
 
 class Arrival:

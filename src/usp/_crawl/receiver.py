@@ -27,9 +27,9 @@ from usp._crawl.orders import (
     Failed,
     FetchOrder,
     LeftOut,
+    NotRequested,
     Probe,
     Received,
-    not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
 from usp._crawl.tree_builder import child_slots
@@ -303,7 +303,7 @@ class BodyReceiver:
         if self._ended is not None and probe.kind is None:
             self._writer.discard()
             self._notify_readers(over=True)
-            return Failed(not_requested_error(self._ended))
+            return Failed(NotRequested(self._ended))
         if probe.broken is not None and not self._writer.size:
             reason = probe.broken.after("no data was received")
             return Failed(WebClientErrorResponse(reason, retryable=True))
