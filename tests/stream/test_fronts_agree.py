@@ -19,7 +19,7 @@ import usp.aio
 import usp.stream
 import usp.tree
 from cases import cases
-from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front, run
+from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front
 from memory_web import AsyncClient, Client, Doc, Web
 from profiles import examples
 from usp.exceptions import SitemapException
@@ -88,13 +88,6 @@ def test_every_front_gives_the_same_nodes_and_pages(serve, name):
     assert bool(streams[0]) == spec.some
 
 
-def test_trees_and_pages_are_equal_values(serve):
-    for name in cases(
-        ["one index", "declared twice", "feeds and text", "much", "fields", "redirects", "packed"]
-    ):
-        assert_fronts_agree(serve(SITES[name].answers).base + "/")
-
-
 @given(webs(), st.integers(0, 2**16))
 @settings(max_examples=examples(40), deadline=None)
 def test_any_website_at_any_speed_gives_the_same_tree_and_pages(web, seed):
@@ -142,13 +135,6 @@ def test_odd_addresses_are_asked_for_as_they_are_written_or_as_the_other_front_d
         assert asked in (by_threads, ["/i.xml", path])
         assert outline(by_loop) == outline(tree) or asked != by_threads
         assert by_loop.page_count() == tree.page_count() == 1
-
-
-def test_a_sitemap_whose_address_is_known(serve):
-    site = serve(INDEX | {"/moved.xml": Answer(redirect="/i.xml")})
-    for path in cases(["/i.xml", "/a.xml", "/robots.txt", "/gone.xml", "/moved.xml"]):
-        tree = THREADS.tree(site.url(path), single=True)
-        assert ASYNCIO.tree(site.url(path), single=True) == tree
 
 
 def test_a_linked_sitemap_that_failed_still_stands_for_its_address(serve):
@@ -230,13 +216,6 @@ def test_a_bad_url_is_refused_at_once():
                 front.tree(url, **options)
             with pytest.raises(SitemapException, match="HTTP"):
                 front.tree(url, single=True)
-
-
-def test_an_option_that_does_not_exist_is_a_mistake_at_once():
-    with pytest.raises(TypeError, match="use_robot"):
-        usp.aio.pages("http://h/", use_robot=False)
-    with pytest.raises(TypeError, match="use_robot"):
-        run(usp.aio.sitemap_tree_for_homepage("http://h/", use_robot=False))
 
 
 # Failures -----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from webs import webs
 
 from memory_web import AsyncClient, Client, Doc, Web
-from patience import soon, within
+from patience import within
 from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import fetch
@@ -138,16 +138,6 @@ def test_the_order_of_arrival_does_not_matter_whatever_limit_cuts(name, with_str
     assert streamed == tree
 
 
-@given(webs(), st.randoms(use_true_random=False))
-@settings(max_examples=examples(100), deadline=None)
-def test_two_orders_of_arrival_give_the_same_stream(web, chance):
-    docs, options = web
-    docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}
-    first, _ = by_hand(Web(docs), options, lambda _: 0)
-    second, _ = by_hand(Web(docs), options, chance.randrange)
-    assert first == second
-
-
 @given(webs(), st.sampled_from([1, 2, 4]), st.integers(0, 2**16))
 @settings(max_examples=examples(25), deadline=None)
 def test_real_threads_at_random_speeds_give_the_pages_of_the_tree(web, at_once, seed):
@@ -228,14 +218,6 @@ def test_a_try_that_breaks_off_at_once_does_not_cost_what_came_before_it():
     assert streamed == tree
 
 
-def test_known_paths_that_stand_in_the_tree_already_do_not_count():
-    site = {"/robots.txt": robots("/0.xml"), "/0.xml": urlset("/1", "/2"), "/1.xml": urlset("/3")}
-    options = {"use_known_paths": False, "extra_known_paths": ["0.xml", "1.xml"]}
-    streamed, tree = by_hand(Web(site), options, lambda _: 0, Limits(pages=3))
-    assert [url for _, url in streamed] == ["http://h/1", "http://h/2", "http://h/3"]
-    assert streamed == tree
-
-
 def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     """The rest of a document without end is not waited for."""
     filler = b"".join(b"<url><loc>http://h/%05d</loc></url>" % n for n in range(5000))
@@ -265,14 +247,3 @@ def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
         rest = [page.url for page in coming]
     assert first + rest == [f"http://h{path}" for path in MANY]
     assert web.asked.count("/a.xml") == 2
-
-
-def test_a_stream_that_is_closed_after_a_broken_transfer_asks_no_more():
-    doc = Doc(urlset(*MANY), pieces=100, breaks=(50,))
-    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
-    coming = pages("http://h/", Client(web, 4), use_known_paths=False)
-    with within(60):
-        next(coming)
-        coming.close()
-    assert soon(lambda: not web.open.total())
-    assert web.asked.count("/a.xml") <= 2
