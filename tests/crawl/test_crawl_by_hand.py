@@ -163,21 +163,6 @@ def test_refuse_says_why_something_is_not_even_asked_for():
         assert (refusal is None) if words is None else (words in str(refusal))
 
 
-def test_robots_txt_and_an_index_may_declare_the_same_document_at_different_levels():
-    crawl = Crawl(per_host=4)
-    place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
-    world = World({"robots.txt": robots("i", "a"), "i": index("j"), "j": index("a"), "a": pages()})
-    play(crawl, world, room=4)
-    assert tree(place) == {"robots.txt": [{"i": [{"j": ["a"]}]}, "a"]}
-
-
-def test_errors_are_asked_about_once_however_many_places_they_have():
-    answers = {"i": index("j", "x"), "j": index("x"), "x": error("410 Gone")}
-    world, (top,) = played(answers, "i", room=4)
-    assert world.asked.count(url("x")) == 1
-    assert outline(top) == {"i": [{"j": ["!x"]}, "!x"]}
-
-
 def test_a_known_path_may_be_wanted_twice():
     world, nodes = played({"a": pages()}, "a", "a", guess=True)
     assert list(map(outline, nodes)) == ["a", "a"]
@@ -257,6 +242,7 @@ def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed():
 
 
 def test_what_the_limit_cuts_off_is_counted():
+    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
     options = CrawlOptions(limits=Limits(sitemaps=4))
     names = [f"a{n}" for n in range(10)]
     answers = {"i": index(*names), "j": index(*names[:3])} | dict.fromkeys(names, pages())
@@ -268,17 +254,6 @@ def test_what_the_limit_cuts_off_is_counted():
     _, (whole,) = played(answers, "j", options=options)  # as large as the limit
     assert len(whole.sub_sitemaps) == 3
     assert not whole.problems
-
-
-def test_there_is_a_limit_from_the_start():
-    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
-
-
-def test_a_wide_index_is_crawled_in_reasonable_work():
-    names = [f"s{n}" for n in range(3000)]
-    answers = {"i": index(*names)} | dict.fromkeys(names, pages())
-    _, (top,) = played(answers, "i", room=16)
-    assert len(top.sub_sitemaps) == 3000
 
 
 # Any order of arrival gives the same tree, the same decisions and the same losses ----------------------

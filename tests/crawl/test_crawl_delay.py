@@ -119,19 +119,6 @@ def test_a_gap_is_kept_where_robots_txt_asks_for_it_and_the_option_is_given():
         assert [time for time, _ in starts(begin(**options), world, takes=1.0)] == begun
 
 
-def test_repeats_keep_the_gap_too():
-    crawl = begin()
-    busy = error("503 Service Unavailable", retryable=True)
-    world = World(
-        {"robots.txt": robots_txt(5.0, *NAMES)}
-        | dict.fromkeys(NAMES, pages())
-        | {"a1": [busy, busy, pages()], "a3": error("500 Broken", retryable=True)}
-    )
-    begun = starts(crawl, world)
-    assert len(begun) == 1 + len(NAMES) + 2 + 4
-    assert set(gaps(begun)[1:]) == {5.0}
-
-
 def test_a_failing_host_that_asked_for_a_pause_is_still_asked_one_thing_at_a_time():
     """Neither failures nor a success after them may end the pause."""
     crawl = begin()

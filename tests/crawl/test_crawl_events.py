@@ -53,6 +53,8 @@ def test_what_fails_is_told_once_with_the_number_of_tries():
     busy = error("503 Busy", retryable=True)
     answers = {"x": busy, "y": junk("it is a cat"), "z": error("410 Gone")}
     events = played(answers, *"xyz")[0].events
+    starts = [event for event in events if isinstance(event, SitemapStarted)]
+    assert [event.attempt for event in starts if event.url == url("x")] == [1, 2, 3, 4, 5]
     assert {event for event in events if isinstance(event, SitemapFailed)} == {
         SitemapFailed(url("x"), "503 Busy", 5, FailureCode.SERVER_ERROR),
         SitemapFailed(url("y"), "it is a cat", 1, FailureCode.HTML_PAGE),

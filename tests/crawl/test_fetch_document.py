@@ -8,15 +8,13 @@ import pytest
 
 from cases import cases
 from memory_web import Client, Doc, H, Web
-from usp._base.reason import Reason
 from usp._crawl.fetch import fetch_document
 from usp._crawl.orders import GIVEN_UP, Failed, FetchOrder, Received
 from usp._crawl.receiver import FetchContext
 from usp._formats.document import Role
 from usp._store import Store
-from usp.objects.problem import FailureCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap
-from usp.web_client.abstract_client import LocalWebClient, WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, urlset
 
@@ -112,25 +110,10 @@ def test_a_clients_mistake_is_a_failure_of_that_document_and_the_connection_is_l
     assert not +fetched(Doc("http://h/p"))[1].open
 
 
-def test_what_came_before_a_clients_mistake_is_kept():
-    result, _ = fetched(Doc("<urlset>" * 200, pieces=2, raises="body", after=1))
-    assert isinstance(result, Received)
-    assert result.document.size == 800
-    assert result.document.exchange.broken == Reason(
-        FailureCode.CLIENT_ERROR, "ValueError: in the client"
-    )
-
-
 def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
     store = Store(memory=1000, small=1000)
     assert isinstance(fetched(Doc(raises="body"), store)[0], Failed)
     assert store.hold(1000, 1000)
-
-
-def test_a_client_without_network_fetches_nothing():
-    result = fetch(LocalWebClient(), "http://h/a.xml")
-    assert isinstance(result, Failed)
-    assert result.error.message() == "the client has no network access"
 
 
 def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):

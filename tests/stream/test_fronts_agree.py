@@ -68,11 +68,10 @@ def test_every_front_gives_the_same_nodes_and_pages(serve, name):
     """One by one, field by field, each page with the address of its sitemap."""
     spec = SITES[name]
     options = {"use_known_paths": True} | spec.options
-    path = "/" if options.get("normalize_homepage_url", True) else "/blog/"
     trees, streams = [], []
     for front in [ONE_BY_ONE, THREADS, ASYNCIO] if name in ONE_AT_A_TIME else [THREADS, ASYNCIO]:
         site = serve(spec.answers)  # one for each: a list of answers starts from its beginning
-        tree = front.tree(site.url(path), **options)
+        tree = front.tree(site.base + "/", **options)
         pages = pages_of(tree)
         assert [page for _, page in pages] == list(tree.all_pages())
         nodes = [site_free(site, facts(node)) for node in tree.all_sitemaps()]
@@ -80,7 +79,7 @@ def test_every_front_gives_the_same_nodes_and_pages(serve, name):
         streams.append([site_free(site, (url, page.to_dict())) for url, page in pages])
         site.close()
         site = serve(spec.answers)
-        streamed = told(front.pages(site.url(path), **options))
+        streamed = told(front.pages(site.base + "/", **options))
         streams.append([site_free(site, (url, page.to_dict())) for url, page in streamed])
         site.close()
     assert all(tree == trees[0] for tree in trees)

@@ -106,6 +106,7 @@ def test_what_came_before_a_clients_mistake_is_kept_in_tree_and_stream(front, af
     tree = crawl(front.tree)
     assert crawl(front.pages) == list(tree.all_pages())
     assert bool(tree.page_count()) == bool(after)
+    assert "ValueError: in the client" in tree.failures()[0].reason
     assert tree.sub_sitemaps
 
 
