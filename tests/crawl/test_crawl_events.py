@@ -16,6 +16,7 @@ from usp.events import (
     SitemapStarted,
 )
 from usp.objects.problem import FailureCode
+from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, robots, urlset
 from website import index as xml_index
@@ -78,7 +79,7 @@ def test_a_document_at_a_dead_host_is_told_as_failed_without_a_start():
 
 
 def test_events_are_taken_once():
-    crawl = Crawl()
+    crawl = Crawl(CrawlOptions(on_event=id))
     crawl.want(url("a"))
     assert len(crawl.take_events()) == 1
     assert crawl.take_events() == []

@@ -142,6 +142,9 @@ def test_another_host_is_asked_as_much_as_ever():
     for order in [order for order in under_way if "bad" in order.url]:
         crawl.finished(order, BROKEN(order), 0.0)
         under_way.remove(order)
+    good = next(order for order in under_way if "good" in order.url)
+    crawl.finished(good, pages()(good), 0.0)
+    under_way.remove(good)
     under_way += crawl.next_fetches(100, 0.0)
     assert sum("bad" in order.url for order in under_way) == 1
     assert sum("good" in order.url for order in under_way) == 3

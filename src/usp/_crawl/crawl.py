@@ -71,15 +71,13 @@ class Crawl(TreeBuilder):
         per_host: int = 1,
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
-        collect_events: bool = True,
     ) -> None:
-        self.options = options or CrawlOptions()
-        super().__init__(self.options)
+        super().__init__(options or CrawlOptions())
         self._start = start
         self._orders: dict[tuple[Role, str], FetchOrder] = {}
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
-        self._collect_events = collect_events
+        self._collect_events = self.options.on_event is not None
         self._final: list[FetchOrder] = []  # with a result that was not taken yet
         self._schedule = Schedule(self.options, per_host, chance)
         self.ends_at = math.inf  # once it has begun, if there is a time limit

@@ -53,12 +53,7 @@ class DriverCore:
 
     def __init__(self, search: Search, client: object, *, streams: bool) -> None:
         options, most = search.options, concurrency_of(client)
-        self.crawl = Crawl(
-            options,
-            per_host=most,
-            start=read_url(search.start_url),
-            collect_events=options.on_event is not None,
-        )
+        self.crawl = Crawl(options, per_host=most, start=read_url(search.start_url))
         self.top = search.begin(self.crawl)
         self.stream = PageStream(self.crawl, time.monotonic) if streams else None
         limits = self.crawl.limits

@@ -62,6 +62,7 @@ class TreeBuilder(abc.ABC):
     """
 
     def __init__(self, options: CrawlOptions) -> None:
+        self.options = options
         self.limits = options.effective_limits
         self.awaited: TreeSlot | None = None
         self.complete = False

@@ -48,7 +48,7 @@ def replay(
 ) -> Website | OneSitemap:
     """Crawl a snapshot; return the top of its tree; time counts from when it was ``begun``."""
     options = search.options
-    crawl = Crawl(options, per_host=_AT_ONCE, collect_events=options.on_event is not None)
+    crawl = Crawl(options, per_host=_AT_ONCE)
     top = search.begin(crawl)
     limits = options.effective_limits
 
