@@ -143,7 +143,7 @@ class Crawl(TreeBuilder):
         if self._collect_events:
             self._events.append(SitemapFound(slot.url, parent_url, slot.level))
         if self.ending is not None:
-            order.result = Failed(NotRequested(self.ending))
+            order.result = Failed(NotRequested(self.ending, retryable=False))
             self._final.append(order)
         else:
             self._schedule.add(order)
@@ -174,7 +174,7 @@ class Crawl(TreeBuilder):
             given_up = self._schedule.health[order.origin].given_up
             if given_up is not None:
                 self._schedule.done(order)
-                error = HostGivenUp(given_up)
+                error = HostGivenUp(given_up, retryable=False)
                 self._settle(order, order.partial or Failed(error, order.last))
                 continue
             order.attempt += 1
@@ -206,7 +206,7 @@ class Crawl(TreeBuilder):
         assert self.ending is not None
         for order in list(self._orders.values()):
             if order.result is None and (active or not order.is_active):
-                error = NotRequested(self.ending)
+                error = NotRequested(self.ending, retryable=False)
                 self._settle(order, order.partial or Failed(error, order.last))
 
     # Results in -----------------------------------------------------------------------------------

@@ -159,9 +159,6 @@ class NoNetwork(WebClientErrorResponse):
 class NotRequested(WebClientErrorResponse):
     """Error of a document that was not requested, or not received to its end."""
 
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason, retryable=False)
-
 
 class HostGivenUp(NotRequested):
     """Error of a document that was not requested because its host was given up."""

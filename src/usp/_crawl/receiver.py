@@ -303,7 +303,7 @@ class BodyReceiver:
         if self._ended is not None and probe.kind is None:
             self._writer.discard()
             self._notify_readers(over=True)
-            return Failed(NotRequested(self._ended))
+            return Failed(NotRequested(self._ended, retryable=False))
         if probe.broken is not None and not self._writer.size:
             reason = probe.broken.after("no data was received")
             return Failed(WebClientErrorResponse(reason, retryable=True))

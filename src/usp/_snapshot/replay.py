@@ -91,7 +91,7 @@ class RecordedAnswers:
         declared = Reason(code, f"{code.message}{incomplete}")
         self._absent = {  # the same for all: there may be many
             False: Failed(WebClientErrorResponse(declared, retryable=False)),
-            True: Failed(HostGivenUp(Reason(code, code.message))),  # guesses
+            True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
         }
 
     def settled(self, order: FetchOrder) -> FinalResult:
