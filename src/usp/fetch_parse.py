@@ -148,27 +148,34 @@ class SitemapFetcher:
         **keywords: Unpack[CommonKeywords],
     ) -> None:
         parents = frozenset(parent_urls or ())
-        options = combined(
+        self._options = combined(
             options,
             keywords,
             CommonKeywords,
             recurse_callback=recurse_callback,
             recurse_list_callback=recurse_list_callback,
         )
-        own = without_login(str(url))  # None is refused as any other that is not HTTP
-        above = without_fragments(parents)
-        refusal = refuse(own, recursion_level, above, options.effective_limits)
+        self._start = url
+        self._url = without_login(str(url))  # None is refused as any other that is not HTTP
+        limits = self._options.effective_limits
+        refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
         if refusal:
             raise SitemapException(str(refusal))
-        begin = partial(
-            OneSitemap, url=own, level=recursion_level, parents=parents, quiet=quiet_404
-        )
-        self._search = Search(begin, url, options)
+        self._recursion_level = recursion_level
         self._web_client = web_client
+        self._parent_urls = parents
+        self._quiet_404 = quiet_404
 
     def sitemap(self) -> AbstractSitemap:
         """Return the tree of the sitemap; what cannot be fetched is an ``InvalidSitemap``."""
-        return tree_of(crawl_with(self._search, self._web_client))
+        begin = partial(
+            OneSitemap,
+            url=self._url,
+            level=self._recursion_level,
+            parents=self._parent_urls,
+            quiet=self._quiet_404,
+        )
+        return tree_of(crawl_with(Search(begin, self._start, self._options), self._web_client))
 
 
 class SitemapStrParser:
