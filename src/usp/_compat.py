@@ -18,18 +18,18 @@ They do not parse themselves: :mod:`usp._formats` does, and a crawl fetches the 
 from __future__ import annotations
 
 import abc
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
-from usp._crawl.fetch import concurrency_of, own_client
-from usp._crawl.receiver import DocumentProbe, call_newer, parse_document
+from usp._crawl.orders import FinalResult
+from usp._crawl.receiver import DocumentProbe, parse_document, read_document, unfetched_tree
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import refuse, without_fragments
-from usp._crawl.website import OneSitemap
+from usp._crawl.tree_builder import without_fragments
+from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
@@ -48,16 +48,11 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    AbstractWebClientResponse,
-    LocalWebClient,
-    LocalWebClientSuccessResponse,
-)
+from usp.web_client.abstract_client import AbstractWebClient, LocalWebClient
 
 if TYPE_CHECKING:
+    from usp._crawl.crawl import Crawl
     from usp.helpers import RecurseCallbackType, RecurseListCallbackType
-    from usp.limits import Limits
     from usp.objects.page import SitemapPage
 
 
@@ -91,34 +86,27 @@ class AbstractSitemapParser(abc.ABC):
 
     def _node(self) -> AbstractSitemap:
         """Return the node of the document, whatever it is, with its children."""
-        url = self._url if is_http_url(self._url) else None
-        if url is None or self._fetches_nothing():
-            role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
-            answer = _GivenResponse(self._url, self._content)
-            node = parse_document(
-                [answer.raw_data()],
-                url,
-                content_type=answer.header("Content-Type"),
-                role=role,
-                name=self._url,
-            )
-            # A crawl says which children it would not even request: loops, and URLs that are none.
-            own = without_fragments([self._url])
-            if url is None or not any(_is_refused(one.url, own) for one in node.sub_sitemaps):
-                return node
-        search = partial(
-            OneSitemap,
-            url=self._url,
-            level=self._recursion_level,
-            parents=frozenset(self._parent_urls or ()),
-        )
-        given = self._web_client if self._web_client is not None else own_client()
-        client = _AtHand(self._url, self._content, given)
+        url, base = self._url, self._url if is_http_url(self._url) else None
+        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
+        kind = _TEXT if isinstance(self._content, str) else None
+        received = read_document([_encoded(self._content)], base, url, content_type=kind, role=role)
+        if base is None:
+            return unfetched_tree(received, resolves=False)
+        if self._fetches_nothing():
+            return unfetched_tree(received, above=without_fragments([url]))
+
+        def begin(crawl: Crawl) -> OneSitemap:
+            parents = frozenset(self._parent_urls or ())
+            top = OneSitemap(crawl, url, level=self._recursion_level, parents=parents)
+            for order in crawl.next_fetches(1, time.monotonic()):
+                crawl.recall(order, FinalResult(url, role, None, 1, received))
+            return top
+
         options = CrawlOptions(
             recurse_callback=self._recurse_callback,
             recurse_list_callback=self._recurse_list_callback,
         )
-        return crawl_with(search, self._url, client, options).tree()
+        return crawl_with(Search(begin, url, options), self._web_client).tree()
 
     def _fetches_nothing(self) -> bool:
         """Return whether nothing can be fetched, so that there is nothing to crawl."""
@@ -128,8 +116,8 @@ class AbstractSitemapParser(abc.ABC):
         )
 
 
-def _is_refused(url: str, own: frozenset[str]) -> bool:
-    return "@" in url or refuse(url, above=own) is not None
+def _encoded(content: str | bytes) -> bytes:
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
 
 
 class XMLSitemapParser(AbstractSitemapParser):
@@ -214,77 +202,29 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         return self._node()
 
 
-class _GivenResponse(LocalWebClientSuccessResponse):
-    """The response with the given document."""
-
-    def __init__(self, url: str, content: str | bytes) -> None:
-        self._url = url
-        self._content = content
-
-    def header(self, case_insensitive_name: str) -> str | None:
-        """Return a header that says UTF-8: the text is decoded, whatever its declaration says."""
-        is_type = case_insensitive_name.lower() == "content-type"
-        return _TEXT if is_type and isinstance(self._content, str) else None
-
-    def raw_data(self) -> bytes:
-        """Return the document."""
-        content = self._content
-        return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-
-
-class _AtHand(AbstractWebClient):
-    """A client that returns a given document, and asks another client for everything else."""
-
-    def __init__(self, url: str, content: str | bytes, client: Any) -> None:
-        self._url = url
-        self._content = content
-        self._client = client
-        self._made: Any = None  # for the crawl, and closed after it
-        self.max_concurrent_requests = concurrency_of(client)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether no client of the caller is used."""
-        return getattr(self._client, "is_ours", False) is True
-
-    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
-        """Return the same, with the other client prepared for a crawl."""
-        client = call_newer(
-            self._client, "for_crawl", AbstractWebClient.for_crawl, start_url, limits
-        )
-        made = _AtHand(self._url, self._content, client)
-        made._made = client if client is not self._client else None
-        return made
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit the size of responses to the other client."""
-        self._client.set_max_response_data_length(max_response_data_length)
-
-    def get(self, url: str) -> AbstractWebClientResponse:
-        """Return the document, or the response of the other client."""
-        if url == self._url:
-            return _GivenResponse(url, self._content)
-        return self._client.get(url)  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Close the other client, if it was created for the crawl."""
-        if self._made is not None:
-            self._made.close()
-
-
 # Entries whose fields are set one by one: written as XML, and parsed like any other document --------
 
-_SPACES = (
-    'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
-    'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9" '
-    'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
-    'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
-)
+_OTHER = "other"
+_NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
+    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    _OTHER: "urn:other",  # any that sitemaps do not have
+}
+_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
+_DECLARED = {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
 
 
-def _text(element: str) -> Any:
+def _tag(name: str, attributes: Mapping[str, str]) -> str:
+    written = "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items())
+    return f"<{name}{written}>"
+
+
+def _text(element: str, *, compare: bool = False) -> Any:
     """Return a field that is the text of an element."""
-    return field(default=None, metadata={"element": element})
+    return field(default=None, metadata={"element": element}, compare=compare)
 
 
 def _written(entry: Any, prefix: str = "") -> str:
@@ -317,11 +257,11 @@ class ImageEntry:
         return f"<image:image>{_written(self, 'image')}</image:image>"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, unsafe_hash=True)
 class UrlPage:
     """A ``<url>`` with its fields as text; equal if the URLs are equal."""
 
-    url: str | None = _text("loc")
+    url: str | None = _text("loc", compare=True)
     last_modified: str | None = _text("lastmod")
     change_frequency: str | None = _text("changefreq")
     priority: str | None = _text("priority")
@@ -333,14 +273,8 @@ class UrlPage:
     news_genres: str | None = _text("news:genres")
     news_keywords: str | None = _text("news:keywords")
     news_stock_tickers: str | None = _text("news:stock_tickers")
-    images: list[ImageEntry] = field(default_factory=list)
-    alternates: list[tuple[str, str]] = field(default_factory=list)
-
-    def __hash__(self) -> int:
-        return hash(self.url)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UrlPage) and self.url == other.url
+    images: list[ImageEntry] = field(default_factory=list, compare=False)
+    alternates: list[tuple[str, str]] = field(default_factory=list, compare=False)
 
     def page(self) -> SitemapPage | None:
         """Return the page; None without a URL."""
@@ -351,23 +285,18 @@ class UrlPage:
             f'<xhtml:link rel="alternate" hreflang={quoteattr(language)} href={quoteattr(href)}/>'
             for language, href in self.alternates
         )
-        return _page(f"<urlset {_SPACES}><url>{own}{story}{images}{links}</url></urlset>")
+        root = _tag("urlset", {"xmlns": _NAMESPACES["sitemap"], **_DECLARED})
+        return _page(f"{root}<url>{own}{story}{images}{links}</url></urlset>")
 
 
-@dataclass(slots=True, eq=False)
-class _FeedPage:
+@dataclass(slots=True, unsafe_hash=True)
+class FeedPage:
     """An entry of a feed with its fields as text; equal if the links are equal."""
 
-    link: str | None = _text("link")
+    link: str | None = _text("link", compare=True)
     title: str | None = _text("title")
     description: str | None = _text("description")
     publication_date: str | None = _text("pubDate")
-
-    def __hash__(self) -> int:
-        return hash(self.link)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FeedPage) and self.link == other.link
 
     def page(self) -> SitemapPage | None:
         """Return the page; None without a link."""
@@ -375,26 +304,7 @@ class _FeedPage:
         return _page(f'<rss version="2.0"><channel><item>{item}</item></channel></rss>')
 
 
-class RSSPage(_FeedPage):
-    """An ``<item>`` of RSS."""
-
-
-class AtomPage(_FeedPage):
-    """An ``<entry>`` of Atom."""
-
-
 # Told of elements --------------------------------------------------------------------------------
-
-_OTHER = "other"
-_NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
-    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
-    "news": "http://www.google.com/schemas/sitemap-news/0.9",
-    "image": "http://www.google.com/schemas/sitemap-image/1.1",
-    "video": "http://www.google.com/schemas/sitemap-video/1.1",
-    "xhtml": "http://www.w3.org/1999/xhtml",
-    _OTHER: "urn:other",  # any that sitemaps do not have
-}
-_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
 
 
 class AbstractXMLSitemapParser(abc.ABC):
@@ -418,11 +328,7 @@ class AbstractXMLSitemapParser(abc.ABC):
 
     def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Handle the start of an element."""
-        given = dict(attrs)
-        if not self._text:
-            given |= {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
-        written = "".join(f" {key}={quoteattr(value)}" for key, value in given.items())
-        self._text.append(f"<{name}{written}>")
+        self._text.append(_tag(name, attrs if self._text else {**attrs, **_DECLARED}))
 
     def xml_element_end(self, name: str) -> None:
         """Handle the end of an element."""
@@ -460,7 +366,7 @@ class IndexXMLSitemapParser(_ElementsParser):
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
         first = DocumentProbe(self._url, Exchange(self._url, self._url, content_type=_TEXT))
-        for _ in first.steps("".join(self._text).encode("utf-8", "surrogatepass")):
+        for _ in first.steps(_encoded("".join(self._text))):
             pass
         return [child.loc for child in first.close().children]
 
@@ -477,14 +383,14 @@ class PagesRSSSitemapParser(_ElementsParser):
     """A parser of an RSS feed that takes its elements."""
 
     _kind = PagesRSSSitemap
-    Page = RSSPage
+    Page = FeedPage
 
 
 class PagesAtomSitemapParser(_ElementsParser):
     """A parser of an Atom feed that takes its elements."""
 
     _kind = PagesAtomSitemap
-    Page = AtomPage
+    Page = FeedPage
 
 
 _KINDS: dict[str, type[AbstractXMLSitemapParser]] = {  # by the name of the root

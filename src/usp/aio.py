@@ -7,29 +7,26 @@ closing the generator, cancels the requests that are in progress.
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from usp import snapshot
 from usp._base.names import lazy_getattr
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
-from usp._crawl.page_stream import PageStream, pages_of
-from usp._crawl.thread_driver import INTERRUPTED, tree_of
+from usp._crawl.page_stream import pages_of
+from usp._crawl.website import tree_of
 from usp._snapshot.snapshot_update import updating
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator
     from os import PathLike
-    from typing import TypeVar, Unpack
+    from typing import Unpack
 
-    from usp._crawl.crawl import Crawl
-    from usp._crawl.thread_driver import CrawlStart, Recording
-    from usp._crawl.website import OneSitemap, Website
+    from usp._crawl.website import Search
     from usp.changes import diff_async as diff
     from usp.changes.watching import watch_async as watch
     from usp.checks import check_async as check
@@ -38,9 +35,6 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
     from usp.web_client.aiohttp_client import AiohttpWebClient
-
-    N = TypeVar("N", bound=AbstractSitemap)
-    T = TypeVar("T")
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -70,8 +64,8 @@ async def sitemap_tree_for_homepage(
     Like ``usp.tree.sitemap_tree_for_homepage``, with the same options.
     """
     options = combined(options, keywords, WebsiteKeywords)
-    search = website_search(homepage_url, options)
-    return await _tree(search, homepage_url.strip(), web_client, options)
+    tree = await _tree(website_search(homepage_url, options), web_client)
+    return cast("IndexWebsiteSitemap", tree)
 
 
 @shows(SitemapKeywords)
@@ -87,7 +81,7 @@ async def sitemap_tree_for_sitemap(
     Like ``usp.tree.sitemap_tree_for_sitemap``, with the same options.
     """
     options = combined(options, keywords, SitemapKeywords)
-    return await _tree(sitemap_search(url), url, web_client, options)
+    return await _tree(sitemap_search(url, options), web_client)
 
 
 @shows(WebsiteKeywords)
@@ -104,8 +98,7 @@ def pages(
     closed (``contextlib.aclosing``).
     """
     options = combined(options, keywords, WebsiteKeywords)
-    search = website_search(homepage_url, options)
-    return _pages(search, homepage_url.strip(), web_client, options)
+    return _pages(website_search(homepage_url, options), web_client)
 
 
 @shows(SitemapKeywords)
@@ -121,7 +114,7 @@ def pages_of_sitemap(
     Like ``usp.stream.pages_of_sitemap``, with the same options.
     """
     options = combined(options, keywords, SitemapKeywords)
-    return _pages(sitemap_search(url), url, web_client, options)
+    return _pages(sitemap_search(url, options), web_client)
 
 
 @shows(WebsiteKeywords)
@@ -166,68 +159,43 @@ async def run_update(
 ) -> snapshot.Update:
     """Crawl on asyncio; return what came of an update."""
     client = updating(_own_client() if web_client is None else web_client, plan.known)
-    await _tree(plan.search, plan.start, client, plan.options, plan.recorder)
+    await _tree(plan.search, client)
     return await asyncio.to_thread(plan.update)
 
 
 async def _tree(
-    search: Callable[[Crawl], CrawlStart[N]],
-    start_url: str,
-    web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    options: CrawlOptions,
-    record: Recording | None = None,
-) -> N:
-    async with _driving(search, start_url, web_client, options, record) as driver:
+    search: Search, web_client: AbstractAsyncWebClient | AbstractWebClient | None
+) -> AbstractSitemap:
+    async with _driving(search, web_client) as driver:
         while not driver.crawl.complete:
             try:
                 await driver.step()
             except asyncio.CancelledError:
-                if not _end(driver.crawl, options):
+                if not driver.interrupted():
                     raise
-    return tree_of(driver.top, options)
+    return tree_of(driver.top)
 
 
 async def _pages(
-    search: Callable[[Crawl], Website | OneSitemap],
-    start_url: str,
-    web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    options: CrawlOptions,
+    search: Search, web_client: AbstractAsyncWebClient | AbstractWebClient | None
 ) -> AsyncGenerator[SitemapPage, None]:
-    async with _driving(search, start_url, web_client, options, streams=True) as driver:
-        crawl = driver.crawl
-        stream, stepper = PageStream(crawl, time.monotonic), Stepper()
-        while True:
+    async with _driving(search, web_client, streams=True) as driver:
+        stream, stepper = driver.stream, Stepper()
+        assert stream is not None
+        while not stream.over:
             try:
                 steps = stream.steps()
                 while (step := await stepper.next(steps)) is not END:
                     for page in pages_of([step] if step else []):
                         yield page
-                if stream.over:
-                    break
-                # Do not wait for what has arrived in the meantime.
-                await driver.step(wait=stream.must_wait(driver.wake))
+                await driver.step()
             except asyncio.CancelledError:
-                if not _end(crawl, options):
+                if not driver.interrupted():
                     raise
-                stream.interrupted(INTERRUPTED)
-        while not crawl.complete:  # a limit has ended the stream: see what is missing
+        while not driver.crawl.complete:  # a limit has ended the stream: see what is missing
             await driver.step()
-        stream.name_unread()
-        tree_of(driver.top, options)
-
-
-def _end(crawl: Crawl, options: CrawlOptions) -> bool:
-    """End a crawl whose task was cancelled and return True, if what was found is to be kept.
-
-    The task continues, until it is cancelled again.
-    """
-    if not options.keep_partial or crawl.ending == INTERRUPTED:
-        return False
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
-    crawl.end(INTERRUPTED)
-    return True
+    stream.name_unread()
+    tree_of(driver.top)
 
 
 def _own_client() -> AiohttpWebClient:
@@ -242,21 +210,17 @@ def _own_client() -> AiohttpWebClient:
 
 @asynccontextmanager
 async def _driving(
-    search: Callable[[Crawl], T],
-    start_url: str,
+    search: Search,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    options: CrawlOptions,
-    record: Recording | None = None,
     *,
     streams: bool = False,
-) -> AsyncIterator[AsyncioDriver[T]]:
+) -> AsyncIterator[AsyncioDriver]:
     """Yield the driver of a crawl; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
-    client = prepared(given, start_url, options.effective_limits, awaits=True)
+    limits = search.options.effective_limits
+    client = prepared(given, search.start_url, limits, awaits=True)
     try:
-        async with AsyncioDriver(
-            search, start_url, client, options, record, streams=streams
-        ) as driver:
+        async with AsyncioDriver(search, client, streams=streams) as driver:
             yield driver
     finally:
         if client is not web_client:

@@ -23,9 +23,9 @@ from usp._compat import (
     XMLSitemapParser,
 )
 from usp._crawl.receiver import parse_document
-from usp._crawl.thread_driver import crawl_with, tree_of
+from usp._crawl.thread_driver import crawl_with
 from usp._crawl.tree_builder import refuse, without_fragments
-from usp._crawl.website import OneSitemap
+from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException
 from usp.helpers import (
@@ -155,9 +155,9 @@ class SitemapFetcher:
             recurse_callback=recurse_callback,
             recurse_list_callback=recurse_list_callback,
         )
-        limits = self._options.effective_limits
         self._start = url
         self._url = without_login(str(url))  # None is refused as any other that is not HTTP
+        limits = self._options.effective_limits
         refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
         if refusal:
             raise SitemapException(str(refusal))
@@ -168,15 +168,14 @@ class SitemapFetcher:
 
     def sitemap(self) -> AbstractSitemap:
         """Return the tree of the sitemap; what cannot be fetched is an ``InvalidSitemap``."""
-        search = partial(
+        begin = partial(
             OneSitemap,
             url=self._url,
             level=self._recursion_level,
             parents=self._parent_urls,
             quiet=self._quiet_404,
         )
-        top = crawl_with(search, self._start, self._web_client, self._options)
-        return tree_of(top, self._options)
+        return tree_of(crawl_with(Search(begin, self._start, self._options), self._web_client))
 
 
 class SitemapStrParser:

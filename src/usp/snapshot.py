@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.urls import read_url, with_login
 from usp._crawl.fetch import own_client
-from usp._crawl.thread_driver import crawl_with, tree_of
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website
+from usp._crawl.thread_driver import crawl_with
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, tree_of
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot, within_both
 from usp._snapshot.snapshot_update import Loss, PreviousResponses, UpdateRecorder, updating
@@ -103,21 +103,22 @@ def _tree_in(
     if snapshot.unread and own is not _ALL:
         snapshot.is_complete = False
         snapshot.losses.insert(0, snapshot.unread)
-    search, chosen = _search(snapshot, url, chosen)
+    search = _search(snapshot, url, chosen)
+    chosen = search.options
     limits = chosen.effective_limits
     if options.limits is None and limits.sitemaps is not None:
         limits = replace(limits, sitemaps=min(limits.sitemaps, snapshot.documents + _ABSENT))
-    within = replace(chosen, limits=limits)
-    top = replay(snapshot, search, within, kept=kept, begun=begun)
+    search = replace(search, options=replace(chosen, limits=limits))
+    top = replay(snapshot, search, kept=kept, begun=begun)
     if snapshot.third_party is not None and isinstance(top, Website) and chosen.extra_known_paths:
-        search, within = _without_declared(top, within)
-        top = replay(snapshot, search, within, begun=begun)
-    tree = tree_of(top, within)
+        search = _without_declared(top)
+        top = replay(snapshot, search, begun=begun)
+    tree = tree_of(top)
     if tree.fetched is not None:
         said = chosen.limits
         if recorded.limits is not None:  # it says why something is missing in another file, too
             said = within_both(recorded.limits, chosen.effective_limits)
-        tree.keep(replace(tree.fetched, options=replace(within, limits=said)))
+        tree.keep(replace(tree.fetched, options=replace(search.options, limits=said)))
     return tree
 
 
@@ -131,28 +132,25 @@ def _with_recorded(
     return replace(options, **{name: one for name, one in known.items() if name not in own})
 
 
-def _search(
-    snapshot: OpenSnapshot, url: str | None, options: CrawlOptions
-) -> tuple[Callable[[Crawl], Website | OneSitemap], CrawlOptions]:
+def _search(snapshot: OpenSnapshot, url: str | None, options: CrawlOptions) -> Search:
     """Return where the replay begins, and the options with which it looks for sitemaps."""
     if url is None and snapshot.start is not None:
         kind, start = snapshot.start
         try:
             if kind == "sitemap":
-                return sitemap_search(start), options
-            options = replace(options, normalize_homepage_url=False)
-            return website_search(start, options), options
+                return sitemap_search(start, options)
+            return website_search(start, replace(options, normalize_homepage_url=False))
         except SitemapException as error:
             raise SnapshotError(f"{snapshot.file.path}: {error}") from error
     if snapshot.third_party is None:
-        return website_search(url or "", options), options
+        return website_search(url or "", options)
     homepage = url or _only_site(snapshot.file.path, list(snapshot.third_party.sites))
     if homepage in snapshot.third_party.sitemaps:
-        return sitemap_search(homepage), options
+        return sitemap_search(homepage, options)
     paths = KNOWN_SITEMAP_PATHS if options.use_known_paths else ()
     there = _present(snapshot.third_party, homepage, paths)
     options = replace(options, use_known_paths=False, extra_known_paths=there)
-    return website_search(homepage, options), options
+    return website_search(homepage, options)
 
 
 def _only_site(path: Path, sites: list[str]) -> str:
@@ -177,15 +175,13 @@ def _present(records: ThirdPartyRecords, homepage: str, paths: Iterable[str]) ->
     return list(dict.fromkeys(there))
 
 
-def _without_declared(
-    top: Website, options: CrawlOptions
-) -> tuple[Callable[[Crawl], Website | OneSitemap], CrawlOptions]:
+def _without_declared(top: Website) -> Search:
     """Return a search without the paths that a sitemap declares: they are in the tree below it."""
-    tree = top.tree()
+    tree, options = top.tree(), top.crawl.options
     declared = {below.url for node in tree.sub_sitemaps for below in node.all_sitemaps()}
     paths = [path for path in options.extra_known_paths or () if tree.url + path not in declared]
     options = replace(options, extra_known_paths=paths, normalize_homepage_url=False)
-    return website_search(tree.url, options), options
+    return website_search(tree.url, options)
 
 
 def _marked(tree: AbstractSitemap, snapshot: OpenSnapshot) -> AbstractSitemap:
@@ -340,8 +336,8 @@ class UpdatePlan:
         recorded = snapshot.options
         known = recorded.values | recorded.filters
         chosen = _with_recorded(snapshot, replace(given, record=None), own, known)
-        self.search, self.options = _search(snapshot, None, chosen)
-        _, self.start = snapshot.start
+        self.search = replace(_search(snapshot, None, chosen), record=self._begin_recording)
+        self.options = self.search.options
         limits = chosen.effective_limits
         self.known = PreviousResponses(snapshot, limits, trust_lastmod=trusts)
         self._target = output or path
@@ -353,13 +349,14 @@ class UpdatePlan:
         """Use the login in a URL of the website, if it has one: the snapshot does not have it."""
         login = read_url(url).login
         if login is not None:
-            self.start = with_login(self.start, login)
+            start_url = with_login(self.search.start_url, login)
+            self.search = replace(self.search, start_url=start_url)
 
     def run(self, web_client: AbstractWebClient | None) -> Update:
         """Crawl in threads; return what came of it."""
         given = own_client() if web_client is None else web_client
         client = cast("AbstractWebClient", updating(given, self.known))
-        crawl_with(self.search, self.start, client, self.options, self.recorder)
+        crawl_with(self.search, client)
         return self.update()
 
     def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
@@ -368,8 +365,7 @@ class UpdatePlan:
         snapshot = open_snapshot(path, limits)
         return _marked(_tree_in(snapshot, CrawlOptions(limits=limits)), snapshot)
 
-    def recorder(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
-        """Return what records the crawl."""
+    def _begin_recording(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
         self._recorder = UpdateRecorder(
             self._target,
             crawl,

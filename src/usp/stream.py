@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
+from itertools import takewhile
 from typing import TYPE_CHECKING, Unpack
 
 from usp._crawl.fetch import client_for
-from usp._crawl.page_stream import PageStream, pages_of
-from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver, tree_of
+from usp._crawl.page_stream import pages_of
+from usp._crawl.thread_driver import ThreadDriver
+from usp._crawl.website import tree_of
 from usp.options import CrawlOptions, SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from usp._crawl.crawl import Crawl
-    from usp._crawl.website import OneSitemap, Website
+    from usp._crawl.website import OneSitemap, Search, Website
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
@@ -42,8 +42,7 @@ def pages(
     Raises ``SitemapException`` at once if the URL is not an HTTP(S) URL.
     """
     options = combined(options, keywords, WebsiteKeywords)
-    search = website_search(homepage_url, options)
-    return _pages(search, homepage_url.strip(), web_client, options)
+    return _pages(website_search(homepage_url, options), web_client)
 
 
 @shows(SitemapKeywords)
@@ -60,17 +59,13 @@ def pages_of_sitemap(
     is as in :func:`pages`.
     """
     options = combined(options, keywords, SitemapKeywords)
-    return _pages(sitemap_search(url), url, web_client, options)
+    return _pages(sitemap_search(url, options), web_client)
 
 
 def _pages(
-    search: Callable[[Crawl], Website | OneSitemap],
-    start_url: str,
-    web_client: AbstractWebClient | None,
-    options: CrawlOptions,
+    search: Search, web_client: AbstractWebClient | None
 ) -> Generator[SitemapPage, None, None]:
-    blocks = PageBlocks(search, start_url, web_client, options)
-    with closing(iter(blocks)) as coming:
+    with closing(iter(PageBlocks(search, web_client))) as coming:
         yield from pages_of(coming)
 
 
@@ -78,25 +73,17 @@ class PageBlocks:
     """The pages of a crawl in blocks, each with the URL of its sitemap, as they arrive.
 
     For callers that want columns rather than objects. Iterate over it once, and close the iterator
-    unless it is exhausted. ``search`` starts the crawl (:func:`usp.tree.website_search`,
-    :func:`usp.tree.sitemap_search`) and returns its ``top``. ``tree`` is None until the last block has
-    been yielded. With ``any_thread``, a client that takes one request at a time may be called in any
-    thread.
+    unless it is exhausted. ``search`` is that of :func:`usp.tree.website_search` or
+    :func:`usp.tree.sitemap_search`, ``top`` the top of its tree. ``tree`` is None until the last block
+    has been yielded. With ``any_thread``, a client that takes one request at a time may be called in
+    any thread.
     """
 
     def __init__(
-        self,
-        search: Callable[[Crawl], Website | OneSitemap],
-        start_url: str,
-        web_client: AbstractWebClient | None,
-        options: CrawlOptions,
-        *,
-        any_thread: bool = False,
+        self, search: Search, web_client: AbstractWebClient | None, *, any_thread: bool = False
     ) -> None:
         self._search = search
-        self._start_url = start_url
         self._client = web_client
-        self._options = options
         self._any_thread = any_thread
         self.is_stopped = False
         self._wake: Callable[[], object] = bool
@@ -110,42 +97,24 @@ class PageBlocks:
 
     def __iter__(self) -> Generator[tuple[str, PageBlock], None, None]:
         """Yield blocks of pages in the order of the tree."""
-        options = self._options
+        search = self._search
         with (
-            client_for(self._client, self._start_url, options) as client,
-            ThreadDriver(
-                self._search,
-                self._start_url,
-                client,
-                options,
-                any_thread=self._any_thread,
-                streams=True,
-            ) as driver,
+            client_for(self._client, search.start_url, search.options) as client,
+            ThreadDriver(search, client, any_thread=self._any_thread, streams=True) as driver,
         ):
-            crawl, self.top, self._wake = driver.crawl, driver.top, driver.wake
-            stream = PageStream(crawl, time.monotonic)
-            while not self.is_stopped:
+            crawl, stream = driver.crawl, driver.stream
+            assert stream is not None
+            self.top, self._wake = driver.top, driver.wake
+            while not (stream.over or self.is_stopped):
                 try:
-                    yield from self._coming(stream)
-                    if stream.over:
-                        break
-                    # Do not wait for what has arrived in the meantime.
-                    driver.step(wait=stream.must_wait(driver.wake) and not self.is_stopped)
+                    steps = takewhile(lambda _: not self.is_stopped, stream.steps())
+                    yield from filter(None, steps)
+                    driver.step()
                 except KeyboardInterrupt:
-                    if not options.keep_partial or crawl.ending == INTERRUPTED:
+                    if not driver.interrupted():
                         raise
-                    crawl.end(INTERRUPTED)
-                    stream.interrupted(INTERRUPTED)
-            while not crawl.complete and not self.is_stopped:
+            while not (crawl.complete or self.is_stopped):
                 driver.step()  # a limit has ended the stream: see what is missing
         if not self.is_stopped:
             stream.name_unread()
-            self.tree = tree_of(driver.top, options)
-
-    def _coming(self, stream: PageStream) -> Iterator[tuple[str, PageBlock]]:
-        """Yield blocks as they become available, until the stream is stopped."""
-        for step in stream.steps():
-            if self.is_stopped:
-                return
-            if step is not None:
-                yield step
+            self.tree = tree_of(driver.top)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
 from usp._crawl.receiver import parse_document
-from usp._crawl.thread_driver import crawl_with, tree_of
+from usp._crawl.thread_driver import crawl_with
 from usp._crawl.tree_builder import refuse
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website, in_order
+from usp._crawl.website import (
+    KNOWN_SITEMAP_PATHS,
+    OneSitemap,
+    Search,
+    Website,
+    in_order,
+    tree_of,
+)
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
@@ -33,11 +40,10 @@ from usp.options import CommonKeywords, CrawlOptions, SitemapKeywords, combined,
 from usp.web_client.abstract_client import AbstractWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from os import PathLike
     from typing import Unpack
 
-    from usp._crawl.crawl import Crawl
     from usp._store import Store
 else:
     __getattr__ = lazy_getattr(__name__)
@@ -114,40 +120,34 @@ def sitemap_tree_for_homepage(
         recurse_list_callback=recurse_list_callback,
         normalize_homepage_url=normalize_homepage_url,
     )
-    search = website_search(homepage_url, options)
-    return tree_of(crawl_with(search, homepage_url.strip(), web_client, options), options)
+    top = crawl_with(website_search(homepage_url, options), web_client)
+    return cast("IndexWebsiteSitemap", tree_of(top))
 
 
-def website_search(
-    homepage_url: str, options: CrawlOptions | None = None
-) -> Callable[[Crawl], Website]:
-    """Return a function that starts the search for a website's sitemaps in a crawl."""
+def website_search(homepage_url: str, options: CrawlOptions) -> Search:
+    """Return the search for a website's sitemaps."""
     refusal = refuse(str(homepage_url), limits=_ANY_LENGTH)
     if refusal:
         raise SitemapException(str(refusal))
-    options = options or CrawlOptions()
-    start = without_login(homepage_url.strip())
-    return partial(
-        Website,
-        homepage_url=_homepage(start, normalize=options.normalize_homepage_url),
-        use_robots=options.use_robots,
-        use_html_links=options.use_html_links,
-        known_paths=in_order(
-            _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
-            options.extra_known_paths or (),
-        ),
+    start_url = homepage_url.strip()
+    homepage = _homepage(without_login(start_url), normalize=options.normalize_homepage_url)
+    known_paths = in_order(
+        _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
+        options.extra_known_paths or (),
     )
+    begin = partial(Website, homepage_url=homepage, known_paths=known_paths)
+    return Search(begin, start_url, options)
 
 
-def sitemap_search(url: str, *, guess: bool = False) -> Callable[[Crawl], OneSitemap]:
-    """Return a function that starts a crawl at one sitemap.
+def sitemap_search(url: str, options: CrawlOptions, *, guess: bool = False) -> Search:
+    """Return the search for one sitemap.
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
     refusal = refuse(url)
     if refusal:
         raise SitemapException(str(refusal))
-    return partial(OneSitemap, url=without_login(url), guess=guess)
+    return Search(partial(OneSitemap, url=without_login(url), guess=guess), url, options)
 
 
 def _homepage(url: str, *, normalize: bool) -> str:

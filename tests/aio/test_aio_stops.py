@@ -251,17 +251,6 @@ def test_a_stream_that_was_never_begun_costs_nothing(serve):
     assert not site.requests
 
 
-def test_a_user_s_client_is_not_closed():
-    client, closed = AsyncClient(Web(SITE)), []
-
-    async def close():
-        closed.append(client)
-
-    client.close = close
-    assert run(usp.aio.sitemap_tree_for_homepage("http://h/", client)).page_count() == 3
-    assert not closed
-
-
 # Where it runs --------------------------------------------------------------------------------------
 
 

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+from usp._crawl.orders import FetchOrder
 from usp._crawl.schedule import Schedule
-from usp._crawl.tree_slots import FetchTask
 from usp._formats.document import Role
 from usp.options import CrawlOptions
 from website import index, robots, urlset
@@ -97,7 +97,7 @@ def test_a_pause_is_kept_between_requests(run, serve, path, options):
 def test_a_pause_is_kept_for_each_host():
     schedule = Schedule(CrawlOptions(wait=2.0, crawl_delay=True), per_host=8)
     first, *others = (
-        FetchTask(f"http://{host}/{at}", Role.SITEMAP, (at,), 0, False, False, host, host)
+        FetchOrder(f"http://{host}/{at}", Role.SITEMAP, (at,), 0, False, False, host, host)
         for at, host in enumerate(["h", "h", "h", "other"])
     )
     for task in (first, *others):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from usp._base.reason import Reason
@@ -135,7 +135,8 @@ def played(
     options: CrawlOptions | None = None,
 ) -> tuple[World, list[Any]]:
     """Drive a crawl of some documents to its end; give the world and the nodes of the documents."""
-    crawl = Crawl(options, per_host=room, chance=lambda: 0.5)
+    heard = replace(options or CrawlOptions(), on_event=id)
+    crawl = Crawl(heard, per_host=room, chance=lambda: 0.5)
     places = [crawl.want(name if "://" in name else url(name), guess=guess) for name in names]
     world = World(answers)
     world.events = play(crawl, world, room=room)

@@ -9,7 +9,7 @@ from player import World, error, index, junk, outline, pages, play, played, robo
 
 from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Arrival, Failed, FetchOrder
+from usp._crawl.orders import Arrival, Failed
 from usp._crawl.tree_builder import refuse
 from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
@@ -31,9 +31,9 @@ def test_orders_are_given_once_and_not_more_than_there_is_room_for():
     crawl = Crawl(per_host=8)
     for name in "abc":
         crawl.want(url(name))
-    assert crawl.next_fetches(2, 0.0) == [FetchOrder(url("a")), FetchOrder(url("b"))]
+    assert [order.url for order in crawl.next_fetches(2, 0.0)] == [url("a"), url("b")]
     assert crawl.next_fetches(0, 0.0) == []
-    assert crawl.next_fetches(8, 0.0) == [FetchOrder(url("c"))]
+    assert [order.url for order in crawl.next_fetches(8, 0.0)] == [url("c")]
     assert crawl.next_fetches(8, 0.0) == []
     assert not crawl.complete
 
@@ -163,21 +163,6 @@ def test_refuse_says_why_something_is_not_even_asked_for():
         assert (refusal is None) if words is None else (words in str(refusal))
 
 
-def test_robots_txt_and_an_index_may_declare_the_same_document_at_different_levels():
-    crawl = Crawl(per_host=4)
-    place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
-    world = World({"robots.txt": robots("i", "a"), "i": index("j"), "j": index("a"), "a": pages()})
-    play(crawl, world, room=4)
-    assert tree(place) == {"robots.txt": [{"i": [{"j": ["a"]}]}, "a"]}
-
-
-def test_errors_are_asked_about_once_however_many_places_they_have():
-    answers = {"i": index("j", "x"), "j": index("x"), "x": error("410 Gone")}
-    world, (top,) = played(answers, "i", room=4)
-    assert world.asked.count(url("x")) == 1
-    assert outline(top) == {"i": [{"j": ["!x"]}, "!x"]}
-
-
 def test_a_known_path_may_be_wanted_twice():
     world, nodes = played({"a": pages()}, "a", "a", guess=True)
     assert list(map(outline, nodes)) == ["a", "a"]
@@ -196,10 +181,10 @@ def test_what_arrives_is_known_until_there_is_a_result_and_changes_nothing_after
     (order,) = crawl.next_fetches(1, 10.0)
     crawl.end(Limits().reached("seconds"))
     crawl.abandon()
-    assert isinstance(slot.task.result, Failed)
+    assert isinstance(slot.order.result, Failed)
     crawl.arriving(order, coming)
     crawl.finished(order, pages()(order), 0.0)
-    assert isinstance(slot.task.result, Failed)
+    assert isinstance(slot.order.result, Failed)
     assert slot.arrival is None
     assert slot.reason is not None
 
@@ -257,6 +242,7 @@ def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed():
 
 
 def test_what_the_limit_cuts_off_is_counted():
+    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
     options = CrawlOptions(limits=Limits(sitemaps=4))
     names = [f"a{n}" for n in range(10)]
     answers = {"i": index(*names), "j": index(*names[:3])} | dict.fromkeys(names, pages())
@@ -268,17 +254,6 @@ def test_what_the_limit_cuts_off_is_counted():
     _, (whole,) = played(answers, "j", options=options)  # as large as the limit
     assert len(whole.sub_sitemaps) == 3
     assert not whole.problems
-
-
-def test_there_is_a_limit_from_the_start():
-    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
-
-
-def test_a_wide_index_is_crawled_in_reasonable_work():
-    names = [f"s{n}" for n in range(3000)]
-    answers = {"i": index(*names)} | dict.fromkeys(names, pages())
-    _, (top,) = played(answers, "i", room=16)
-    assert len(top.sub_sitemaps) == 3000
 
 
 # Any order of arrival gives the same tree, the same decisions and the same losses ----------------------

@@ -17,8 +17,7 @@ from usp._formats.document import Role
 from usp._formats.robots import MAX_CRAWL_DELAY, RobotsParser
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 from usp.options import CrawlOptions
-from usp.tree import sitemap_tree_for_homepage
-from website import paths, robots, urlset
+from website import robots, urlset
 
 NAMES = [f"a{number}" for number in range(6)]
 
@@ -120,19 +119,6 @@ def test_a_gap_is_kept_where_robots_txt_asks_for_it_and_the_option_is_given():
         assert [time for time, _ in starts(begin(**options), world, takes=1.0)] == begun
 
 
-def test_repeats_keep_the_gap_too():
-    crawl = begin()
-    busy = error("503 Service Unavailable", retryable=True)
-    world = World(
-        {"robots.txt": robots_txt(5.0, *NAMES)}
-        | dict.fromkeys(NAMES, pages())
-        | {"a1": [busy, busy, pages()], "a3": error("500 Broken", retryable=True)}
-    )
-    begun = starts(crawl, world)
-    assert len(begun) == 1 + len(NAMES) + 2 + 4
-    assert set(gaps(begun)[1:]) == {5.0}
-
-
 def test_a_failing_host_that_asked_for_a_pause_is_still_asked_one_thing_at_a_time():
     """Neither failures nor a success after them may end the pause."""
     crawl = begin()
@@ -200,17 +186,6 @@ def test_the_front_doors_keep_a_pause(front):
         pages = result if door == front.pages else result.all_pages()
         assert [page.url for page in pages] == [H + "/a", H + "/b", H + "/c"]
         assert web.asked == ["/robots.txt", "/a.xml", "/b.xml", "/c.xml"]
-
-
-def test_the_tree_is_the_same_with_and_without_the_pause(serve):
-    site = serve(
-        {"/robots.txt": robots("/a.xml", "/b.xml") + "Crawl-delay: 0.01\n"}
-        | {"/a.xml": urlset("/1"), "/b.xml": urlset("/2"), "/sitemap.xml": urlset("/3")}
-    )
-    slow = sitemap_tree_for_homepage(site.base + "/", crawl_delay=True)
-    assert site.most_at_once["base"] == 1
-    assert slow == sitemap_tree_for_homepage(site.base + "/")
-    assert paths(slow, site.base) == ["/1", "/2", "/3"]
 
 
 def test_a_host_that_is_given_up_costs_no_more_pauses():

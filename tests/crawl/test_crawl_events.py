@@ -16,6 +16,7 @@ from usp.events import (
     SitemapStarted,
 )
 from usp.objects.problem import FailureCode
+from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, robots, urlset
 from website import index as xml_index
@@ -53,6 +54,8 @@ def test_what_fails_is_told_once_with_the_number_of_tries():
     busy = error("503 Busy", retryable=True)
     answers = {"x": busy, "y": junk("it is a cat"), "z": error("410 Gone")}
     events = played(answers, *"xyz")[0].events
+    starts = [event for event in events if isinstance(event, SitemapStarted)]
+    assert [event.attempt for event in starts if event.url == url("x")] == [1, 2, 3, 4, 5]
     assert {event for event in events if isinstance(event, SitemapFailed)} == {
         SitemapFailed(url("x"), "503 Busy", 5, FailureCode.SERVER_ERROR),
         SitemapFailed(url("y"), "it is a cat", 1, FailureCode.HTML_PAGE),
@@ -76,7 +79,7 @@ def test_a_document_at_a_dead_host_is_told_as_failed_without_a_start():
 
 
 def test_events_are_taken_once():
-    crawl = Crawl()
+    crawl = Crawl(CrawlOptions(on_event=id))
     crawl.want(url("a"))
     assert len(crawl.take_events()) == 1
     assert crawl.take_events() == []

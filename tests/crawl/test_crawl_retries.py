@@ -7,14 +7,13 @@ import logging
 import time
 
 import pytest
-from player import World, error, index, outline, pages, play, played, robots, tree, url
+from player import error, outline, pages, played, robots, tree, url
 
 from cases import cases
 from usp._crawl.crawl import Crawl
 from usp._crawl.schedule import DECLARED, GUESSED, RetryPolicy, failure_kind
 from usp._formats.document import Role
 from usp._http.flow import retry_after
-from usp.events import SitemapFailed, SitemapStarted
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import WebClientErrorResponse
 
@@ -63,29 +62,23 @@ def test_the_policies_in_use_are_bounded():
 
 
 def test_a_busy_server_is_asked_again_later_and_only_then():
-    crawl = Crawl(chance=EVEN)
-    place = crawl.want(url("a"))
-    (order,) = crawl.next_fetches(1, 100.0)
-    crawl.finished(order, BUSY(order), 100.0)
-    assert crawl.wake_at() == 100.5
-    assert crawl.next_fetches(1, 100.4) == []
-    (again,) = crawl.next_fetches(1, 100.5)
-    assert (again.url, again.attempt) == (url("a"), 2)
-    assert crawl.wake_at() == 100.0 + DEFAULT.seconds
-    crawl.finished(again, pages()(again), 101.0)
-    assert crawl.complete
-    assert tree(place) == "a"
-
-
-def test_a_declared_document_is_asked_five_times_and_then_given_up():
-    world, (node,) = played({"a": BUSY}, "a")
-    assert len(world.asked) == 5
-    assert world.now == 0.5 + 1 + 2 + 4
-    starts = [event.attempt for event in world.events if isinstance(event, SitemapStarted)]
-    assert starts == [1, 2, 3, 4, 5]
-    (failed,) = [event for event in world.events if isinstance(event, SitemapFailed)]
-    assert failed.attempts == 5
-    assert node.reason == f"Unable to fetch sitemap from {url('a')}: 503 Service Unavailable"
+    """By chance a little sooner or later, or when it says."""
+    named = error("429 Too Many Requests", retryable=True, retry_after=12)
+    for chance, busy, due in cases(
+        [(0.5, BUSY, 100.5), (0.0, BUSY, 100.25), (1.0, BUSY, 100.75), (0.5, named, 112.0)]
+    ):
+        crawl = Crawl(chance=lambda chance=chance: chance)
+        place = crawl.want(url("a"))
+        (order,) = crawl.next_fetches(1, 100.0)
+        crawl.finished(order, busy(order), 100.0)
+        assert crawl.wake_at() == due
+        assert crawl.next_fetches(1, due - 0.1) == []
+        (again,) = crawl.next_fetches(1, due)
+        assert (again.url, again.attempt) == (url("a"), 2)
+        assert crawl.wake_at() == 100.0 + DEFAULT.seconds
+        crawl.finished(again, pages()(again), due)
+        assert crawl.complete
+        assert tree(place) == "a"
 
 
 def test_each_kind_of_failure_has_its_budget():
@@ -119,26 +112,10 @@ def test_others_are_fetched_while_one_waits_or_is_dead():
     assert outline(nodes[-1]) == "http://alive/a"
 
 
-def test_children_at_a_dead_host_are_not_asked_for():
-    dead = [f"http://dead/{n}" for n in range(5)]
-    world, (node,) = played({"i": index(*dead)} | dict.fromkeys(dead, DEAD), "i")
-    assert len(world.asked) == 2
-    assert outline(node) == {"i": [f"!{name}" for name in dead]}
-
-
 def test_a_host_that_has_answered_is_not_given_up_for_one_refusal():
     world, _ = played({"a": BUSY, "b": [DEAD, pages()]}, "a", "b", room=2)
     assert world.asked.count(url("a")) == 5
     assert world.asked.count(url("b")) == 2
-
-
-def test_a_known_path_that_is_declared_as_well_is_worth_five_tries():
-    crawl = Crawl(per_host=2, chance=EVEN)
-    crawl.want(url("robots.txt"), role=Role.ROBOTS)
-    crawl.want(url("a"), guess=True)
-    world = World({"robots.txt": robots("a"), "a": BUSY})
-    play(crawl, world, room=2)
-    assert world.asked.count(url("a")) == 5
 
 
 def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declares():
@@ -203,22 +180,10 @@ def test_the_kind_of_an_error_without_a_status_is_read_from_its_message():
             ("\u0665\u0660\u0663 in other digits", "connection"),
         ]
     ):
-        assert failure_kind(WebClientErrorResponse(message, retryable=True)) == kind
-
-
-def test_a_status_counts_more_than_a_message():
-    response = WebClientErrorResponse("503 Service Unavailable", retryable=True)
-    response.status = 500
-    assert failure_kind(response) == "server"
-
-
-def test_the_crawl_asks_chance_for_every_pause():
-    for number, pause in ((0.0, 0.25), (1.0, 0.75)):
-        crawl = Crawl(chance=lambda number=number: number)
-        crawl.want(url("a"))
-        (order,) = crawl.next_fetches(1, 100.0)
-        crawl.finished(order, BUSY(order), 100.0)
-        assert crawl.wake_at() == 100.0 + pause
+        response = WebClientErrorResponse(message, retryable=True)
+        assert failure_kind(response) == kind
+        response.status = 500
+        assert failure_kind(response) == "server"
 
 
 def test_a_pause_in_seconds_is_read_and_nonsense_is_none():
@@ -236,13 +201,3 @@ def test_a_pause_as_a_date_is_read():
     for ahead, low, high in cases([(20, 18, 20), (-1000, 0, 0), (7200, 7190, 7200)]):
         header = email.utils.formatdate(time.time() + ahead, usegmt=True)
         assert low <= retry_after(header) <= high
-
-
-def test_a_pause_that_a_server_names_is_kept_by_the_crawl():
-    crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"))
-    named = error("429 Too Many Requests", retryable=True, retry_after=12)
-    (order,) = crawl.next_fetches(1, 100.0)
-    crawl.finished(order, named(order), 100.0)
-    assert crawl.next_fetches(1, 111.9) == []
-    assert len(crawl.next_fetches(1, 112.0)) == 1

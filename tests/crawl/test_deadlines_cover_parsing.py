@@ -23,6 +23,7 @@ from usp._crawl import fetch, receiver, thread_driver
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END, fetch_document
 from usp._crawl.orders import FetchOrder, Received
+from usp._crawl.receiver import FetchContext
 from usp._formats.document import DocumentParser
 from usp._store import Store
 from usp.fleet.options import FleetOptions
@@ -96,10 +97,9 @@ def tells_the_time(failures) -> bool:
 def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
     body = INDEX["/i.xml"]
     web = Web({"/i.xml": Doc(body.body, pieces=1)})
-    result = fetch_document(
-        FetchOrder(f"{H}/i.xml"), Client(web), Store(),
-        lambda: ENOUGH if reading.steps >= 5 else None,
-    )  # fmt: skip
+    stop = lambda: ENOUGH if reading.steps >= 5 else None  # noqa: E731
+    context = FetchContext(Client(web), Store(), stop_reason=stop)
+    result = fetch_document(FetchOrder(f"{H}/i.xml"), context)
     assert isinstance(result, Received)
     assert [child.loc for child in result.probe.children] == [f"{H}/a.xml"]  # what came is kept
     assert result.probe.unfinished == ENOUGH

@@ -15,7 +15,7 @@ import threading
 import pytest
 
 from cases import cases
-from fronts import ASYNCIO, THREADS, every_front, needs_proc, spools
+from fronts import every_front, needs_proc, spools
 from fronts import run as run_in_loop
 from usp import aio
 from usp.events import SitemapFinished
@@ -68,7 +68,7 @@ def fail_late(event) -> None:
     ],
     ids=["late event", "first event", "callback", "list callback", "entry callback"],
 )
-@pytest.mark.parametrize("front", [THREADS, ASYNCIO], ids=repr)
+@every_front
 def test_an_exception_of_the_caller_comes_out_and_leaves_nothing(
     large, threads_end, tmp_path, monkeypatch, option, front
 ):

@@ -8,14 +8,13 @@ import pytest
 
 from cases import cases
 from memory_web import Client, Doc, H, Web
-from usp._base.reason import Reason
 from usp._crawl.fetch import fetch_document
 from usp._crawl.orders import GIVEN_UP, Failed, FetchOrder, Received
+from usp._crawl.receiver import FetchContext
 from usp._formats.document import Role
 from usp._store import Store
-from usp.objects.problem import FailureCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap
-from usp.web_client.abstract_client import LocalWebClient, WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, urlset
 
@@ -28,7 +27,7 @@ def client():
 
 
 def fetch(client, url, **order):
-    return fetch_document(FetchOrder(url, **order), client, Store())
+    return fetch_document(FetchOrder(url, **order), FetchContext(client, Store()))
 
 
 def test_the_document_is_kept_as_the_bytes_that_came_and_what_the_exchange_said(serve, client):
@@ -89,7 +88,7 @@ def test_a_role_decides_how_a_document_is_read(serve, client):
 def fetched(doc: Doc, store: Store | None = None) -> tuple[Received | Failed, Web]:
     """Fetch a document of a website in memory."""
     web = Web({"/a": doc})
-    return fetch_document(FetchOrder(H + "/a"), Client(web), store or Store()), web
+    return fetch_document(FetchOrder(H + "/a"), FetchContext(Client(web), store or Store())), web
 
 
 def test_a_clients_mistake_is_a_failure_of_that_document_and_the_connection_is_let_go():
@@ -111,30 +110,18 @@ def test_a_clients_mistake_is_a_failure_of_that_document_and_the_connection_is_l
     assert not +fetched(Doc("http://h/p"))[1].open
 
 
-def test_what_came_before_a_clients_mistake_is_kept():
-    result, _ = fetched(Doc("<urlset>" * 200, pieces=2, raises="body", after=1))
-    assert isinstance(result, Received)
-    assert result.document.size == 800
-    assert result.document.exchange.broken == Reason(
-        FailureCode.CLIENT_ERROR, "ValueError: in the client"
-    )
-
-
 def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
     store = Store(memory=1000, small=1000)
     assert isinstance(fetched(Doc(raises="body"), store)[0], Failed)
     assert store.hold(1000, 1000)
 
 
-def test_a_client_without_network_fetches_nothing():
-    result = fetch(LocalWebClient(), "http://h/a.xml")
-    assert isinstance(result, Failed)
-    assert result.error.message() == "the client has no network access"
-
-
 def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):
     site = serve({"/a.xml": Answer("<urlset>", endless=b"<url><loc>http://h/p</loc></url>" * 100)})
     asked = iter([None, None, GIVEN_UP])
-    result = fetch_document(FetchOrder(site.url("/a.xml")), client, Store(), lambda: next(asked))
+    result = fetch_document(
+        FetchOrder(site.url("/a.xml")),
+        FetchContext(client, Store(), stop_reason=lambda: next(asked)),
+    )
     assert isinstance(result, Received)
     assert result.document.exchange.broken == GIVEN_UP

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from cases import cases
-from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front
+from fronts import FRONTS, ONE_BY_ONE, THREADS, every_front
 from memory_web import Client, H, Web
 from usp._crawl import fetch, receiver
 from usp.limits import DEFAULT, Limits
@@ -166,14 +166,9 @@ def test_spool_bytes_from_both_sides(serve):
     kept = paths(tree, site.base)
     assert kept[:601] == [*large, "/small"]
     assert kept[601:] == large[: len(kept) - 601]
-
-
-def test_without_any_spool_small_documents_are_still_there(serve):
-    site = serve({"/i.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset("/1")})
-    site.answers["/b.xml"] = urlset(*(f"/{number:04}/" + "x" * 1000 for number in range(600)))
-    tree = crawl(site, "/i.xml", spool_bytes=0)
-    assert paths(tree, site.base)[0] == "/1"
-    the_failure(tree, "spool_bytes", site.url("/b.xml"))
+    little = paths(crawl(site, "/i.xml", spool_bytes=0), site.base)
+    assert "/small" in little
+    assert len(little) < 601
 
 
 # The tree -----------------------------------------------------------------------------------------
@@ -273,12 +268,6 @@ def test_nothing_is_asked_for_once_there_are_too_many_pages():
         assert len(streamed) == 3
         assert web.asked == again.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
         assert not again.open.total()
-
-
-def test_a_synchronous_client_on_asyncio_is_bounded_too():
-    tree = ASYNCIO.tree(H + "/", Client(Web(THREE), 1), limits=Limits(pages=3))
-    assert paths(tree, H) == ALL[:3]
-    assert all(names_the_limit(failure.reason, "pages") for failure in tree.failures())
 
 
 def test_a_known_path_that_is_in_the_tree_already_does_not_count_twice():

@@ -244,22 +244,17 @@ def many(count: int, document: bytes) -> dict[str, Doc]:
     return {"/robots.txt": Doc(robots(*paths)), **{path: Doc(packed) for path in paths}}
 
 
-def at_a_long_address() -> dict[str, Doc]:
-    path = "/" + "x" * 60_000
+def at_a_long_address(length: int = 60_000, mark: str = "#", count: int = 25_000) -> dict[str, Doc]:
+    path = "/" + "x" * length
     return {
         "/robots.txt": Doc(robots("/i.xml")),
         "/i.xml": Doc(moved_to=path),
-        path: Doc(index(*(f"#{n}" for n in range(25_000)))),
+        path: Doc(index(*(f"{mark}{n}" for n in range(count)))),
     }
 
 
 def with_a_base_that_is_just_not_too_long() -> dict[str, Doc]:
-    path = "/" + "x" * 8000
-    return {
-        "/robots.txt": Doc(robots("/i.xml")),
-        "/i.xml": Doc(moved_to=path),
-        path: Doc(index(*(f"?{n}" for n in range(12_000)))),
-    }
+    return at_a_long_address(8000, "?", 12_000)
 
 
 def with_a_long_base() -> dict[str, Doc]:

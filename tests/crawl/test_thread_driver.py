@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 import time
 
-import pytest
-
 from cases import cases
 from memory_web import Client, H, Web
 from usp._crawl.thread_driver import ThreadDriver
-from usp.events import SitemapStarted
+from usp._crawl.website import Search
 from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
@@ -50,50 +48,10 @@ def test_a_users_own_client_is_asked_in_the_callers_thread_unless_it_takes_sever
     assert trees[0] == trees[1]
 
 
-def test_an_endless_answer_does_not_keep_a_crawl_that_was_given_up(serve, threads_end):
-    filler = b"<url><loc>http://h/p</loc></url>" * 1000
-    site = serve(
-        {"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/p")}
-        | {"/a.xml": Answer("<urlset>", endless=filler)}
-    )
-
-    def listen(event):
-        if type(event).__name__ == "SitemapFinished" and event.url.endswith("/b.xml"):
-            raise LookupError
-
-    with pytest.raises(LookupError):
-        sitemap_tree_for_homepage(site.base + "/", use_known_paths=False, on_event=listen)
-    assert threads_end()
-
-
-def test_a_slow_answer_does_not_hold_back_the_exception_for_long(serve, threads_end):
-    gate = threading.Event()
-    site = serve({"/robots.txt": robots("/a.xml"), "/sitemap.xml": Answer(urlset("/p"), gate=gate)})
-
-    def stop(*_):
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        sitemap_tree_for_homepage(site.base + "/", recurse_callback=stop)
-    gate.set()
-    assert threads_end()
-
-
 def test_a_crawl_of_nothing_ends_at_once():
-    with ThreadDriver(id, H + "/", Client(Web({})), CrawlOptions()) as driver:
+    with ThreadDriver(Search(id, H + "/", CrawlOptions()), Client(Web({}))) as driver:
         driver.step()
     assert driver.crawl.complete
-
-
-def test_dead_host_is_not_asked_for_every_known_path(serve):
-    site = serve({})
-    site.close()
-    asked = []
-    client = RequestsWebClient(max_concurrent_requests=1)  # others may begin before the first fails
-    tree = sitemap_tree_for_homepage(site.base + "/", client, on_event=asked.append)
-    client.close()
-    assert not tree.sub_sitemaps
-    assert sum(isinstance(event, SitemapStarted) for event in asked) == 1
 
 
 def test_a_redirect_to_a_dead_host_costs_only_the_document_that_redirects(serve):

@@ -46,7 +46,6 @@ STRAY_2 = "<url><loc>{base}/stray-2</loc></url>"
 LEAVES = {f"/{name}.xml": urlset(*numbered(name, 3)) for name in "abc"}
 PACKED = gzip.compress(urlset("https://h/packed/1", "https://h/packed/2").encode())
 HALF = urlset(*(f"https://h/half/{n}" for n in range(200)))
-ONLY_KNOWN = {"use_robots": False}
 LINKS = {"use_html_links": True}
 
 SITES: dict[str, PageSite] = {
@@ -59,13 +58,6 @@ SITES: dict[str, PageSite] = {
             "/j.xml": index("/b.xml", "/c.xml", "/a.xml#again"),
         }
         | LEAVES
-    ),
-    "the same page in many sitemaps": PageSite(
-        {
-            "/robots.txt": robots("/x.xml", "/y.xml"),
-            "/x.xml": urlset("/p", "/p", "/q", "/p"),
-            "/y.xml": urlset("/q", "/p"),
-        }
     ),
     "known path in the subtree of robots.txt": PageSite(
         {"/robots.txt": robots("/i.xml"), "/i.xml": index("/sitemap.xml", "/a.xml")}
@@ -80,10 +72,6 @@ SITES: dict[str, PageSite] = {
     "known paths beside robots.txt": PageSite(
         {"/robots.txt": robots("/a.xml"), "/sitemap.xml": index("/b.xml", "/a.xml")} | LEAVES
     ),
-    "known paths only": PageSite(
-        {"/sitemap.xml": index("/a.xml", "/b.xml"), "/sitemap_news.xml": urlset("/n")} | LEAVES,
-        ONLY_KNOWN,
-    ),
     "known paths that lead to one place": PageSite(
         {
             "/sitemap.xml": Answer(redirect="/real.xml"),
@@ -91,14 +79,6 @@ SITES: dict[str, PageSite] = {
             "/real.xml": index(*LEAVES),
         }
         | LEAVES
-    ),
-    "extra known paths": PageSite(
-        {"/hidden/a.xml": urlset("/h"), "/sitemap.xml": urlset("/s")},
-        {"extra_known_paths": ["hidden/a.xml", "hidden/b.xml"]},
-    ),
-    "below a path": PageSite(
-        {"/blog/robots.txt": robots("/a.xml"), "/blog/sitemap.xml": urlset("/x")} | LEAVES,
-        {"normalize_homepage_url": False},
     ),
     "redirects": PageSite(
         {
@@ -134,18 +114,7 @@ SITES: dict[str, PageSite] = {
         }
         | LEAVES
     ),
-    "an index that declares itself": PageSite(
-        {
-            "/robots.txt": robots("/i.xml"),
-            "/i.xml": index("/a.xml", "/i.xml", "/j.xml"),
-            "/j.xml": index("/i.xml", "/b.xml", "mailto:me", "/i.xml#x"),
-        }
-        | LEAVES
-    ),
     "too deep": PageSite({"/robots.txt": robots("/0.xml")} | deep(14)),
-    "a loop of redirects": PageSite(
-        {"/robots.txt": robots("/x.xml", "/a.xml"), "/x.xml": Answer(redirect="/x.xml")} | LEAVES
-    ),
     "broken bodies": PageSite(
         {
             "/robots.txt": robots("/cut.xml", "/cut.gz", "/chunks.xml", "/nothing.xml", "/a.xml"),
@@ -274,9 +243,6 @@ SITES: dict[str, PageSite] = {
     "robots.txt that is none": PageSite(
         {"/robots.txt": html("/a.xml"), "/sitemap.xml": urlset("/s")}
     ),
-    "robots.txt behind an error": PageSite(
-        {"/robots.txt": Answer("", 403), "/sitemap.xml": urlset("/s")}
-    ),
     "much": PageSite(
         {"/robots.txt": robots("/i.xml"), "/i.xml": index(*(f"/m{n}.xml" for n in range(20)))}
         | {f"/m{n}.xml": urlset(*numbered(f"m{n}", 2 + 150 * (n % 3))) for n in range(20)}
@@ -287,18 +253,6 @@ SITES: dict[str, PageSite] = {
             "/large.xml": urlset(*(f"/{n}/" + "x" * 400 for n in range(1500))),
         }
         | LEAVES
-    ),
-    "fields": PageSite(
-        {
-            "/robots.txt": robots("/f.xml"),
-            "/f.xml": urlset(
-                *(
-                    f"<url><loc>{{base}}/{n}</loc><lastmod>2024-01-0{n}</lastmod>"
-                    f"<priority>0.{n}</priority><changefreq>daily</changefreq></url>"
-                    for n in range(1, 10)
-                )
-            ),
-        }
     ),
 }
 

@@ -19,7 +19,7 @@ import usp.aio
 import usp.stream
 import usp.tree
 from cases import cases
-from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front, run
+from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front
 from memory_web import AsyncClient, Client, Doc, Web
 from profiles import examples
 from usp.exceptions import SitemapException
@@ -68,11 +68,10 @@ def test_every_front_gives_the_same_nodes_and_pages(serve, name):
     """One by one, field by field, each page with the address of its sitemap."""
     spec = SITES[name]
     options = {"use_known_paths": True} | spec.options
-    path = "/" if options.get("normalize_homepage_url", True) else "/blog/"
     trees, streams = [], []
     for front in [ONE_BY_ONE, THREADS, ASYNCIO] if name in ONE_AT_A_TIME else [THREADS, ASYNCIO]:
         site = serve(spec.answers)  # one for each: a list of answers starts from its beginning
-        tree = front.tree(site.url(path), **options)
+        tree = front.tree(site.base + "/", **options)
         pages = pages_of(tree)
         assert [page for _, page in pages] == list(tree.all_pages())
         nodes = [site_free(site, facts(node)) for node in tree.all_sitemaps()]
@@ -80,19 +79,12 @@ def test_every_front_gives_the_same_nodes_and_pages(serve, name):
         streams.append([site_free(site, (url, page.to_dict())) for url, page in pages])
         site.close()
         site = serve(spec.answers)
-        streamed = told(front.pages(site.url(path), **options))
+        streamed = told(front.pages(site.base + "/", **options))
         streams.append([site_free(site, (url, page.to_dict())) for url, page in streamed])
         site.close()
     assert all(tree == trees[0] for tree in trees)
     assert all(stream == streams[0] for stream in streams)
     assert bool(streams[0]) == spec.some
-
-
-def test_trees_and_pages_are_equal_values(serve):
-    for name in cases(
-        ["one index", "declared twice", "feeds and text", "much", "fields", "redirects", "packed"]
-    ):
-        assert_fronts_agree(serve(SITES[name].answers).base + "/")
 
 
 @given(webs(), st.integers(0, 2**16))
@@ -142,13 +134,6 @@ def test_odd_addresses_are_asked_for_as_they_are_written_or_as_the_other_front_d
         assert asked in (by_threads, ["/i.xml", path])
         assert outline(by_loop) == outline(tree) or asked != by_threads
         assert by_loop.page_count() == tree.page_count() == 1
-
-
-def test_a_sitemap_whose_address_is_known(serve):
-    site = serve(INDEX | {"/moved.xml": Answer(redirect="/i.xml")})
-    for path in cases(["/i.xml", "/a.xml", "/robots.txt", "/gone.xml", "/moved.xml"]):
-        tree = THREADS.tree(site.url(path), single=True)
-        assert ASYNCIO.tree(site.url(path), single=True) == tree
 
 
 def test_a_linked_sitemap_that_failed_still_stands_for_its_address(serve):
@@ -230,13 +215,6 @@ def test_a_bad_url_is_refused_at_once():
                 front.tree(url, **options)
             with pytest.raises(SitemapException, match="HTTP"):
                 front.tree(url, single=True)
-
-
-def test_an_option_that_does_not_exist_is_a_mistake_at_once():
-    with pytest.raises(TypeError, match="use_robot"):
-        usp.aio.pages("http://h/", use_robot=False)
-    with pytest.raises(TypeError, match="use_robot"):
-        run(usp.aio.sitemap_tree_for_homepage("http://h/", use_robot=False))
 
 
 # Failures -----------------------------------------------------------------------------------------

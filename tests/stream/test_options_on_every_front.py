@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import partial
 
 import pytest
@@ -37,49 +36,6 @@ OF_A_SITEMAP = {way: partial(pages_by, way, url=SITEMAP, single=True) for way in
 
 def names(pages) -> list[str]:
     return [page.url.removeprefix(WEBSITE) for page in pages]
-
-
-def given(how: dict, *, together: bool) -> dict:
-    return {"options": usp.CrawlOptions(**how)} if together else how
-
-
-@pytest.mark.parametrize(
-    ("how", "expected"),
-    [
-        ({}, ["a1", "a2", "b", "known"]),
-        ({"use_known_paths": False}, ["a1", "a2", "b"]),
-        ({"use_robots": False}, ["known"]),
-        ({"extra_known_paths": iter(["extra.xml"])}, ["a1", "a2", "b", "known", "extra"]),
-        ({"recurse_callback": lambda url, *_: "a.xml" not in url}, ["b", "known"]),
-        ({"recurse_list_callback": lambda urls, *_: urls[1::-1]}, ["b", "a1", "a2", "known"]),
-        ({"recurse_entry_callback": lambda child: "b.xml" not in child.url}, ["a1", "a2", "known"]),
-        ({"limits": usp.Limits(pages=1)}, ["a1"]),
-    ],
-)
-def test_options_of_a_website(how, expected):
-    how = {"use_known_paths": True} | how
-    for front, together in cases(itertools.product(OF_A_WEBSITE, [False, True])):
-        if "extra_known_paths" in how:
-            how["extra_known_paths"] = iter(["extra.xml"])
-        assert names(OF_A_WEBSITE[front](Web(SITE), **given(how, together=together))) == expected
-
-
-def test_options_of_a_sitemap():
-    for how, expected in cases(
-        [
-            ({}, ["a1", "a2", "b"]),
-            ({"recurse_callback": lambda url, *_: "a.xml" not in url}, ["b"]),
-            ({"recurse_list_callback": lambda urls, *_: urls[1::-1]}, ["b", "a1", "a2"]),
-            ({"recurse_entry_callback": lambda child: "b.xml" not in child.url}, ["a1", "a2"]),
-            ({"limits": usp.Limits(depth=0)}, []),
-        ]
-    ):
-        for front in cases(OF_A_SITEMAP):
-            for together in cases([False, True]):
-                assert (
-                    names(OF_A_SITEMAP[front](Web(SITE), **given(how, together=together)))
-                    == expected
-                )
 
 
 def test_a_stream_tells_in_the_end_what_is_missing():
@@ -127,6 +83,8 @@ def test_the_crawl_is_given_every_option_as_it_is(fronts, monkeypatch):
     if fronts is OF_A_WEBSITE:
         how |= {"use_robots": False, "use_known_paths": False, "extra_known_paths": ("x",)}
         how |= {"normalize_homepage_url": False, "use_html_links": True}
+    options = usp.CrawlOptions(**how)
     for call in fronts.values():
         list(call(Web(SITE), **how))
-    assert seen == [usp.CrawlOptions(**how)] * len(fronts)
+        list(call(Web(SITE), options=options))
+    assert seen == [options] * 2 * len(fronts)

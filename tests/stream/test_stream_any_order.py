@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from webs import webs
 
 from memory_web import AsyncClient, Client, Doc, Web
-from patience import soon, within
+from patience import within
 from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import fetch
 from usp._crawl.page_stream import PageStream, pages_of
+from usp._crawl.receiver import FetchContext
 from usp._crawl.stored_pages import result_of
 from usp._store import Store
 from usp.limits import DEFAULT, Limits
@@ -51,18 +52,16 @@ class Hand:
 
     def __init__(self, web: Web, crawl: Crawl, choose) -> None:
         self.crawl, self.choose = crawl, choose
-        self.client = AsyncClient(
-            web, before=a_turn
-        )  # waits for a turn before each piece of a body
-        self.store = Store(memory=600, small=200)  # some in memory, some in the spool
+        client = AsyncClient(web, before=a_turn)  # waits for a turn before each piece of a body
+        store = Store(memory=600, small=200)  # some in memory, some in the spool
+        self.context = FetchContext(client, store, crawl.limits, announce=crawl.arriving)
         self.under_way: list = []  # orders, and their fetches
         self.now = 0.0
 
     def step(self) -> None:
         """Let one thing happen."""
         for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
-            given = (self.client, self.store, lambda: None, self.crawl.arriving, self.crawl.limits)
-            self.under_way.append((order, fetch(order, *given, Reading())))
+            self.under_way.append((order, fetch(order, self.context, Reading())))
             self.grow(self.under_way[-1])
         if self.crawl.complete:
             return
@@ -89,7 +88,7 @@ def by_hand(web: Web, options, choose, limits: Limits = DEFAULT):
     """Give the pages of the stream and those of the tree of the same crawl, each with its sitemap."""
     how = CrawlOptions(limits=limits, **options)
     crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
-    website = website_search(web.base + "/", how)(crawl)
+    website = website_search(web.base + "/", how).begin(crawl)
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
@@ -139,16 +138,6 @@ def test_the_order_of_arrival_does_not_matter_whatever_limit_cuts(name, with_str
     assert streamed == tree
 
 
-@given(webs(), st.randoms(use_true_random=False))
-@settings(max_examples=examples(100), deadline=None)
-def test_two_orders_of_arrival_give_the_same_stream(web, chance):
-    docs, options = web
-    docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}
-    first, _ = by_hand(Web(docs), options, lambda _: 0)
-    second, _ = by_hand(Web(docs), options, chance.randrange)
-    assert first == second
-
-
 @given(webs(), st.sampled_from([1, 2, 4]), st.integers(0, 2**16))
 @settings(max_examples=examples(25), deadline=None)
 def test_real_threads_at_random_speeds_give_the_pages_of_the_tree(web, at_once, seed):
@@ -170,7 +159,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     web = Web({"/robots.txt": robots("/a.xml")})
     web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
     crawl = Crawl()
-    website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
+    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
     counts = []
     while not stream.over:
@@ -184,7 +173,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
 def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
     crawl = Crawl()
-    website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
+    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
     stream = PageStream(crawl, time.monotonic)
     for _ in range(3):
         assert pages_now(stream) == []
@@ -229,14 +218,6 @@ def test_a_try_that_breaks_off_at_once_does_not_cost_what_came_before_it():
     assert streamed == tree
 
 
-def test_known_paths_that_stand_in_the_tree_already_do_not_count():
-    site = {"/robots.txt": robots("/0.xml"), "/0.xml": urlset("/1", "/2"), "/1.xml": urlset("/3")}
-    options = {"use_known_paths": False, "extra_known_paths": ["0.xml", "1.xml"]}
-    streamed, tree = by_hand(Web(site), options, lambda _: 0, Limits(pages=3))
-    assert [url for _, url in streamed] == ["http://h/1", "http://h/2", "http://h/3"]
-    assert streamed == tree
-
-
 def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     """The rest of a document without end is not waited for."""
     filler = b"".join(b"<url><loc>http://h/%05d</loc></url>" % n for n in range(5000))
@@ -266,14 +247,3 @@ def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
         rest = [page.url for page in coming]
     assert first + rest == [f"http://h{path}" for path in MANY]
     assert web.asked.count("/a.xml") == 2
-
-
-def test_a_stream_that_is_closed_after_a_broken_transfer_asks_no_more():
-    doc = Doc(urlset(*MANY), pieces=100, breaks=(50,))
-    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
-    coming = pages("http://h/", Client(web, 4), use_known_paths=False)
-    with within(60):
-        next(coming)
-        coming.close()
-    assert soon(lambda: not web.open.total())
-    assert web.asked.count("/a.xml") <= 2

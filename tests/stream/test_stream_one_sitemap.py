@@ -53,9 +53,7 @@ def test_pages_and_failures_are_those_of_the_tree(site, path, limits):
 
 
 def test_blocks_are_pages_and_end_with_their_tree(site):
-    blocks = PageBlocks(
-        sitemap_search(site.url("/i.xml")), site.url("/i.xml"), None, CrawlOptions()
-    )
+    blocks = PageBlocks(sitemap_search(site.url("/i.xml"), CrawlOptions()), None)
     given = [(sitemap_url, list(block.urls)) for sitemap_url, block in blocks]
     assert given == [
         (site.url("/a.xml"), [site.url("/1"), site.url("/2")]),
@@ -77,7 +75,7 @@ def test_a_stream_that_is_stopped_ends_although_nothing_comes(serve):
     )
     client = RequestsWebClient(max_concurrent_requests=1)
     start = site.url("/i.xml")
-    blocks = PageBlocks(sitemap_search(start), start, client, CrawlOptions(), any_thread=True)
+    blocks = PageBlocks(sitemap_search(start, CrawlOptions()), client, any_thread=True)
     with closing(iter(blocks)) as coming:
         assert list(next(coming)[1].urls) == [site.url("/1")]
         threading.Timer(0.2, blocks.stop).start()

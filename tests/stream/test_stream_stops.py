@@ -165,7 +165,7 @@ def test_stop_does_not_wait_for_the_pause_before_a_retry(monkeypatch):
             return WebClientErrorResponse("503 Service Unavailable", retryable=True)
 
     options = CrawlOptions(use_known_paths=False)
-    blocks = PageBlocks(website_search("http://h/", options), "http://h/", Busy(), options)
+    blocks = PageBlocks(website_search("http://h/", options), Busy())
     reader = threading.Thread(target=lambda: list(blocks), daemon=True)
     reader.start()
     assert asked.wait(20)

@@ -19,7 +19,7 @@ from usp.web_client.abstract_client import (
     LocalWebClientSuccessResponse,
     WebClientErrorResponse,
 )
-from website import index, paths, robots, urlset
+from website import paths, robots, urlset
 
 PAGES = urlset(*(f"/bad/{n}" for n in range(100)))
 WRONG = {
@@ -106,28 +106,8 @@ def test_what_came_before_a_clients_mistake_is_kept_in_tree_and_stream(front, af
     tree = crawl(front.tree)
     assert crawl(front.pages) == list(tree.all_pages())
     assert bool(tree.page_count()) == bool(after)
+    assert "ValueError: in the client" in tree.failures()[0].reason
     assert tree.sub_sitemaps
-
-
-def fail(*_):
-    raise LookupError
-
-
-CALLBACKS = ["recurse_callback", "recurse_list_callback", "recurse_entry_callback", "on_event"]
-
-
-@every_front
-@pytest.mark.parametrize("callback", CALLBACKS)
-def test_an_exception_in_a_callback_comes_out(front, callback, threads_end):
-    site = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")}
-    for how, path, options in cases(
-        [(front.tree, "/", {}), (front.pages, "/", {}), (front.tree, "/i.xml", {"single": True})]
-    ):
-        web = Web(site)
-        with pytest.raises(LookupError):
-            how(H + path, front.client(web), **options, **{callback: fail})
-        assert threads_end()
-        assert not +web.open
 
 
 class Simplest(AbstractWebClient):
@@ -180,7 +160,9 @@ def test_a_host_that_is_silent_is_given_up(front):
 def test_a_user_s_client_is_told_the_limit_and_not_closed():
     for front in cases(FRONTS):
         web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/1")})
-        client = front.client(web)
+        client, closed = front.client(web), []
+        client.close = lambda closed=closed: closed.append(1)
         assert len(front.pages(H + "/", client)) == 1
         assert web.limit == 100 * 1024 * 1024 + 1
         assert paths(front.tree(H + "/", client), H) == ["/1"]
+        assert not closed

@@ -35,7 +35,7 @@ STATUSES: dict[str, dict[int, str]] = {
     "snapshot": _USUAL,
     "update": {
         **_USUAL,
-        1: "more than half of the pages are gone or could not be read: the snapshot still has them",
+        1: "more than half of the pages are gone or could not be read, or sitemaps have suddenly lost theirs: the snapshot still has them",
     },
     "diff": {
         0: "nothing changed",

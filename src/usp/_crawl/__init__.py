@@ -1,7 +1,7 @@
 """The crawl: what to fetch, in which order, and how the tree is put together.
 
-``crawl`` decides and does no I/O, with ``schedule`` and ``walk``; ``fetch`` receives one document;
-``thread_driver`` and ``asyncio_driver`` execute the orders of ``crawl`` by means of ``fetch``.
+``crawl`` decides and does no I/O, with ``schedule`` and ``tree_builder``; ``fetch`` receives one
+document; ``thread_driver`` and ``asyncio_driver`` execute the orders of ``crawl`` by means of it.
 """
 
 import usp._base.names  # noqa: F401 - importing it warns

@@ -6,52 +6,46 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from usp._crawl.fetch import END, fetch, fetch_document, is_async
 from usp._crawl.receiver import failure_from
 from usp._crawl.thread_driver import DriverCore
 
 if TYPE_CHECKING:
-    from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Arrival, Failed, FetchOrder, Received
-    from usp._crawl.thread_driver import FetchUpdate, Recording
-    from usp.options import CrawlOptions
+    from usp._crawl.thread_driver import FetchUpdate
+    from usp._crawl.website import Search
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 T = TypeVar("T")
 
 
-class AsyncioDriver(DriverCore[T]):
+class AsyncioDriver(DriverCore):
     """Drives a crawl, step by step, in the running event loop.
 
     An asynchronous context manager: leaving it cancels the requests. A synchronous client is called
-    in threads, as many at a time as it allows. ``streams`` is whether page sitemaps are read while
-    they are received.
+    in threads, as many at a time as it allows.
     """
 
     def __init__(
         self,
-        search: Callable[[Crawl], T],
-        start_url: str,
+        search: Search,
         client: AbstractAsyncWebClient | AbstractWebClient,
-        options: CrawlOptions,
-        record: Recording | None = None,
         *,
         streams: bool = False,
     ) -> None:
-        self._client: Any = client
         self._tasks: set[asyncio.Task[None]] = set()
         self._updates: deque[FetchUpdate] = deque()
         self._awake = asyncio.Event()
         soon: Any = asyncio.get_running_loop().call_soon_threadsafe
-        self._announce = partial(soon, self._put) if streams else None
+        self._announce = partial(soon, self._put)
         self.wake = partial(soon, self._awake.set)
-        """End the wait of a step; may be called from any thread."""
-        super().__init__(search, start_url, client, options, record)
+        super().__init__(search, client, streams=streams)
 
-    async def __aenter__(self) -> AsyncioDriver[T]:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -66,38 +60,37 @@ class AsyncioDriver(DriverCore[T]):
             if self._recorder is not None:
                 await asyncio.to_thread(self._recorder.close, keep=done)
 
-    async def step(self, *, wait: bool = True) -> None:
-        """Start new orders and process the updates; if there are none, ``wait`` for some."""
+    def interrupted(self) -> bool:
+        """End the crawl as every driver does; the task continues, until it is cancelled again."""
+        is_kept = super().interrupted()
+        task = asyncio.current_task()
+        if is_kept and task is not None:
+            task.uncancel()
+        return is_kept
+
+    async def step(self) -> None:
+        """Start new orders and process updates; wait for them if the stream has nothing to read."""
         for order in self._orders():
             task = asyncio.create_task(self._execute(order))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         if self.crawl.complete:
             return
-        pause = self._pause()
-        if not wait:
-            await asyncio.sleep(0)
-        elif pause is None:
-            await self._awake.wait()
-        else:
-            alarm = asyncio.get_running_loop().call_later(pause, self._awake.set)
-            try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._pause()):
                 await self._awake.wait()
-            finally:
-                alarm.cancel()
         self._awake.clear()
         while self._updates:
             self._take(self._updates.popleft())
 
     async def _execute(self, order: FetchOrder) -> None:
-        client = self._client
-        given = (client, self._store, self._stop_reason, self._announce, self.crawl.limits)
+        client = self._context.client
         result: Received | Failed
         try:
             if is_async(client):
-                result = await fetch(order, *given, Stepper())
+                result = await fetch(order, self._context, Stepper())
             else:
-                result = await asyncio.to_thread(fetch_document, order, *given)
+                result = await asyncio.to_thread(fetch_document, order, self._context)
         except BaseException as error:
             if self._is_stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise

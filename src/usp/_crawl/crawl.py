@@ -25,13 +25,13 @@ from usp._crawl.orders import (
     FinalResult,
     HostGivenUp,
     LeftOut,
+    NotRequested,
     Received,
-    not_requested_error,
 )
 from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
 from usp._crawl.tree_builder import TreeBuilder, refuse, without_fragments
-from usp._crawl.tree_slots import FetchTask, TreeSlot
+from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
 from usp.events import (
     Event,
@@ -71,17 +71,15 @@ class Crawl(TreeBuilder):
         per_host: int = 1,
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
-        collect_events: bool = True,
     ) -> None:
-        self._options = options or CrawlOptions()
-        super().__init__(self._options)
+        super().__init__(options or CrawlOptions())
         self._start = start
-        self._tasks: dict[tuple[Role, str], FetchTask] = {}
+        self._orders: dict[tuple[Role, str], FetchOrder] = {}
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
-        self._collect_events = collect_events
-        self._final: list[FetchTask] = []  # with a result that was not taken yet
-        self._schedule = Schedule(self._options, per_host, chance)
+        self._collect_events = self.options.on_event is not None
+        self._final: list[FetchOrder] = []  # with a result that was not taken yet
+        self._schedule = Schedule(self.options, per_host, chance)
         self.ends_at = math.inf  # once it has begun, if there is a time limit
         self._url_text = 0  # characters of the URLs that indexes declare
 
@@ -111,7 +109,7 @@ class Crawl(TreeBuilder):
         if guess and self._filter.may_skip:
             self._later.append(slot)
         else:
-            slot.task = self._request(slot, role=role, quiet=quiet)
+            slot.order = self._request(slot, role=role, quiet=quiet)
         return slot
 
     def _request(
@@ -121,13 +119,13 @@ class Crawl(TreeBuilder):
         role: Role = Role.SITEMAP,
         *,
         quiet: bool = False,
-    ) -> FetchTask:
+    ) -> FetchOrder:
         url = without_fragment(slot.url)
-        task = self._tasks.get((role, url))
-        if task is not None:
-            if task.guess and not slot.guess:
-                self._declare(task, slot.lastmod)
-            return task
+        order = self._orders.get((role, url))
+        if order is not None:
+            if order.is_guess and not slot.guess:
+                self._declare(order, slot.lastmod)
+            return order
         host = origin = url  # unless it can be read
         login, start = None, self._start
         try:
@@ -139,25 +137,25 @@ class Crawl(TreeBuilder):
             if start and start.login and there.login is None and start.may_share(there):
                 login = start.login
         where = (slot.position, slot.level, slot.guess, quiet or slot.guess)
-        task = FetchTask(url, role, *where, host, origin, login, slot.lastmod)
-        self._tasks[role, url] = task
+        order = FetchOrder(url, role, *where, host, origin, login, slot.lastmod)
+        self._orders[role, url] = order
         self._declared += not slot.guess
         if self._collect_events:
             self._events.append(SitemapFound(slot.url, parent_url, slot.level))
         if self.ending is not None:
-            task.result = Failed(not_requested_error(self.ending))
-            self._final.append(task)
+            order.result = Failed(NotRequested(self.ending, retryable=False))
+            self._final.append(order)
         else:
-            self._schedule.add(task)
-        return task
+            self._schedule.add(order)
+        return order
 
-    def _declare(self, task: FetchTask, lastmod: str | None) -> None:
+    def _declare(self, order: FetchOrder, lastmod: str | None) -> None:
         """Request a document that failed as a guess again, now that it is declared."""
-        task.guess = task.quiet = False
-        task.lastmod = lastmod
-        error = _error_of(task.result)
-        if error is not None and self.ending is None and self._schedule.add_declared(task, error):
-            task.result, task.failed_as_guess = None, True
+        order.is_guess = order.quiet = False
+        order.lastmod = lastmod
+        error = _error_of(order.result)
+        if error is not None and self.ending is None and self._schedule.add_declared(order, error):
+            order.result, order.failed_as_guess = None, True
 
     # Work out -------------------------------------------------------------------------------------
 
@@ -170,22 +168,21 @@ class Crawl(TreeBuilder):
         self._advance()
         orders: list[FetchOrder] = []
         while len(orders) < room and not self.complete and self.ending is None:
-            task = self._schedule.next(now)
-            if task is None:
+            order = self._schedule.next(now)
+            if order is None:
                 break
-            given_up = self._schedule.health[task.origin].given_up
+            given_up = self._schedule.health[order.origin].given_up
             if given_up is not None:
-                self._schedule.done(task)
+                self._schedule.done(order)
                 error = HostGivenUp(given_up, retryable=False)
-                self._settle(task, task.partial or Failed(error, task.last))
+                self._settle(order, order.partial or Failed(error, order.last))
                 continue
-            task.attempt += 1
-            task.is_active = True
-            journal.fetching(task.url, task.level)
+            order.attempt += 1
+            order.is_active = True
+            journal.fetching(order.url, order.level)
             if self._collect_events:
-                self._events.append(SitemapStarted(task.url, task.attempt))
-            known = (task.attempt, task.login, task.lastmod, task.guess)
-            orders.append(FetchOrder(task.url, task.role, *known))
+                self._events.append(SitemapStarted(order.url, order.attempt))
+            orders.append(order)
         return orders
 
     def wake_at(self, *, room: bool = True) -> float:
@@ -207,92 +204,89 @@ class Crawl(TreeBuilder):
 
     def _give_up(self, *, active: bool) -> None:
         assert self.ending is not None
-        for task in list(self._tasks.values()):
-            if task.result is None and (active or not task.is_active):
-                error = not_requested_error(self.ending)
-                self._settle(task, task.partial or Failed(error, task.last))
+        for order in list(self._orders.values()):
+            if order.result is None and (active or not order.is_active):
+                error = NotRequested(self.ending, retryable=False)
+                self._settle(order, order.partial or Failed(error, order.last))
 
     # Results in -----------------------------------------------------------------------------------
 
     def arriving(self, order: FetchOrder, arrival: Arrival) -> None:
         """Record a page sitemap whose first part has arrived."""
-        task = self._tasks[order.role, order.url]
-        if task.is_active and task.result is None:  # else it is no longer awaited
-            task.arrival = arrival
+        if order.is_active and order.result is None:  # else it is no longer awaited
+            order.arrival = arrival
 
     def finished(self, order: FetchOrder, result: Received | Failed, now: float) -> None:
         """Take the result of an order."""
-        task = self._tasks[order.role, order.url]
-        task.is_active = False
+        order.is_active = False
         if isinstance(result, Failed) and result.error.shortage is not None:
-            self._schedule.wait_out(task, result.error.shortage, now)
+            self._schedule.wait_out(order, result.error.shortage, now)
             return
-        given_up = self._schedule.health[task.origin].given_up is not None
-        self._schedule.finished(task, result, now)
-        if task.result is not None:
+        given_up = self._schedule.health[order.origin].given_up is not None
+        self._schedule.finished(order, result, now)
+        if order.result is not None:
             return  # it is no longer awaited
         error = _error_of(result)
         if error is not None:
             if isinstance(result, Failed):
-                task.last = result.exchange
-            elif task.partial is None or task.partial.document.size <= result.document.size:
-                task.partial = result
-            pause = self._schedule.repeat(task, error, now, ending=self.ending is not None)
+                order.last = result.exchange
+            elif order.partial is None or order.partial.document.size <= result.document.size:
+                order.partial = result
+            pause = self._schedule.repeat(order, error, now, ending=self.ending is not None)
             journal.request_failed(
-                task.url,
+                order.url,
                 error,
                 retry_in=pause,
-                quiet_404=task.quiet,
-                guess=task.guess or task.role is Role.HOMEPAGE,
+                quiet_404=order.quiet,
+                guess=order.is_guess or order.role is Role.HOMEPAGE,
                 quiet=given_up,
             )
             if pause is not None:
                 return
-            result = task.partial or result
-        self._settle(task, result)
+            result = order.partial or result
+        self._settle(order, result)
 
     def recall(self, order: FetchOrder, final: FinalResult) -> None:
         """Take the result of an order in another crawl: it is not retried, and no host is judged."""
-        task = self._tasks[order.role, order.url]
-        self._schedule.done(task)
-        task.is_active = False
-        task.attempt = final.attempts
-        if task.result is None:
-            self._settle(task, final.result)
+        self._schedule.done(order)
+        order.is_active = False
+        order.attempt = final.attempts
+        if order.result is None:
+            self._settle(order, final.result)
 
     def take_documents(self) -> list[FinalResult]:
         """Return the documents that were settled since the last call, each with its result."""
-        tasks, self._final = self._final, []
-        return [task.final_result() for task in tasks if task.result is not None]
+        orders, self._final = self._final, []
+        return [order.final_result() for order in orders if order.result is not None]
 
     def fetched(self, kind: str, url: str) -> Fetched:
         """Return what the tree was read from; ``kind`` and ``url`` are where the crawl began."""
         documents = tuple(
-            task.final_result(with_children=False)
-            for task in self._tasks.values()
-            if task.result is not None
+            order.final_result(with_children=False)
+            for order in self._orders.values()
+            if order.result is not None
         )
-        return Fetched((kind, url), self._options, documents)
+        return Fetched((kind, url), self.options, documents)
 
     def take_events(self) -> list[Event]:
         """Return what has happened since the last call."""
         events, self._events = self._events, []
         return events
 
-    def _settle(self, task: FetchTask, result: Received | Failed) -> None:
+    def _settle(self, order: FetchOrder, result: Received | Failed) -> None:
         if isinstance(result, Received) and result.probe.children:
             result = self._bounded(result)
-        task.result, task.arrival = result, None
-        self._final.append(task)
-        if task.role is Role.ROBOTS:
+        order.result, order.arrival = result, None
+        self._final.append(order)
+        if order.role is Role.ROBOTS:
             delay = result.probe.crawl_delay if isinstance(result, Received) else None
-            self._schedule.robots_settled(task.host, delay)
+            self._schedule.robots_settled(order.host, delay)
         if self._collect_events:
-            self._add_events(task, result)
+            self._add_events(order, result)
         if isinstance(result, Received):
-            journal.received(result.document, result.probe, quiet=task.quiet)
+            journal.received(result.document, result.probe, quiet=order.quiet)
             if not self._filter.has_callbacks:
-                self._fetch_ahead(task, result)
+                self._fetch_ahead(order, result)
         self._advance()
 
     def _bounded(self, result: Received) -> Received:
@@ -305,36 +299,36 @@ class Crawl(TreeBuilder):
         left_out = LeftOut(count, self.limits.reached("url_length"))
         return replace(result, probe=replace(probe, children=(), left_out=left_out))
 
-    def _add_events(self, task: FetchTask, result: Received | Failed) -> None:
+    def _add_events(self, order: FetchOrder, result: Received | Failed) -> None:
         """Add the events for the result of a document."""
         if isinstance(result, Failed):
             why, message = failure_reason(result.error), words_of(result.error)
-            self._events.append(SitemapFailed(task.url, message, task.attempt, why.code))
+            self._events.append(SitemapFailed(order.url, message, order.attempt, why.code))
             return
         exchange, probe = result.exchange, result.probe
         self._events.append(
-            SitemapReceived(task.url, exchange.final_url, exchange.received, exchange.seconds)
+            SitemapReceived(order.url, exchange.final_url, exchange.received, exchange.seconds)
         )
         if probe.kind is None:
             assert probe.refusal is not None
             code = probe.refusal.code
-            self._events.append(SitemapFailed(task.url, str(probe.refusal), task.attempt, code))
+            self._events.append(SitemapFailed(order.url, str(probe.refusal), order.attempt, code))
             return
-        self._events.append(SitemapFinished(task.url, probe.kind.__name__))
+        self._events.append(SitemapFinished(order.url, probe.kind.__name__))
         if probe.has_pages:
             pages = StoredPages(result.document, exchange.final_url, self.limits)
             self._events.append(PagesReady(exchange.final_url, pages))
 
-    def _fetch_ahead(self, task: FetchTask, result: Received) -> None:
+    def _fetch_ahead(self, order: FetchOrder, result: Received) -> None:
         """Queue the children of a document before its slot is settled: no callback will object."""
-        level = task.level + 1
-        children, _ = self._filter.select(result.probe, task.level, frozenset(), ask=False)
+        level = order.level + 1
+        children, _ = self._filter.select(result.probe, order.level, frozenset(), ask=False)
         for at, child in enumerate(children):
             limits = self.limits_of(child.loc, self._above_roots)
             if limits.sitemaps is not None and self._declared >= limits.sitemaps:
                 continue
             if refuse(child.loc, level, self._above_roots, limits) is None:
-                slot = TreeSlot(child.loc, level, None, (*task.position, at), child.lastmod)
+                slot = TreeSlot(child.loc, level, None, (*order.position, at), child.lastmod)
                 self._request(slot, result.exchange.final_url)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,20 +22,18 @@ from usp._base.reason import Reason
 from usp._base.urls import without_login
 from usp._crawl import journal
 from usp._crawl.orders import (
-    Arrival,
     Failed,
     FetchOrder,
     HasEarlierResults,
     NoNetwork,
     Received,
 )
-from usp._crawl.receiver import BodyReceiver, call_newer, failure_from
+from usp._crawl.receiver import BodyReceiver, FetchContext, call_newer, failure_from
 from usp._crawl.stored_pages import StoredPages, result_of
 from usp._formats.document import Role
 from usp._formats.html import MAX_HEAD
 from usp._http.identity import safe_headers
 from usp._store import Store
-from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
@@ -52,6 +50,7 @@ from usp.web_client.abstract_client import AbstractWebClientSuccessResponse as _
 
 if TYPE_CHECKING:
     from usp._crawl.asyncio_driver import Stepper
+    from usp.limits import Limits
     from usp.options import CrawlOptions
 
 T = TypeVar("T")
@@ -62,21 +61,13 @@ END: Any = object()
 
 
 async def fetch(
-    order: FetchOrder,
-    client: Any,
-    store: Store,
-    stop_reason: Callable[[], Reason | None],
-    announce: Callable[[FetchOrder, Arrival], object] | None = None,
-    limits: Limits = DEFAULT,
-    stepper: Stepper | None = None,
+    order: FetchOrder, context: FetchContext, stepper: Stepper | None = None
 ) -> Received | Failed:
     """Fetch a document, store it and read it as far as a crawl needs; every failure is a result.
 
-    ``stop_reason`` is called while the body is received: a reason ends the transfer. ``announce`` is
-    called for a page sitemap as soon as it is known to be one. A ``stepper`` reads what an asynchronous
-    client receives; without one, the client is synchronous.
+    A ``stepper`` reads what an asynchronous client receives; without one, the client is synchronous.
     """
-    started, response = time.monotonic(), None
+    client, started, response = context.client, time.monotonic(), None
     result: Received | Failed | None
     earlier = client if isinstance(client, HasEarlierResults) else None
     if earlier and (result := earlier.recall(order)):
@@ -91,7 +82,7 @@ async def fetch(
                 return result
             result = Failed(_without_secrets(order, checked))
         else:
-            receiver = BodyReceiver(order, checked, store, started, limits, stop_reason, announce)
+            receiver = BodyReceiver(order, checked, context, started)
             result = await _receive(receiver, checked, client, stepper)
     except NoWebClientException:
         reason = Reason(FailureCode.NOT_FETCHED, "the client has no network access")
@@ -193,16 +184,9 @@ def _without_secrets(order: FetchOrder, error: WebClientErrorResponse) -> WebCli
     return copy
 
 
-def fetch_document(
-    order: FetchOrder,
-    client: AbstractWebClient,
-    store: Store,
-    stop_reason: Callable[[], Reason | None] = lambda: None,
-    announce: Callable[[FetchOrder, Arrival], object] | None = None,
-    limits: Limits = DEFAULT,
-) -> Received | Failed:
+def fetch_document(order: FetchOrder, context: FetchContext) -> Received | Failed:
     """Return the result of an order, by a synchronous client."""
-    work = fetch(order, client, store, stop_reason, announce, limits)
+    work = fetch(order, context)
     try:
         work.send(None)
     except StopIteration as end:
@@ -322,11 +306,11 @@ def fetch_pages(
         document_seconds=_MAX_SECONDS if seconds is None else min(seconds, _MAX_SECONDS),
     )
     options = replace(options, limits=limits)
-    store = Store()
     with client_for(web_client, start_url, options) as client:
+        context = FetchContext(client, Store(), limits)
 
         def fetch_one(url: str) -> Received | Failed:
-            return fetch_document(FetchOrder(url, Role.HOMEPAGE), client, store, limits=limits)
+            return fetch_document(FetchOrder(url, Role.HOMEPAGE, attempt=1), context)
 
         if pause or concurrency_of(client) == 1:
             for number, url in enumerate(urls):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
@@ -32,16 +32,31 @@ PATIENCE = 1.0
 """Seconds to wait for what is still being received or read when a crawl has been ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class FetchOrder:
-    """An order of the crawl: fetch this URL."""
+    """An order of the crawl: fetch this document.
+
+    There is one for each document, however many slots it has in the tree. It is queued and given out,
+    perhaps several times, until there is a ``result``.
+    """
 
     url: str
     role: Role = Role.SITEMAP
-    attempt: int = 1
+    position: tuple[int, ...] = ()  # of its first slot in the tree: what is fetched first
+    level: int = 0
+    is_guess: bool = False  # a known path that nothing declares
+    quiet: bool = False
+    host: str = ""  # the unit of the concurrency limit
+    origin: str = ""  # responds, or does not
     login: Login | None = field(default=None, repr=False)
     lastmod: str | None = None  # of the entry that declares it
-    is_guess: bool = False  # a known path
+    attempt: int = 0
+    is_active: bool = False  # requested, and not finished
+    arrival: Arrival | None = None  # what is being received, until there is a result
+    partial: Received | None = None  # the longest part of a document that broke off
+    last: Exchange | None = None  # the last request that failed
+    result: Received | Failed | None = None
+    failed_as_guess: bool = False
 
     @property
     def address(self) -> str:
@@ -51,6 +66,15 @@ class FetchOrder:
     def without_secrets(self, message: str) -> str:
         """Return a message of a client, without the login."""
         return message if self.login is None else self.login.hidden_in(message)
+
+    def final_result(self, *, with_children: bool = True) -> FinalResult:
+        """Return the result for a snapshot; the nodes of a tree have the children already."""
+        result = self.result
+        assert result is not None
+        if not with_children and isinstance(result, Received) and result.probe.children:
+            result = replace(result, probe=replace(result.probe, children=(), problems=()))
+        known = (self.attempt, result, self.is_guess, self.failed_as_guess)
+        return FinalResult(self.url, self.role, self.lastmod, *known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +173,6 @@ class ClientRaised(WebClientErrorResponse):
         self.shown = None if secret else exception  # in a log; it may hold a password
 
 
-def not_requested_error(reason: Reason) -> NotRequested:
-    """Return the error of a document that was not requested, or not received to its end."""
-    return NotRequested(reason, retryable=False)
-
-
 class Arrival:
     """A page sitemap that is still being received, and can be read as far as it has arrived.
 
@@ -167,7 +186,6 @@ class Arrival:
         self.exchange = exchange
         self.writer = writer
         self.kind = kind
-        self.over = False
         self.document: Document | None = None  # in the end, unless it failed
         self._call: Callable[[], object] | None = None
 

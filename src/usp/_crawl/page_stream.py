@@ -33,7 +33,7 @@ class PageStream:
         self._streamed: set[TreeSlot] = set()  # read while they were received
         self._growing: _Growing | None = None
         self._clock = clock
-        self._current: TreeSlot | None = None  # whose document is being read from the store
+        self._current: TreeSlot | None = None  # whose document is being read
         self._reading = False  # whether pages are being read now
         self._count = 0
         self._full = False
@@ -53,7 +53,7 @@ class PageStream:
         That is when more of the document that is being read has arrived.
         """
         growing = self._growing
-        if growing is None:
+        if growing is None or self._full:
             return True
         growing.arrival.call_once(wake)
         return not growing.has_more
@@ -100,7 +100,7 @@ class PageStream:
             return
         self._take_settled()
         reason = self._crawl.limits.reached("seconds")
-        for slot in (self._current, self._growing and self._growing.slot, *self._settled):
+        for slot in (self._current, *self._settled):
             if slot and slot.received and slot.received.probe.has_pages:
                 slot.miss(reason)
 
@@ -112,10 +112,9 @@ class PageStream:
         if not self._reading:
             return
         self._reading = False
-        slot = self._growing.slot if self._growing else self._current
+        if self._current is not None:
+            self._current.miss(reason)
         self._growing = self._current = None
-        if slot is not None:
-            slot.miss(reason)
 
     def _take_settled(self) -> None:
         self._settled.extend(self._crawl.take_settled())
@@ -123,27 +122,27 @@ class PageStream:
     def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
         while True:
             self._take_settled()
+            if self._growing is None and not self._settled:
+                self._begin_growing()
             if self._growing is not None:
                 yield from zip(repeat(self._growing.url), self._growing.read(), strict=False)
                 if not self._growing.over:
                     return
-                self._growing = None
             elif self._settled:
                 slot = self._current = self._settled.popleft()
                 yield from zip(repeat(slot.final_url), self._blocks_of(slot), strict=False)
-                self._current = None
-            elif not self._begin_growing():
+            else:
                 return
+            self._growing = self._current = None
 
-    def _begin_growing(self) -> bool:
+    def _begin_growing(self) -> None:
         slot = self._crawl.awaited
         if slot is None or slot in self._streamed or slot.arrival is None:
-            return False
-        if not self._crawl.includes(slot):
-            return False
-        self._growing = _Growing(slot, slot.arrival, self._crawl.limits)
-        self._streamed.add(slot)
-        return True
+            return
+        if self._crawl.includes(slot):
+            self._growing = _Growing(slot, slot.arrival, self._crawl.limits)
+            self._current = slot
+            self._streamed.add(slot)
 
     def _blocks_of(self, slot: TreeSlot) -> Iterable[PageBlock | None]:
         if slot.is_homepage or not self._crawl.includes(slot):  # called for every slot, in order
@@ -169,7 +168,7 @@ class _Growing:
     def __init__(self, slot: TreeSlot, arrival: Arrival, limits: Limits) -> None:
         self.arrival = arrival
         self.over = False
-        self.slot = slot
+        self._slot = slot
         self._limits = limits
         self.url = slot.final_url
         self._given = UniquePages(limits.url_length)
@@ -178,12 +177,12 @@ class _Growing:
 
     @property
     def has_more(self) -> bool:
-        return self.slot.is_there or self.arrival.writer.size > self._position
+        return self._slot.is_there or self.arrival.writer.size > self._position
 
     def read(self) -> Iterator[PageBlock | None]:
         """Yield the pages that have arrived since the last call, and None after a step without any."""
         while True:
-            settled = self.slot.is_there  # checked first, so that nothing is missed
+            settled = self._slot.is_there  # checked first, so that nothing is missed
             chunk = self.arrival.writer.read(self._position)
             if chunk:
                 self._position += len(chunk)
@@ -195,8 +194,8 @@ class _Growing:
             return
 
     def _rest(self) -> Iterator[PageBlock | None]:
-        received = self.slot.received
+        received = self._slot.received
         if received is None or received.document is self.arrival.document:
-            broken = received.document.exchange.broken if received else self.slot.reason
+            broken = received.document.exchange.broken if received else self._slot.reason
             return page_blocks(self._parser.close(broken), self._given)
         return StoredPages(received.document, self.url, self._limits).steps(self._given)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
@@ -27,22 +27,22 @@ from usp._crawl.orders import (
     Failed,
     FetchOrder,
     LeftOut,
+    NotRequested,
     Probe,
     Received,
-    not_requested_error,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import FetchTask, TreeSlot, node_of
+from usp._crawl.tree_builder import child_slot
+from usp._crawl.tree_slots import TreeSlot, node_for
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
 from usp._formats.document import DocumentParser, Role
-from usp._formats.values import date
 from usp._http.identity import safe_headers
 from usp._store import Document, DocumentWriter, SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Failure, Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 T = TypeVar("T")
@@ -185,27 +185,33 @@ _SEEN_BY_CLIENTS = frozenset({FailureCode.LIMIT_DOCUMENT_SECONDS, FailureCode.LI
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
+@dataclass(frozen=True, slots=True)
+class FetchContext:
+    """What all fetches of a crawl have in common.
+
+    ``stop_reason`` is called while a body is received: a reason ends the transfer. ``announce`` is
+    called for a page sitemap as soon as it is known to be one.
+    """
+
+    client: Any
+    store: Store
+    limits: Limits = DEFAULT
+    stop_reason: Callable[[], Reason | None] = lambda: None
+    announce: Callable[[FetchOrder, Arrival], object] | None = None
+
+
 class BodyReceiver:
     """Receives the body of one response: stores it, reads it, watches its limits.
 
-    ``stop_reason`` is called while it is received: a reason ends the transfer. ``announce`` is called
-    for a page sitemap as it begins. Steps of reading may run in any thread, one after another.
+    Steps of reading may run in any thread, one after another.
     """
 
     def __init__(
-        self,
-        order: FetchOrder,
-        response: ResponseFacts,
-        store: Store,
-        started: float,
-        limits: Limits,
-        stop_reason: Callable[[], Reason | None],
-        announce: Callable[[FetchOrder, Arrival], object] | None,
+        self, order: FetchOrder, response: ResponseFacts, context: FetchContext, started: float
     ) -> None:
         self._order = order
-        self._limits = limits
-        self._stop_reason = stop_reason
-        self._announce = announce
+        self._context = context
+        self._limits = limits = context.limits
         self._started = started
         self._window = time.monotonic()
         self._window_size = 0
@@ -235,7 +241,7 @@ class BodyReceiver:
         self._probe = DocumentProbe(
             final_url, self._exchange, limits, role=order.role, glance=glance
         )
-        self._writer = DocumentWriter(store)
+        self._writer = DocumentWriter(context.store)
 
     @property
     def wants_more(self) -> bool:
@@ -270,7 +276,7 @@ class BodyReceiver:
 
     def _is_over(self) -> bool:
         """Return whether the crawl has ended, or the document takes too long."""
-        reason = self._stop_reason()
+        reason = self._context.stop_reason()
         most = self._limits.document_seconds
         if reason is None and most is not None and time.monotonic() - self._started > most:
             reason = self._limits.reached("document_seconds")
@@ -282,12 +288,12 @@ class BodyReceiver:
 
     def _notify_readers(self, *, over: bool = False) -> None:
         """Announce a page sitemap that has just begun, or notify its reader that more has arrived."""
+        announce = self._context.announce
         if self._arrival is not None:
-            self._arrival.over = over
             self._arrival.notify_reader()
-        elif self._announce is not None and not over and (kind := self._probe.page_kind):
+        elif announce is not None and not over and (kind := self._probe.page_kind):
             self._arrival = Arrival(self._exchange, self._writer, kind)
-            self._announce(self._order, self._arrival)
+            announce(self._order, self._arrival)
 
     def end(self, broken: Reason | None = None) -> Generator[None, None, Received | Failed]:
         """Return what was received; ``broken`` is why the body ended too early, if it did."""
@@ -297,7 +303,7 @@ class BodyReceiver:
         if self._ended is not None and probe.kind is None:
             self._writer.discard()
             self._notify_readers(over=True)
-            return Failed(not_requested_error(self._ended))
+            return Failed(NotRequested(self._ended, retryable=False))
         if probe.broken is not None and not self._writer.size:
             reason = probe.broken.after("no data was received")
             return Failed(WebClientErrorResponse(reason, retryable=True))
@@ -389,12 +395,32 @@ def parse_document(
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
     until then is the document.
     """
-    writer, ended = DocumentWriter(store or Store()), None
-    node_url, glance = url or name, limits.pages is None
-    exchange_of = partial(
-        Exchange, node_url, node_url, status=None, attempts=0, content_type=content_type
+    received = read_document(
+        chunks,
+        url,
+        url or name,
+        content_type=content_type,
+        role=role,
+        limits=limits,
+        store=store,
     )
-    first = DocumentProbe(url, exchange_of(), limits, role=role, glance=glance)
+    return unfetched_tree(received, limits, resolves=url is not None)
+
+
+def read_document(
+    chunks: Iterable[bytes],
+    base: str | None,
+    url: str,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
+) -> Received:
+    """Return a document that is given as if it were received; relative URLs belong to ``base``."""
+    writer, ended = DocumentWriter(store or Store()), None
+    exchange_of = partial(Exchange, url, url, status=None, attempts=0, content_type=content_type)
+    first = DocumentProbe(base, exchange_of(), limits, role=role, glance=limits.pages is None)
     try:
         for chunk in chunks:
             writer.write(chunk)
@@ -407,25 +433,36 @@ def parse_document(
     probe = first.close(ended=ended)
     document = writer.finish(exchange_of(received=writer.size, charset=first.parser.encoding))
     if first.parser.may_have_children:
-        probe = result_of(read_again(document, url, limits))
-    journal.received(document, probe)
-    task = FetchTask(node_url, role, (), result=Received(document, probe))
-    top = TreeSlot(node_url, task=task, resolves=url is not None)
-    top.examine(ended)
+        probe = result_of(read_again(document, base, limits))
+    elif ended is not None and probe.kind is None:
+        probe = replace(probe, refusal=ended)
+    return Received(document, probe)
+
+
+def unfetched_tree(
+    received: Received,
+    limits: Limits = DEFAULT,
+    *,
+    resolves: bool = True,
+    above: frozenset[str] | None = None,
+) -> AbstractSitemap:
+    """Return the node of a document whose children nobody fetches.
+
+    With the URLs ``above`` them, those that a crawl would refuse have its reasons.
+    """
+    probe, url = received.probe, received.exchange.url
+    journal.received(received.document, probe)
+    top = TreeSlot(url, order=FetchOrder(url, result=received), resolves=resolves)
+    top.examine()
     pages, most = probe.pages or 0, limits.pages
     if most is not None and pages > most:
         top.most = most
         top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
-    return node_of(top, list(map(_unfetched, probe.children)), limits)
-
-
-def _unfetched(child: ChildEntry) -> AbstractSitemap:
-    """Return the node of a child that nobody fetches."""
-    return InvalidSitemap(
-        child.loc,
-        UNFETCHED.text,
-        last_modified=date(child.lastmod),
-        failure=Failure.of(child.loc, UNFETCHED),
+    top.children = tuple(
+        child_slot(top, at, entry, above, limits) for at, entry in enumerate(probe.children)
     )
+    for child in top.children:
+        child.reason = child.reason or UNFETCHED
+    return node_for(top, limits)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
-from usp._crawl.orders import Failed, Received
+from usp._crawl.orders import Failed, FetchOrder, Received
 from usp._formats.document import Role
 from usp.exceptions import LocalShortageError
 from usp.objects.failure_codes import FailureCode
@@ -26,7 +26,6 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from usp._crawl.tree_slots import FetchTask
     from usp.options import CrawlOptions
 
 _BUSY = frozenset({429, 503})
@@ -148,9 +147,9 @@ class _HostQueue:
     gap: float = 0.0  # seconds between the beginnings of two requests
     active: int = 0
     started: float = 0.0  # the last request
-    only: FetchTask | None = None  # must be fetched before anything else is requested
+    only: FetchOrder | None = None  # must be fetched before anything else is requested
     free_at: float = 0.0
-    parked: list[tuple[tuple[int, ...], int, FetchTask]] = field(default_factory=list)
+    parked: list[tuple[tuple[int, ...], int, FetchOrder]] = field(default_factory=list)
 
 
 class Schedule:
@@ -169,35 +168,37 @@ class Schedule:
         self._gap = options.wait
         self._keeps_delay = options.crawl_delay
         self._chance = chance
-        self._ready: list[tuple[tuple[int, ...], int, FetchTask]] = []
-        self._later: list[tuple[float, int, FetchTask | str]] = []  # or hosts that rest
+        self._ready: list[tuple[tuple[int, ...], int, FetchOrder]] = []
+        self._later: list[tuple[float, int, FetchOrder | str]] = []  # or hosts that rest
         self._hosts: dict[str, _HostQueue] = {}
         self._count = 0  # orders documents of the same position
         self._released: set[str] = set()  # origins that get no more requests
         self._short_since: float | None = None  # of something on this machine
-        self._failures: Counter[tuple[FetchTask, str]] = Counter()
+        self._failures: Counter[tuple[FetchOrder, str]] = Counter()
         self.health: defaultdict[str, HostHealth] = defaultdict(HostHealth)
 
-    def add(self, task: FetchTask, not_before: float | None = None) -> None:
+    def add(self, order: FetchOrder, not_before: float | None = None) -> None:
         """Add a document, for now or for later."""
-        if task.host not in self._hosts:
-            self._hosts[task.host] = _HostQueue(self._per_host, self._gap)
-        if self._keeps_delay and task.role is Role.ROBOTS:
-            self._hosts[task.host].only = task  # nothing is requested before robots.txt has arrived
+        if order.host not in self._hosts:
+            self._hosts[order.host] = _HostQueue(self._per_host, self._gap)
+        if self._keeps_delay and order.role is Role.ROBOTS:
+            self._hosts[
+                order.host
+            ].only = order  # nothing is requested before robots.txt has arrived
         self._count += 1
         if not_before is None:
-            heapq.heappush(self._ready, (task.position, self._count, task))
+            heapq.heappush(self._ready, (order.position, self._count, order))
         else:
-            heapq.heappush(self._later, (not_before, self._count, task))
+            heapq.heappush(self._later, (not_before, self._count, order))
 
-    def add_declared(self, task: FetchTask, error: WebClientErrorResponse) -> bool:
+    def add_declared(self, order: FetchOrder, error: WebClientErrorResponse) -> bool:
         """Add a known path that failed again, if a declared document would be retried."""
-        if DECLARED.delay(max(self._failures[task, failure_kind(error)], 1), error) is None:
+        if DECLARED.delay(max(self._failures[order, failure_kind(error)], 1), error) is None:
             return False
-        self.add(task)
+        self.add(order)
         return True
 
-    def next(self, now: float) -> FetchTask | None:
+    def next(self, now: float) -> FetchOrder | None:
         """Take the next document that may be requested; its host is busy until it is :meth:`done`."""
         while self._later and self._later[0][0] <= now:
             due = heapq.heappop(self._later)[2]
@@ -206,28 +207,28 @@ class Schedule:
             else:
                 self.add(due)
         while self._ready:
-            task = self._ready[0][2]
-            host = self._hosts[task.host]
-            if task.origin in self._released:
+            order = self._ready[0][2]
+            host = self._hosts[order.host]
+            if order.origin in self._released:
                 heapq.heappop(self._ready)
                 host.active += 1
-                return task
-            allowed = host.only is None or host.only is task
+                return order
+            allowed = host.only is None or host.only is order
             if allowed and host.active < host.most and host.free_at <= now:
                 heapq.heappop(self._ready)
                 host.active += 1
                 host.started = now
                 if host.gap:
-                    self._rest(task.host, now + host.gap)
-                return task
+                    self._rest(order.host, now + host.gap)
+                return order
             if host.only is None and len(self._hosts) == 1 and not self._released:
                 return None  # the rest is on the same host, and waits where it is
             heapq.heappush(host.parked, heapq.heappop(self._ready))
         return None
 
-    def done(self, task: FetchTask) -> None:
+    def done(self, order: FetchOrder) -> None:
         """Record that a document is no longer being fetched."""
-        host = self._hosts[task.host]
+        host = self._hosts[order.host]
         host.active -= 1
         if host.parked:
             self._unpark(host)
@@ -236,49 +237,49 @@ class Schedule:
         """Return the time for which the next document is put off, or infinity."""
         return self._later[0][0] if self._later else math.inf
 
-    def finished(self, task: FetchTask, result: Received | Failed, now: float) -> None:
+    def finished(self, order: FetchOrder, result: Received | Failed, now: float) -> None:
         """Record the result of a request; slow down for a host that keeps failing."""
         self._short_since = None
-        health = self.health[task.origin]
+        health = self.health[order.origin]
         was_slow = health.is_slow
         health.record(result, now)
         if health.given_up is not None:
-            self._release(task.origin, self._hosts[task.host])
+            self._release(order.origin, self._hosts[order.host])
         elif was_slow != health.is_slow and not self._keeps_delay:
-            self._restrain(task.host, self._per_host if was_slow else 1)
-        self.done(task)
+            self._restrain(order.host, self._per_host if was_slow else 1)
+        self.done(order)
 
     def repeat(
-        self, task: FetchTask, error: WebClientErrorResponse, now: float, *, ending: bool
+        self, order: FetchOrder, error: WebClientErrorResponse, now: float, *, ending: bool
     ) -> float | None:
         """Add a failed document again and return the pause before it, or return None to give up."""
         kind = failure_kind(error)
-        self._failures[task, kind] += 1
-        health = self.health[task.origin]
+        self._failures[order, kind] += 1
+        health = self.health[order.origin]
         if ending or health.given_up is not None:
             return None
         if error.unreachable and health.answers:  # it responded a moment ago
             error = WebClientErrorResponse(error.message(), retryable=True)
-        policy = GUESSED if task.guess else DECLARED
-        pause = policy.delay(self._failures[task, kind], error, self._chance())
+        policy = GUESSED if order.is_guess else DECLARED
+        pause = policy.delay(self._failures[order, kind], error, self._chance())
         if pause is not None:
-            self.add(task, not_before=now + pause)
+            self.add(order, not_before=now + pause)
         return pause
 
-    def wait_out(self, task: FetchTask, code: int, now: float) -> None:
+    def wait_out(self, order: FetchOrder, code: int, now: float) -> None:
         """Add a document again that could not be fetched because this machine lacks resources.
 
         Its host is not blamed. Raises :class:`LocalShortageError` if waiting does not help.
         """
-        self.done(task)
+        self.done(order)
         if self._short_since is None:
             self._short_since = now
         shortage = LocalShortageError(code)
         if not shortage.may_pass or now - self._short_since > SHORTAGE_SECONDS:
             raise shortage
-        if task.result is None:
-            task.attempt -= 1
-            self.add(task, not_before=now + SHORTAGE_PAUSE)
+        if order.result is None:
+            order.attempt -= 1
+            self.add(order, not_before=now + SHORTAGE_PAUSE)
 
     def robots_settled(self, host: str, delay: float | None) -> None:
         """Respect the Crawl-delay of a robots.txt from now on, if there is one."""

@@ -94,19 +94,29 @@ def page_steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterato
 
 def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
     """Yield the pages of entries in blocks; single pages are collected into blocks."""
-    single: list[SitemapPage] = []
+    for group in _grouped(entries):
+        block: PageBlock
+        if isinstance(group, PageBatch):
+            block = unique.block(group)
+        else:
+            block = PageList([page for entry in group for page in unique.of(entry)])
+        if block.urls:
+            yield block
+
+
+def _grouped(entries: Iterable[Entry]) -> Iterator[PageBatch | list[PageEntry]]:
+    """Yield batches of pages as they are, and the single pages between them together."""
+    single: list[PageEntry] = []
     for entry in entries:
         if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
-            yield PageList(single)
+            yield single
             single = []
         if isinstance(entry, PageBatch):
-            block = unique.block(entry)
-            if block.urls:
-                yield block
-        else:
-            single.extend(unique.of(entry))
+            yield entry
+        elif isinstance(entry, PageEntry):
+            single.append(entry)
     if single:
-        yield PageList(single)
+        yield single
 
 
 def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
@@ -396,37 +406,31 @@ class Examination:
 
         ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
         """
-        entries: list[PageEntry] = []
-        for entry in self._entries(given_up):
-            if isinstance(entry, ChildEntry):
-                self._add_child(entry)
-                continue
-            if entries and (isinstance(entry, PageBatch) or len(entries) >= _BLOCK):
-                yield from self._single(entries)
-                entries = []
-            if isinstance(entry, PageBatch):
-                if entry.urls:
-                    self.is_vouched = self.is_vouched and entry.block is not None
-                    yield ExaminedBlock(entry, entry.as_written, entry.block, entry.lines)
-            else:
+        for group in _grouped(self._entries(given_up)):
+            if not isinstance(group, PageBatch):
                 self.is_vouched = False
-                entries.append(entry)
-        yield from self._single(entries)
+                yield from self._single(group)
+            elif group.urls:
+                self.is_vouched = self.is_vouched and group.block is not None
+                yield ExaminedBlock(group, group.as_written, group.block, group.lines)
 
     def _entries(self, given_up: Callable[[], Reason | None]) -> Iterator[Entry]:
         for chunk in self.document.chunks():
             for entries in self.parser.steps(chunk):
-                yield from entries
+                yield from self._without_children(entries)
                 self.given_up = given_up()
                 if self.given_up:
                     self.parser.problems.end(self.given_up.after("the rest was not read"))
                     return
-        yield from self.parser.close(self.document.broken)
+        yield from self._without_children(self.parser.close(self.document.broken))
 
-    def _add_child(self, child: ChildEntry) -> None:
+    def _without_children(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         most = self._limits.sitemaps
-        if most is None or len(self.children) < most:
-            self.children.append(child)
+        for entry in entries:
+            if not isinstance(entry, ChildEntry):
+                yield entry
+            elif most is None or len(self.children) < most:
+                self.children.append(entry)
 
     def _single(self, entries: list[PageEntry]) -> Iterator[ExaminedBlock]:
         """Yield entries that were read one by one as a block; their fields are read."""

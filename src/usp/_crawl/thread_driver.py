@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from usp._base import shortage
 from usp._base.reason import Reason
@@ -15,37 +15,17 @@ from usp._base.urls import read_url
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import client_for, concurrency_of, fetch_document
 from usp._crawl.orders import GIVEN_UP, PATIENCE, Arrival, Failed, FetchOrder, Received
-from usp._crawl.receiver import failure_from
+from usp._crawl.page_stream import PageStream
+from usp._crawl.receiver import FetchContext, failure_from
 from usp._store import Store
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Protocol
+    from collections.abc import Callable
 
-    from usp._crawl.orders import FinalResult
-    from usp.objects.sitemap import AbstractSitemap
-    from usp.options import CrawlOptions
+    from usp._crawl.website import OneSitemap, Search, Website
+    from usp._snapshot.recording import SnapshotRecorder
     from usp.web_client.abstract_client import AbstractWebClient
-
-    N = TypeVar("N", bound=AbstractSitemap)
-    N_co = TypeVar("N_co", bound=AbstractSitemap, covariant=True)
-
-    class CrawlStart(Protocol[N_co]):
-        """What a crawl began with: a website or a sitemap."""
-
-        def tree(self) -> N_co: ...
-
-    class ResultRecorder(Protocol):
-        """What takes the documents of a crawl as they are settled."""
-
-        def take(self, documents: Iterable[FinalResult]) -> None: ...
-
-        def close(self, *, keep: bool) -> None: ...
-
-    Recording: TypeAlias = Callable[[Crawl, Any], ResultRecorder]
-
-T = TypeVar("T")
 
 FetchUpdate: TypeAlias = tuple[FetchOrder, Received | Failed | Arrival]
 """The result of an order, or a document that has begun to arrive."""
@@ -57,33 +37,28 @@ _TOTAL_FACTOR = 2  # total requests of a crawl at a time, as a multiple of those
 _HEAD_START = 0.003  # seconds
 
 
-class DriverCore(Generic[T]):
+class DriverCore:
     """Passes orders, results and events between a crawl and its driver, and keeps the time.
 
-    ``search`` starts the ``crawl`` and returns its ``top``, the top of the tree; a login in
-    ``start_url`` is used for its host. ``record`` creates what records the crawl instead of
-    ``options.record``; what is recorded is in place when the driver is closed.
+    ``top`` is the top of the tree. With ``streams``, pages are read while they are received: they are
+    in the ``stream``. What is recorded is in place when the driver is closed.
 
     The very first request has a head start: if the host cannot be reached, no others are sent.
     """
 
-    def __init__(
-        self,
-        search: Callable[[Crawl], T],
-        start_url: str,
-        client: object,
-        options: CrawlOptions,
-        record: Recording | None = None,
-    ) -> None:
-        most = concurrency_of(client)
-        self.crawl = Crawl(
-            options,
-            per_host=most,
-            start=read_url(start_url),
-            collect_events=options.on_event is not None,
-        )
-        self.top = search(self.crawl)
-        self._store = Store(spool=self.crawl.limits.spool_bytes)
+    wake: Callable[[], object]
+    """End the wait of a step; may be called from any thread."""
+
+    _announce: Callable[[FetchOrder, Arrival], object] | None = None
+
+    def __init__(self, search: Search, client: object, *, streams: bool) -> None:
+        options, most = search.options, concurrency_of(client)
+        self.crawl = Crawl(options, per_host=most, start=read_url(search.start_url))
+        self.top = search.begin(self.crawl)
+        self.stream = PageStream(self.crawl, time.monotonic) if streams else None
+        limits = self.crawl.limits
+        given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
+        self._context = FetchContext(*given, self._announce if streams else None)
         self._most = most * _TOTAL_FACTOR if most > 1 else 1  # requests in progress, in total
         self._busy = 0
         self._is_stopped = False  # the results are no longer wanted
@@ -92,14 +67,13 @@ class DriverCore(Generic[T]):
         self._others_at: float | None = None
         self._alone = True  # whether the other requests still wait
         self._starved = False  # whether there were fewer descriptors than room
-        self._recorder: ResultRecorder | None = None
-        if record is not None:
-            self._recorder = record(self.crawl, self.top)
+        self._recorder: SnapshotRecorder | None = None
+        if search.record is not None:
+            self._recorder = search.record(self.crawl, self.top)
         elif options.record is not None:
             from usp._snapshot.recording import SnapshotRecorder  # noqa: PLC0415 - an extra
 
-            top: Any = self.top
-            self._recorder = SnapshotRecorder(options.record, self.crawl, top, options)
+            self._recorder = SnapshotRecorder(options.record, self.crawl, self.top, options)
 
     def _orders(self) -> list[FetchOrder]:
         """Return what to fetch now, as far as there is room and a descriptor for it."""
@@ -153,6 +127,8 @@ class DriverCore(Generic[T]):
             if now >= self._ends_at:
                 crawl.abandon()
             return max(0.0, self._ends_at - now)
+        if self.stream is not None and not self.stream.must_wait(self.wake):
+            return 0.0
         # A request that is due can begin only when there is room, and room comes with updates.
         wake_at = crawl.wake_at(room=self._busy < self._most)
         if self._alone and self._others_at is not None:
@@ -161,22 +137,27 @@ class DriverCore(Generic[T]):
             wake_at = min(wake_at, now + shortage.PAUSE)
         return None if wake_at == math.inf else max(0.0, wake_at - now)
 
+    def interrupted(self) -> bool:
+        """End the crawl, and return True if what was found is to be kept; not a second time."""
+        if not self.crawl.options.keep_partial or self.crawl.ending == INTERRUPTED:
+            return False
+        self.crawl.end(INTERRUPTED)
+        if self.stream is not None:
+            self.stream.interrupted(INTERRUPTED)
+        return True
 
-class ThreadDriver(DriverCore[T]):
+
+class ThreadDriver(DriverCore):
     """Drives a crawl, step by step; events are emitted in the driving thread.
 
     A context manager: leaving it ends the threads, which start when they are needed. A client that
     allows one request at a time is called in the driving thread, unless ``any_thread`` is set.
-    ``streams`` is whether page sitemaps are read while they are received.
     """
 
     def __init__(
         self,
-        search: Callable[[Crawl], T],
-        start_url: str,
+        search: Search,
         client: AbstractWebClient,
-        options: CrawlOptions,
-        record: Recording | None = None,
         *,
         any_thread: bool = False,
         streams: bool = False,
@@ -186,18 +167,11 @@ class ThreadDriver(DriverCore[T]):
         self._updates: queue.SimpleQueue[FetchUpdate | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self.wake = partial(self._updates.put, None)
-        """End the wait of a step; may be called from any thread."""
-        super().__init__(search, start_url, client, options, record)
-        self._fetch = partial(
-            fetch_document,
-            client=client,
-            store=self._store,
-            stop_reason=self._stop_reason,
-            announce=self._announce if streams and self._in_threads else None,
-            limits=self.crawl.limits,
-        )
+        if self._in_threads:
+            self._announce = self._put
+        super().__init__(search, client, streams=streams)
 
-    def __enter__(self) -> ThreadDriver[T]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
@@ -215,11 +189,11 @@ class ThreadDriver(DriverCore[T]):
             if self._recorder is not None:
                 self._recorder.close(keep=done)
 
-    def step(self, *, wait: bool = True) -> None:
-        """Start new orders and process one update; if there is none, ``wait`` for it."""
+    def step(self) -> None:
+        """Start new orders and process one update; wait for it if the stream has nothing to read."""
         for order in self._orders():
             if not self._in_threads:
-                self._updates.put((order, self._fetch(order)))
+                self._put(order, fetch_document(order, self._context))
                 continue
             self._to_fetch.put(order)
             if self._busy > len(self._threads):
@@ -228,56 +202,39 @@ class ThreadDriver(DriverCore[T]):
                 thread.start()
         if self.crawl.complete:
             return
-        pause = self._pause()
         try:
-            update = self._updates.get(timeout=pause if wait else 0.0)
+            update = self._updates.get(timeout=self._pause())
         except queue.Empty:
             return
         if update is not None:
             self._take(update)
 
-    def _announce(self, order: FetchOrder, arrival: Arrival) -> None:
-        self._updates.put((order, arrival))
+    def _put(self, order: FetchOrder, what: Received | Failed | Arrival) -> None:
+        self._updates.put((order, what))
 
     def _work(self) -> None:
         while (order := self._to_fetch.get()) is not None and not self._is_stopped:
             result: Received | Failed
             try:
-                result = self._fetch(order)
+                result = fetch_document(order, self._context)
             except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
                 result = failure_from(error)
-            self._updates.put((order, result))
+            self._put(order, result)
 
 
 # A crawl from start to end -------------------------------------------------------------------------
 
 
-def crawl_with(
-    search: Callable[[Crawl], T],
-    start_url: str,
-    web_client: AbstractWebClient | None,
-    options: CrawlOptions,
-    record: Recording | None = None,
-) -> T:
-    """Run a crawl from start to end; return the result of ``search``, the top of the tree."""
+def crawl_with(search: Search, web_client: AbstractWebClient | None) -> Website | OneSitemap:
+    """Run a crawl from start to end; return the top of the tree."""
     with (
-        client_for(web_client, start_url, options) as client,
-        ThreadDriver(search, start_url, client, options, record) as driver,
+        client_for(web_client, search.start_url, search.options) as client,
+        ThreadDriver(search, client) as driver,
     ):
         while not driver.crawl.complete:
             try:
                 driver.step()
             except KeyboardInterrupt:
-                if not options.keep_partial or driver.crawl.ending == INTERRUPTED:
+                if not driver.interrupted():
                     raise
-                driver.crawl.end(INTERRUPTED)
     return driver.top
-
-
-def tree_of(top: CrawlStart[N], options: CrawlOptions) -> N:
-    """Return the tree of a complete crawl, after calling ``on_failure`` for what is missing."""
-    tree = top.tree()
-    if options.on_failure is not None:
-        for failure in tree.failures():
-            options.on_failure(failure)
-    return tree

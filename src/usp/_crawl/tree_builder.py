@@ -18,8 +18,17 @@ from usp._base.filters import Patterns, period
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
 from usp._crawl import journal
-from usp._crawl.orders import UNFETCHED, ClientRaised, Failed, LeftOut, NoNetwork, Probe, Received
-from usp._crawl.tree_slots import FetchTask, TreeSlot, listed
+from usp._crawl.orders import (
+    UNFETCHED,
+    ClientRaised,
+    Failed,
+    FetchOrder,
+    LeftOut,
+    NoNetwork,
+    Probe,
+    Received,
+)
+from usp._crawl.tree_slots import TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
 from usp.events import Event, SitemapSkipped
@@ -54,6 +63,7 @@ class TreeBuilder(abc.ABC):
     """
 
     def __init__(self, options: CrawlOptions) -> None:
+        self.options = options
         self.limits = options.effective_limits
         self.limits_of: Callable[[str, frozenset[str]], Limits] = lambda *_: self.limits
         self.awaited: TreeSlot | None = None
@@ -71,7 +81,7 @@ class TreeBuilder(abc.ABC):
         self._pages = 0
 
     @abc.abstractmethod
-    def _request(self, slot: TreeSlot, parent_url: str | None = None) -> FetchTask:
+    def _request(self, slot: TreeSlot, parent_url: str | None = None) -> FetchOrder:
         """Return the document of a slot; ``parent_url`` is the sitemap that declares it."""
 
     @abc.abstractmethod
@@ -129,7 +139,7 @@ class TreeBuilder(abc.ABC):
         later, self._later = self._later, []
         for slot in later:
             if not self.roots.is_declared(slot.url):
-                slot.task = self._request(slot)
+                slot.order = self._request(slot)
 
     def _finish(self, slot: TreeSlot) -> None:
         """Count the pages of a slot, and leave out those beyond the limit."""
@@ -158,8 +168,8 @@ class TreeBuilder(abc.ABC):
                 journal.left_out(slot.node_url, str(slot.reason), quiet=slot.guess)
             return
         received = slot.received
-        if received is not None and slot.task is not None:
-            self._slots += slot.task.guess  # a known path counts once it is in the tree
+        if received is not None and slot.order is not None:
+            self._slots += slot.order.is_guess  # a known path counts once it is in the tree
             if received.probe.kind and issubclass(received.probe.kind, AbstractIndexSitemap):
                 self._add_children(slot, received)
 
@@ -178,18 +188,15 @@ class TreeBuilder(abc.ABC):
         above = without_fragments(parents)
         below: list[TreeSlot] = []
         for entry in children:
-            limits, at = self.limits_of(entry.loc, above), len(below)
-            if limits.sitemaps is not None and self._slots + at >= limits.sitemaps:
+            limits = self.limits_of(entry.loc, above)
+            if limits.sitemaps is not None and self._slots + len(below) >= limits.sitemaps:
                 left_out = left_out or LeftOut(0, limits.reached("sitemaps"))
                 left_out = replace(left_out, count=left_out.count + 1)
                 continue
-            child = TreeSlot(entry.loc, slot.level + 1, slot, (*slot.position, at), entry.lastmod)
-            refusal = refuse(child.url, child.level, above, limits)
-            if refusal:
-                child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
-                child.recurs = refusal.code is FailureCode.RECURSION
-            elif not slot.is_homepage or not self.roots.is_declared(child.url):
-                child.task = self._request(child, slot.final_url)
+            child = child_slot(slot, len(below), entry, above, limits)
+            is_elsewhere = slot.is_homepage and self.roots.is_declared(child.url)
+            if child.reason is None and not is_elsewhere:
+                child.order = self._request(child, slot.final_url)
             below.append(child)
         if left_out is not None:
             slot.leave_out(left_out, "sitemaps")
@@ -204,7 +211,7 @@ def _why_failed(slot: TreeSlot, result: Failed) -> Reason:
     """Return why a document is missing; raises an exception of a client that would be hidden."""
     if isinstance(result.error, NoNetwork):
         return UNFETCHED
-    is_declared = slot.guess and slot.task is not None and not slot.task.guess
+    is_declared = slot.guess and slot.order is not None and not slot.order.is_guess
     if isinstance(result.error, ClientRaised) and len(slot.position) == 1 and not is_declared:
         raise result.error.exception  # the caller must not take it for an empty website
     return failure_reason(result.error).at(f"Unable to fetch sitemap from {slot.url}")
@@ -347,6 +354,18 @@ def refuse(
         text = f"Recursion level exceeded {limits.depth}"
         return replace(reached, text=f"{text}: {reached}", full=f"{text} for URL {url}: {reached}.")
     return None
+
+
+def child_slot(
+    slot: TreeSlot, at: int, entry: ChildEntry, above: frozenset[str] | None, limits: Limits
+) -> TreeSlot:
+    """Return the slot of a child, with a reason if it is refused; None refuses none."""
+    child = TreeSlot(entry.loc, slot.level + 1, slot, (*slot.position, at), entry.lastmod)
+    refusal = None if above is None else refuse(child.url, child.level, above, limits)
+    if refusal:
+        child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
+        child.recurs = refusal.code is FailureCode.RECURSION
+    return child
 
 
 def without_fragments(urls: Iterable[str]) -> frozenset[str]:

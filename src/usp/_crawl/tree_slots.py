@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from usp._base.reason import Reason
-from usp._crawl.orders import Arrival, Failed, FinalResult, LeftOut, Received
+from usp._crawl.orders import Arrival, Failed, FetchOrder, LeftOut, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._formats.values import date
@@ -22,44 +22,7 @@ from usp.objects.sitemap import (
 from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
-    from usp._base.urls import Login
     from usp.objects.child import SkippedSitemap
-    from usp.objects.exchange import Exchange
-
-
-@dataclass(slots=True, eq=False)
-class FetchTask:
-    """A document: fetched once, however many slots it has in the tree.
-
-    It is queued and fetched, perhaps several times, until there is a ``result``.
-    """
-
-    url: str
-    role: Role
-    position: tuple[int, ...]  # of its first slot in the tree: what is fetched first
-    level: int = 0
-    guess: bool = False  # a known path that nothing declares
-    quiet: bool = False
-    host: str = ""  # the unit of the concurrency limit
-    origin: str = ""  # responds, or does not
-    login: Login | None = field(default=None, repr=False)
-    lastmod: str | None = None  # of the entry that declares it
-    attempt: int = 0
-    is_active: bool = False  # requested, and not finished
-    arrival: Arrival | None = None  # what is being received, until there is a result
-    partial: Received | None = None  # the longest part of a document that broke off
-    last: Exchange | None = None  # the last request that failed
-    result: Received | Failed | None = None
-    failed_as_guess: bool = False
-
-    def final_result(self, *, with_children: bool = True) -> FinalResult:
-        """Return the result for a snapshot; the nodes of a tree have the children already."""
-        result = self.result
-        assert result is not None
-        if not with_children and isinstance(result, Received) and result.probe.children:
-            result = replace(result, probe=replace(result.probe, children=(), problems=()))
-        known = (self.attempt, result, self.guess, self.failed_as_guess)
-        return FinalResult(self.url, self.role, self.lastmod, *known)
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +40,7 @@ class TreeSlot:
     lastmod: str | None = None
     declared_by: frozenset[str] = frozenset()  # the parents that the caller gave for the top
     guess: bool = False  # a known path
-    task: FetchTask | None = None
+    order: FetchOrder | None = None
     received: Received | None = None
     children: tuple[TreeSlot, ...] = ()
     skipped: tuple[SkippedSitemap, ...] = ()  # declared here, left out by an option or a callback
@@ -88,11 +51,8 @@ class TreeSlot:
     left_out: Reason | None = None  # why something below it is not in the tree
     resolves: bool = True  # relative URLs, unless the document has no URL of its own
 
-    def examine(self, ended: Reason | None = None) -> None:
-        """Decide whether the document that has arrived is a sitemap that may be here.
-
-        ``ended`` is why the rest of it was not read, if that is the reason for what it is not.
-        """
+    def examine(self) -> None:
+        """Decide whether the document that has arrived is a sitemap that may be here."""
         result = self.result
         assert isinstance(result, Received)
         probe, final_url = result.probe, result.exchange.final_url
@@ -104,9 +64,8 @@ class TreeSlot:
             )
             self.reason, self.recurs = Reason(code, code.message, full=full), True
         elif probe.kind is None:
-            why = ended or probe.refusal
-            assert why is not None
-            self.reason = why.at(f"No parsers support sitemap from {final_url}")
+            assert probe.refusal is not None
+            self.reason = probe.refusal.at(f"No parsers support sitemap from {final_url}")
             self.problems = tuple(probe.problems)
         else:
             self.received = result
@@ -125,7 +84,7 @@ class TreeSlot:
     @property
     def result(self) -> Received | Failed | None:
         """What came of its document, if that was requested and is known."""
-        return self.task.result if self.task else None
+        return self.order.result if self.order else None
 
     @property
     def parents(self) -> frozenset[str]:
@@ -139,17 +98,17 @@ class TreeSlot:
     @property
     def is_homepage(self) -> bool:
         """Whether it is only searched for links, and is not in the tree."""
-        return self.task is not None and self.task.role is Role.HOMEPAGE
+        return self.order is not None and self.order.role is Role.HOMEPAGE
 
     @property
     def is_there(self) -> bool:
         """Whether the document has arrived, or never will."""
-        return self.task is None or self.task.result is not None
+        return self.order is None or self.order.result is not None
 
     @property
     def arrival(self) -> Arrival | None:
         """The document while it is received, unless a redirect led to one of its own parents."""
-        arrival = self.task.arrival if self.task else None
+        arrival = self.order.arrival if self.order else None
         if arrival is None:
             return None
         final_url = arrival.exchange.final_url
@@ -164,7 +123,7 @@ class TreeSlot:
     def final_url(self) -> str:
         """The URL after redirects, as far as they are known."""
         known = (
-            self.result if isinstance(self.result, Received) else self.task and self.task.arrival
+            self.result if isinstance(self.result, Received) else self.order and self.order.arrival
         )
         return known.exchange.final_url if known else self.url
 
@@ -246,4 +205,4 @@ def failure_of(slot: TreeSlot) -> Failure | None:
         status = status_of(result.error)
     if reason is None:
         return None
-    return Failure.of(slot.node_url, reason, slot.task.attempt if slot.task else 0, status)
+    return Failure.of(slot.node_url, reason, slot.order.attempt if slot.order else 0, status)

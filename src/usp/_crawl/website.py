@@ -5,14 +5,15 @@ Both decide what is in the tree; trees and streams, on threads and on asyncio, s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.urls import without_fragment
-from usp._crawl.orders import HostGivenUp, NotRequested, Received
+from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
 from usp._crawl.tree_builder import RootPolicy, without_fragments
-from usp._crawl.tree_slots import FetchTask, TreeSlot, failure_of, node_for, slots_from
+from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap
@@ -20,6 +21,8 @@ from usp.web_client.abstract_client import WebClientErrorResponse, failure_reaso
 
 if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
+    from usp._snapshot.recording import SnapshotRecorder
+    from usp.options import CrawlOptions
 
 
 KNOWN_SITEMAP_PATHS = (
@@ -54,6 +57,30 @@ def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
     return list(dict.fromkeys(path.lstrip("/") for path in (*ordered, *extra)))
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a crawl looks for, and with which options.
+
+    ``begin`` requests the first documents from a crawl and returns the top of the tree. A login in
+    ``start_url`` is used for its host. ``record`` creates what records the crawl instead of
+    ``options.record``.
+    """
+
+    begin: Callable[[Crawl], Website | OneSitemap]
+    start_url: str
+    options: CrawlOptions
+    record: Callable[[Crawl, Website | OneSitemap], SnapshotRecorder] | None = None
+
+
+def tree_of(top: Website | OneSitemap) -> AbstractSitemap:
+    """Return the tree of a complete crawl, after calling ``on_failure`` for what is missing."""
+    tree, on_failure = top.tree(), top.crawl.options.on_failure
+    if on_failure is not None:
+        for failure in tree.failures():
+            on_failure(failure)
+    return tree
+
+
 class OneSitemap:
     """Requests one sitemap, whose URL is known, from a crawl: the root of its own tree.
 
@@ -71,7 +98,7 @@ class OneSitemap:
         guess: bool = False,
     ) -> None:
         self.start = ("sitemap", url)
-        self._crawl = crawl
+        self.crawl = crawl
         self._is_guess = guess
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
         self._slot = crawl.want(
@@ -95,8 +122,8 @@ class OneSitemap:
 
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
-        tree = node_for(self._slot, self._crawl.limits)
-        tree.keep(self._crawl.fetched(*self.start))
+        tree = node_for(self._slot, self.crawl.limits)
+        tree.keep(self.crawl.fetched(*self.start))
         return tree
 
 
@@ -105,22 +132,14 @@ class Website(RootPolicy):
 
     is_wrong_guess = False
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        homepage_url: str,
-        *,
-        use_robots: bool,
-        use_html_links: bool,
-        known_paths: Iterable[str],
-    ) -> None:
+    def __init__(self, crawl: Crawl, homepage_url: str, known_paths: Iterable[str]) -> None:
         self.url = homepage_url
         self.start = ("website", homepage_url)
-        self._crawl = crawl
+        self.crawl = crawl
         self._robots = self._homepage = None
-        if use_robots:
+        if crawl.options.use_robots:
             self._robots = crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS)
-        if use_html_links:
+        if crawl.options.use_html_links:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
             self._homepage = crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1)
         for path in known_paths:
@@ -132,25 +151,25 @@ class Website(RootPolicy):
     def tree(self) -> IndexWebsiteSitemap:
         """Return the tree, once the crawl is complete."""
         roots, tried = [], []
-        there: set[FetchTask | None] = set()  # documents that are in the tree
-        for wanted in self._crawl.wanted:
+        there: set[FetchOrder | None] = set()  # documents that are in the tree
+        for wanted in self.crawl.wanted:
             for slot in wanted.children if wanted is self._homepage else (wanted,):
                 if self.includes(slot):
-                    roots.append(node_for(slot, self._crawl.limits))
-                    there.update(below.task for below in slots_from(slot))
-        for slot in self._crawl.wanted:
+                    roots.append(node_for(slot, self.crawl.limits))
+                    there.update(below.order for below in slots_from(slot))
+        for slot in self.crawl.wanted:
             exchange = slot.result.exchange if slot.result else None
-            if exchange is not None and slot.task not in there:
-                there.add(slot.task)
+            if exchange is not None and slot.order not in there:
+                there.add(slot.order)
                 tried.append(exchange)
         tree = IndexWebsiteSitemap(self.url, roots, not_found=list(self._not_found()), tried=tried)
-        tree.keep(self._crawl.fetched(*self.start))
+        tree.keep(self.crawl.fetched(*self.start))
         return tree
 
     def _not_found(self) -> Iterator[Failure]:
         """Yield the failures of what could not be checked: there may be sitemaps."""
         unreachable = unchecked = False
-        for slot in self._crawl.wanted:
+        for slot in self.crawl.wanted:
             result = slot.result
             failure = failure_of(slot) if result else None
             if isinstance(result, Received):
@@ -220,6 +239,6 @@ def _is_absent(slot: TreeSlot, error: WebClientErrorResponse) -> bool:
     For a known path any refusal does; for robots.txt or the homepage, robots may be blocked.
     """
     status = status_of(error)
-    if slot.task and slot.task.guess:
+    if slot.order and slot.order.is_guess:
         return status is not None and status < _SERVER_ERROR and status != _BUSY
     return status in _ABSENT

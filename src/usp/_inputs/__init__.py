@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -20,7 +20,7 @@ from usp._base import urls
 from usp._base.files import is_ready, open_pipe
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.thread_driver import tree_of as finished
+from usp._crawl.website import tree_of as finished
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp.limits import LimitReached, Limits
@@ -30,8 +30,7 @@ from usp.options import CrawlOptions
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from usp._crawl.crawl import Crawl
-    from usp._crawl.website import OneSitemap, Website
+    from usp._crawl.website import Search
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 _CHUNK = 128 * 1024
@@ -158,10 +157,10 @@ def tree_of(
     if start.is_local:
         return _local_tree(start, options if start is given else _only_limits(options), site)
     for search in searches(start, options):
-        top = crawl_with(search, start.start.strip(), web_client, options)
+        top = crawl_with(search, web_client)
         if not top.is_wrong_guess:
             break
-    return finished(top, options)
+    return finished(top)
 
 
 async def tree_of_async(
@@ -184,12 +183,10 @@ async def tree_of_async(
     return await aio.sitemap_tree_for_homepage(start.start, web_client, options=options)
 
 
-def searches(
-    start: Input, options: CrawlOptions
-) -> Iterator[Callable[[Crawl], Website | OneSitemap]]:
+def searches(start: Input, options: CrawlOptions) -> Iterator[Search]:
     """Yield where to start: a URL that may be a sitemap is tried before its website."""
     if start.is_sitemap or start.may_be_sitemap:
-        yield sitemap_search(start.start, guess=start.may_be_sitemap)
+        yield sitemap_search(start.start, options, guess=start.may_be_sitemap)
     if not start.is_sitemap:
         yield website_search(start.start, options)
 

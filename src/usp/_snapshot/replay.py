@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
@@ -24,12 +24,10 @@ from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
+    from usp._crawl.website import OneSitemap, Search, Website
     from usp._snapshot.snapshot_file import OpenSnapshot
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
-    from usp.options import CrawlOptions
-
-T = TypeVar("T")
 
 _AT_ONCE = 64  # orders
 _CUTTING = ("ratio", "unpacked_bytes")  # limits of a document that is in the file as a whole
@@ -45,15 +43,15 @@ class KeptAs(Enum):
 
 def replay(
     snapshot: OpenSnapshot,
-    search: Callable[[Crawl], T],
-    options: CrawlOptions,
+    search: Search,
     *,
     kept: KeptAs = KeptAs.SHOWN,
     begun: float | None = None,
-) -> T:
-    """Crawl a snapshot; return what ``search`` made of it; time counts from when it was ``begun``."""
-    crawl = Crawl(options, per_host=_AT_ONCE, collect_events=options.on_event is not None)
-    top = search(crawl)
+) -> Website | OneSitemap:
+    """Crawl a snapshot; return the top of its tree; time counts from when it was ``begun``."""
+    options = search.options
+    crawl = Crawl(options, per_host=_AT_ONCE)
+    top = search.begin(crawl)
     limits = options.effective_limits
 
     def overdue() -> Reason | None:

@@ -72,7 +72,7 @@ class RunOptions:
         """Yield streams of blocks of pages to try in turn, until one is not a wrong guess."""
         options = replace(self.options, on_event=on_event)
         for search in searches(start, options):
-            yield PageBlocks(search, start.start, self.client(), options, any_thread=True)
+            yield PageBlocks(search, self.client(), any_thread=True)
 
     def exit_for(self, tree: AbstractSitemap, start: Input, *, shown: bool = False) -> None:
         """End the command with the exit status of a tree.

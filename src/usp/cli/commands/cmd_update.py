@@ -36,7 +36,7 @@ def command(
 
     Sitemaps that fail, or suddenly have no pages, are kept as they were, and marked. If more than half
     of the pages would be gone, the file is left as it was. The exit status is 1 then, if more than half
-    of them could not be read, and for sitemaps without their pages until the next update finds the same.
+    of them could not be read, and for sitemaps without their pages until the next one finds the same.
 
     \b
     Examples:

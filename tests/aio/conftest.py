@@ -1,8 +1,0 @@
-"""The asyncio front is tested on the same websites as the stream."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
