@@ -105,7 +105,9 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     get = table.getters
     if any(spec.required and get[spec.name](value) is None for spec in table.specs):
         return ""
-    text, attributes = _own(table, value)
+    own, attributes = _text_and_attributes(table.elements.get(OWN, ()), get, value)
+    fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
+    text, attributes = own or "", fixed + attributes
     inside = [
         (specs[0].within, _field_text(prefix, name, specs, get, value))
         for name, specs in table.elements.items()
@@ -118,14 +120,6 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     if not text and all(spec.attribute for spec in table.specs):
         return f"<{prefix}:{tag}{attributes}/>"
     return f"<{prefix}:{tag}{attributes}>{text}</{prefix}:{tag}>"
-
-
-def _own(table: Table, value: Any) -> tuple[str, str]:
-    """Return the text and the attributes of the element of a value itself."""
-    specs = table.elements.get(OWN, ())
-    fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
-    text, attributes = _text_and_attributes(specs, table.getters, value)
-    return text or "", fixed + attributes
 
 
 def _field_text(

@@ -36,7 +36,8 @@ from usp.mcp.tool_values import (
     optional,
 )
 from usp.mcp.tree_cache import NeededPages
-from usp.selection import Selection, date_of, page_sitemaps
+from usp.objects.abstract_sitemap import page_sitemaps
+from usp.selection import Selection, date_of
 
 if TYPE_CHECKING:
     from collections import OrderedDict

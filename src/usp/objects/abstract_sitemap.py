@@ -159,29 +159,25 @@ class AbstractSitemap(abc.ABC):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
-        return chain.from_iterable(map(methodcaller("all_pages"), self._page_sitemaps()))
+        return chain.from_iterable(map(methodcaller("all_pages"), page_sitemaps(self)))
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of :meth:`all_pages` in blocks, each with its sitemap.
 
         For building columns: a block has URLs, dates and so on without creating page objects.
         """
-        return chain.from_iterable(map(methodcaller("page_blocks"), self._page_sitemaps()))
+        return chain.from_iterable(map(methodcaller("page_blocks"), page_sitemaps(self)))
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
         """Yield what :meth:`page_blocks` yields, with None as the block after a step without pages.
 
         For callers that have other work to do while a large or damaged document is parsed.
         """
-        return chain.from_iterable(map(methodcaller("page_steps"), self._page_sitemaps()))
+        return chain.from_iterable(map(methodcaller("page_steps"), page_sitemaps(self)))
 
     def page_count(self) -> int:
         """Return the number of pages of :meth:`all_pages`, without keeping any of them."""
-        return sum(sitemap.page_count() for sitemap in self._page_sitemaps())
-
-    def _page_sitemaps(self) -> Iterator[AbstractSitemap]:
-        """Yield the page sitemaps below."""
-        return filter(attrgetter("_lists_pages"), self.all_sitemaps())
+        return sum(sitemap.page_count() for sitemap in page_sitemaps(self))
 
     def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
         """Return the node and everything below it as dictionaries and lists."""
@@ -320,6 +316,11 @@ def walk(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.sub_sitemaps))
+
+
+def page_sitemaps(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield the sitemaps of a tree that list pages, in its order."""
+    return filter(attrgetter("_lists_pages"), walk(root))
 
 
 # Trees in pickles: flat, so that they may be deep --------------------------------------------------
