@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp._base.dates import precision_of
 from usp.export import COLUMNS, write
 from usp.export.text_formats import plain
 from usp.objects.page import (
@@ -76,18 +75,10 @@ DATES = [
 ]  # fmt: skip
 
 
-OF_PAGES = {  # where the value of a column stands in a page
-    "url": lambda page: page.url,
-    "lastmod": lambda page: page.last_modified,
-    "lastmod_precision": lambda page: precision_of(page.last_modified),
-    "changefreq": lambda page: page.change_frequency and page.change_frequency.value,
-    "priority": lambda page: page.priority,
-    "news": lambda page: page.news_story,
-    "images": lambda page: page.images,
-    "videos": lambda page: page.videos,
-    "alternates": lambda page: page.alternates,
-    "mobile": lambda page: page.mobile,
-}
+def value_of(page: SitemapPage, name: str) -> Any:
+    """Give the value of a column, as the page has it."""
+    value = getattr(page, COLUMNS[name].name)
+    return value.value if isinstance(value, SitemapPageChangeFrequency) else value
 
 
 def tree_of(*documents: str) -> IndexWebsiteSitemap:
@@ -141,11 +132,11 @@ PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(200
 
 def expected_rows(tree: Any) -> list[dict[str, Any]]:
     """Give the table of a tree as JSON has it, from the pages themselves."""
-    names = [name for name in COLUMNS if name != "sitemap"]
+    names = COLUMNS.keys() - {"sitemap", "lastmod_precision"}
     rows = []
     for sitemap in [tree, *tree.all_sitemaps()]:
         for page in sitemap.all_pages() if isinstance(sitemap, AbstractPagesSitemap) else ():
-            row = {name: plain(OF_PAGES[name](page), COLUMNS[name]) for name in names}
+            row = {name: plain(value_of(page, name), COLUMNS[name]) for name in names}
             rows.append({**row, "sitemap": sitemap.url})
     return without_precision(rows)
 

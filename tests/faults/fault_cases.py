@@ -44,8 +44,7 @@ QUICK = Limits(document_seconds=0.8, seconds=6)
 @dataclass(frozen=True)
 class Case:
     """A fault. ``make`` gives what ``/bad.xml`` answers, or a table of answers; ``found`` is how many of the
-    bad pages come, the first ones, None for any number of them; with ``and_perhaps`` other pages may come
-    behind them.
+    bad pages come, the first ones, None for any number of them.
 
     ``failure`` are words of the reason in ``failures()``, ``problem`` words in the problems of a node;
     None if there must be none.
@@ -54,7 +53,6 @@ class Case:
     name: str
     make: Callable[[], Any]
     found: int | None = 0
-    and_perhaps: bool = False
     failure: str | None = None
     problem: str | None = None
     limits: Limits = field(default_factory=Limits)
@@ -248,11 +246,9 @@ fails("a redirect with controls in its target", lambda: redirect("http://127.0.0
 # Compression --------------------------------------------------------------------------------------
 
 
-def broken(at: float, length: int) -> Any:
-    """Return a packed body in which some bytes are others."""
+def bad_checksum() -> Any:
     data = bytearray(packed(body()))
-    start = int(len(data) * at) if at >= 0 else len(data) + int(at)
-    data[start : start + length] = bytes(byte ^ 0xFF for byte in data[start : start + length])
+    data[-6] ^= 0xFF
     return ok(bytes(data))
 
 
@@ -262,17 +258,8 @@ fails(
     "breaks off",
     found=None,
 )
-fails("gzip with a wrong checksum", lambda: broken(-6, 1), "compressed data", found=ALL)
-fails("gzip that is corrupted in the middle", lambda: broken(0.5, 8), and_perhaps=True)
-passes("gzip in gzip in gzip", lambda: ok(packed(body(), 3)))
+fails("gzip with a wrong checksum", bad_checksum, "compressed data", found=ALL)
 passes("gzip in gzip, one announced", lambda: ok(packed(body(), 2), content_encoding="gzip"))
-fails("gzip ten times", lambda: ok(packed(body(), 10)))
-passes(
-    "gzip with junk behind it",
-    lambda: ok(packed(body()) + b"<!-- served in 3 ms -->"),
-    problem="data after the end",
-)
-passes("gzip announced, but plain", lambda: ok(body(), content_encoding="gzip"))
 case("brotli announced, but plain", lambda: ok(body(), content_encoding="br"), found=None)
 case("zstd announced, but plain", lambda: ok(body(), content_encoding="zstd"), found=None)
 fails(
@@ -290,43 +277,11 @@ fails(
     limits=Limits(unpacked_bytes=1 << 20),
 )
 
-# Encodings ----------------------------------------------------------------------------------------
-
-passes("UTF-16 with a mark", lambda: ok(body().decode().encode("utf-16")))
-passes("UTF-16 without a mark", lambda: ok(body().decode().encode("utf-16-be")))
-passes("UTF-8 with a mark", lambda: ok(body().decode().encode("utf-8-sig")))
-passes("a wrong charset in the header", lambda: ok(body(), content_type="text/xml; charset=utf-16"))
-passes("a charset that nobody knows", lambda: ok(body(), content_type="text/xml; charset=klingon"))
-passes(
-    "a wrong charset in the declaration",
-    lambda: ok(body().replace(b'version="1.0"', b'version="1.0" encoding="UTF-16"')),
-)
-passes("zero bytes between entries", lambda: ok(body().replace(b"</url>", b"</url>\0\0")))
-passes(
-    "bytes that are no UTF-8",
-    lambda: ok(body().replace(b"</url>", b"<x>\xff\xfe\x80</x></url>")),
-)
-
 # Markup -------------------------------------------------------------------------------------------
 
-LAUGHS = b'<!ENTITY l0 "lol">' + b"".join(
-    b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 12)
-)
 DEEP = 100_000
 
 
-def with_entity(declaration: bytes, reference: bytes) -> Any:
-    return ok(b"<!DOCTYPE urlset [%s]>" % declaration + body().replace(b"/b9", b"/" + reference))
-
-
-fails("a bomb of entities", lambda: with_entity(LAUGHS, b"&l9;"))
-fails("an external entity", lambda: with_entity(b'<!ENTITY x SYSTEM "file:///etc/passwd">', b"&x;"))
-fails("a DOCTYPE with declarations", lambda: with_entity(b"<!ELEMENT urlset ANY>", b"b9"))
-passes(
-    "a DOCTYPE without declarations",
-    lambda: ok(b"<!DOCTYPE urlset SYSTEM '/urlset.dtd'>" + body()),
-    problem="a DOCTYPE before the document",
-)
 passes(
     "elements nested a hundred thousand deep",
     lambda: ok(with_more(b"<a>" * DEEP + b"</a>" * DEEP)),
@@ -350,12 +305,6 @@ passes(
 )
 passes("a gigantic comment", lambda: ok(with_more(b"<!--" + b"-x" * (4 << 20) + b"-->")))
 fails(
-    "no closing tags at all",
-    lambda: ok(opened().replace(b"</loc></url>", b"")),
-    "breaks off",
-    found=9,
-)
-fails(
     "a document that ends in the middle",
     lambda: ok(body()[: at_page(4)]),
     "breaks off",
@@ -363,15 +312,9 @@ fails(
     problem="breaks off",
 )
 fails(
-    "HTML instead of XML",
-    lambda: ok(b"<!DOCTYPE html><html><body><a href='/b0'>a page</a></body></html>"),
-)
-fails(
     "JSON instead of XML",
     lambda: ok(b'{"error": "no such sitemap"}', content_type="application/json"),
 )
-fails("zero bytes only", lambda: ok(b"\0" * 5000))
-fails("an image", lambda: ok(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20))
 passes(
     "a document that breaks off before its root, then fine", lambda: [cut(body(), 10), ok(body())]
 )

@@ -11,7 +11,6 @@ from decimal import Decimal
 import pytest
 
 from together import together
-from usp.objects.child import ChildSitemap
 from usp.objects.extension_values import PlainValue
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
@@ -160,11 +159,6 @@ def test_fields_that_a_subclass_adds_are_in_its_dictionary():
     ]
 
 
-def test_a_repr_of_a_page_shows_its_fields():
-    for part in (URL, "0.9", "2024-02-03", "DAILY"):
-        assert part in repr(FULL)
-
-
 def test_change_frequencies_know_their_words():
     words = ["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"]
     assert [frequency.value for frequency in SitemapPageChangeFrequency] == words
@@ -172,12 +166,6 @@ def test_change_frequencies_know_their_words():
     assert all(SitemapPageChangeFrequency.has_value(word) for word in words)
     assert not SitemapPageChangeFrequency.has_value("Daily")
     assert not SitemapPageChangeFrequency.has_value("")
-
-
-def test_a_child_is_a_value():
-    child = ChildSitemap(URL, DATE, 1, frozenset({URL}))
-    assert child == ChildSitemap(URL, DATE, 1, frozenset({URL}))
-    assert pickle.loads(pickle.dumps(child)) == child
 
 
 def test_a_page_of_a_stream_keeps_its_sitemap_when_it_is_pickled_or_copied():
