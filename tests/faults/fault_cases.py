@@ -127,18 +127,11 @@ fails("silent before the status line", lambda: raw(PATIENCE))
 
 # Heads --------------------------------------------------------------------------------------------
 
-OPENING = b"HTTP/1.1 200 OK\r\n"
 fails("reset in the middle of the headers", reset_in_headers)
-fails("a flood of headers", lambda: raw(OPENING, Endless(b"X-Flood: flood\r\n" * 1000)))
-fails("a gigantic header", lambda: raw(OPENING + b"X-Long: ", Endless(b"x" * 65536)))
-fails("headers that drip", lambda: raw(OPENING, Endless(b"X: y\r\n", 0.1)), limits=QUICK)
-fails("no HTTP at all", lambda: raw(b"SSH-2.0-OpenSSH_9.6\r\n"))
-fails("a status line that is none", lambda: raw(b"HTTP/1.1 banana\r\n\r\n" + body()))
 fails(
-    "two lengths that contradict each other",
-    lambda: raw(
-        OPENING + b"Content-Length: %d\r\nContent-Length: 7\r\n\r\n" % len(body()) + body()
-    ),
+    "headers that drip",
+    lambda: raw(b"HTTP/1.1 200 OK\r\n", Endless(b"X: y\r\n", 0.1)),
+    limits=QUICK,
 )
 
 # Bodies -------------------------------------------------------------------------------------------
@@ -147,7 +140,6 @@ fails(
     "a body that drips without end", lambda: endless(opened(), b" ", 0.05), found=ALL, limits=QUICK
 )
 passes("a body that drips to its end", lambda: drip(body(), 0.002, 10))
-fails("a body shorter than announced", lambda: cut_at(4), found=4)
 fails("a body reset in the middle", lambda: cut(body(), at_page(4), 0.05, end="reset"), found=4)
 fails("a body that falls silent", lambda: stall(body(), at_page(4)), found=4)
 passes("a body shorter than announced, once", lambda: [cut_at(4), ok(body())])
@@ -157,26 +149,10 @@ fails(
     found=7,
 )
 fails(
-    "a body longer than announced",
-    lambda: ok(body(), claims=at_page(4), end="close"),
-    found=None,
-)
-fails("chunks without an end", lambda: chunked(body(), last=b"", end="close"), found=ALL)
-fails(
     "chunks that go on for ever",
     lambda: chunked(opened(), last=Endless(b"1\r\n \r\n", 0.01), end="close"),
     found=ALL,
     limits=QUICK,
-)
-fails(
-    "a chunk whose length is none",
-    lambda: chunked(body()[: at_page(4)], last=b"zz\r\nno\r\n", end="close"),
-    found=None,
-)
-fails(
-    "a chunk that breaks off",
-    lambda: chunked(body()[: at_page(4)], last=b"ffff\r\n", end="close"),
-    found=4,
 )
 fails(
     "an endless body",
@@ -260,13 +236,6 @@ fails(
 )
 fails("gzip with a wrong checksum", bad_checksum, "compressed data", found=ALL)
 passes("gzip in gzip, one announced", lambda: ok(packed(body(), 2), content_encoding="gzip"))
-case("brotli announced, but plain", lambda: ok(body(), content_encoding="br"), found=None)
-case("zstd announced, but plain", lambda: ok(body(), content_encoding="zstd"), found=None)
-fails(
-    "brotli announced, and something",
-    lambda: ok(b"\x8b\x05\x80" + bytes(range(128, 200)), content_encoding="br"),
-)
-passes("an encoding nobody knows", lambda: ok(body(), content_encoding="x-rot13"))
 fails("a bomb of a thousand to one", lambda: ok(bomb(opened(), b" ", 48)), "limit", found=ALL)
 fails("a bomb in a bomb", lambda: ok(packed(bomb(opened(), b" ", 48))), found=None)
 fails(

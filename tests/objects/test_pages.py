@@ -159,15 +159,6 @@ def test_fields_that_a_subclass_adds_are_in_its_dictionary():
     ]
 
 
-def test_change_frequencies_know_their_words():
-    words = ["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"]
-    assert [frequency.value for frequency in SitemapPageChangeFrequency] == words
-    assert [frequency.name.lower() for frequency in SitemapPageChangeFrequency] == words
-    assert all(SitemapPageChangeFrequency.has_value(word) for word in words)
-    assert not SitemapPageChangeFrequency.has_value("Daily")
-    assert not SitemapPageChangeFrequency.has_value("")
-
-
 def test_a_page_of_a_stream_keeps_its_sitemap_when_it_is_pickled_or_copied():
     (page,) = of_sitemap("https://e.org/s.xml", [SitemapPage("https://e.org/")])
     for other in (pickle.loads(pickle.dumps(page)), copy.copy(page), copy.deepcopy(page)):
