@@ -165,7 +165,6 @@ class Selection:
 
 
 def _patterns(selection: Selection) -> tuple[Patterns, Patterns]:
-    """Return the patterns for pages and those for sitemaps."""
     given = selection.include, selection.exclude
     return Patterns.of(*map(for_pages, given)), Patterns.of(*map(for_sitemaps, given))
 

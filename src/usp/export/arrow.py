@@ -151,7 +151,11 @@ def _batch(blocks: Sequence[_Given], names: tuple[str, ...]) -> Any:
     pa = pyarrow()
     count = sum(len(urls) for _, urls, _ in blocks)
     rows = [row for _, _, fields in blocks if isinstance(fields, list) for row in fields]
-    values = _from_rows(rows, names) if rows else _from_texts(blocks, names, count)
+    if rows:
+        known = [name for name in names if name in OF_FIELDS]
+        values = {name: array_of(row_values(rows, name), COLUMNS[name]) for name in known}
+    else:
+        values = _from_texts(blocks, names, count)
     values["url"] = pa.concat_arrays([urls for _, urls, _ in blocks])
     sitemaps = texts_array([url for url, _, _ in blocks]).dictionary_encode()
     pairs = zip(sitemaps.indices, blocks, strict=True)
@@ -179,18 +183,12 @@ def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) ->
 
 
 def _blank(count: int, name: str) -> Any:
-    """Return a column that no page has a value in."""
     pa, spec = pyarrow(), COLUMNS[name]
     if name == "priority":
         return pa.repeat(pa.scalar(read_priority("")), count)
     if spec.kind is Kind.FLAG:
         return pa.repeat(pa.scalar(False), count)
     return pa.nulls(count, arrow_type(spec))
-
-
-def _from_rows(rows: Sequence[PageFields], names: tuple[str, ...]) -> dict[str, Any]:
-    known = [name for name in names if name in OF_FIELDS]
-    return {name: array_of(row_values(rows, name), COLUMNS[name]) for name in known}
 
 
 # Arrays of values: of objects, and of texts as documents write them ---------------------------------

@@ -195,7 +195,6 @@ class _Same:
 def _plain_columns(
     names: Iterable[str], sitemap_url: str | None, block: PageBlock
 ) -> list[_Same | Sequence[Any]]:
-    """Return the columns of a block as plain values."""
     known: dict[str, _Same | Sequence[Any]] = {"url": block.urls, "sitemap": _Same(sitemap_url)}
     texts = block.texts()
     if texts is not None:

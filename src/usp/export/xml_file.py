@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.dates import as_written
 from usp._base.display import size
-from usp._base.files import NewFile, new_file
+from usp._base.files import NewFile
 from usp._base.urls import quote, urljoin
 from usp.exceptions import SitemapException
 from usp.export.text_formats import compressing
@@ -222,7 +222,7 @@ def write_files(
     with ExitStack() as stack:
         files: list[NewFile] = []
         for pieces in _parts(_entries(chain(first, remaining), names)):
-            file = stack.enter_context(new_file(path))
+            file = stack.enter_context(NewFile(path))
             files.append(file)
             with compressing(path, file.stream) as stream:
                 stream.writelines(pieces)
@@ -231,7 +231,7 @@ def write_files(
             return
         target = files[0].path
         paths = [_numbered(target, number) for number in range(1, len(files) + 1)]
-        index = stack.enter_context(new_file(path))
+        index = stack.enter_context(NewFile(path))
         with compressing(path, index.stream) as stream:
             stream.write(_index(paths, location or ""))
         for file, part in zip(files, paths, strict=True):

@@ -128,7 +128,6 @@ class AbstractSitemap(abc.ABC):
         return list(dict.fromkeys(chain.from_iterable(own)))
 
     def _own_failures(self) -> Sequence[Failure]:
-        """Return the failures of this sitemap itself."""
         failure = self.failure
         return () if failure is None else (failure,)
 

@@ -52,7 +52,6 @@ def _kind(value: object) -> Any:  # which caches take
 
 @cache
 def _names_of(kind: Any) -> tuple[str, ...]:
-    """Return the names of the fields of a class, in order."""
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
