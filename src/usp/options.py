@@ -202,23 +202,23 @@ def combined(
 
 def shows(known: type) -> Callable[[F], F]:
     """Return a decorator that lists these keywords in the signature of a function, for ``help``."""
-    listed = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
-        )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return with_keywords(
+        inspect.Parameter(field.name, kind, default=field.default, annotation=field.type)
         for field in fields(CrawlOptions)
         if field.name in known.__annotations__
-    ]
+    )
+
+
+def with_keywords(listed: Iterable[inspect.Parameter]) -> Callable[[F], F]:
+    """Return a decorator that lists parameters in the signature of a function, for ``**keywords``."""
+    keywords = list(listed)
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
-        written = [
-            parameter
-            for parameter in signature.parameters.values()
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
+        written = list(signature.parameters.values())[:-1]
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*written, *listed]
+            parameters=[*written, *keywords]
         )
         return function
 

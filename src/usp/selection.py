@@ -13,9 +13,9 @@ from usp._base.dates import in_utc, known_date
 from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps, moment, period
 from usp._base.seen_urls import SeenUrls
 from usp._base.urls import url_parts
-from usp.objects.abstract_sitemap import walk
+from usp.objects.abstract_sitemap import page_sitemaps
 from usp.objects.page_blocks import PageList, PickedPages
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
+from usp.objects.sitemap import AbstractSitemap
 from usp.options import CrawlOptions
 
 __all__ = [
@@ -165,7 +165,6 @@ class Selection:
 
 
 def _patterns(selection: Selection) -> tuple[Patterns, Patterns]:
-    """Return the patterns for pages and those for sitemaps."""
     given = selection.include, selection.exclude
     return Patterns.of(*map(for_pages, given)), Patterns.of(*map(for_sitemaps, given))
 
@@ -333,8 +332,3 @@ def _sitemap_of(page: SitemapPage) -> str:
             "pass the tree, or the pages of usp.stream"
         )
     return page.sitemap_url
-
-
-def page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
-    """Yield the sitemaps of a tree that list pages, in its order."""
-    return (node for node in walk(tree) if isinstance(node, AbstractPagesSitemap))

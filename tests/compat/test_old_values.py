@@ -13,8 +13,7 @@ from pathlib import Path
 from old_values import NODES, VALUES
 
 from together import together
-from usp.objects.page import SitemapPage
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.objects.sitemap import AbstractSitemap
 
 FOLDER = Path(__file__).with_name("values_of_1_8_1")
 PRINTED = json.loads((FOLDER / "printed.json").read_text("utf-8"))
@@ -37,34 +36,8 @@ def test_a_pickle_of_1_8_1_is_what_we_would_have_built_and_can_be_pickled_and_co
     assert loaded == value
     if not isinstance(value, list):
         assert hash(loaded) == hash(value)
+    if isinstance(value, AbstractSitemap):
+        assert (loaded.problems, loaded.failures()) == ([], value.failures())
+        assert loaded.page_count() == value.page_count()
     for other in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded), copy.copy(loaded)):
         assert other == loaded
-
-
-@together("name", [n for n in VALUES if n.endswith(("page", "image", "story"))])
-def test_a_loaded_value_behaves_as_ours(name):
-    loaded = load(name)
-    assert loaded.to_dict() == VALUES[name].to_dict()
-    if isinstance(loaded, SitemapPage):
-        assert (loaded.videos, loaded.mobile, loaded.page_map) == (None, False, None)
-        assert loaded.fields() == VALUES[name].fields()
-
-
-@together("name", NODES)
-def test_a_loaded_node_behaves_as_ours(name):
-    loaded, node = load(name), NODES[name]
-    assert isinstance(loaded, AbstractSitemap)
-    assert loaded.to_dict() == node.to_dict()
-    assert list(loaded.all_pages()) == list(node.all_pages())
-    assert list(loaded.all_sitemaps()) == list(node.all_sitemaps())
-    assert loaded.page_count() == len(list(node.all_pages()))
-    assert loaded.problems == []
-    assert [page for _, block in loaded.page_blocks() for page in block.pages()] == list(
-        loaded.all_pages()
-    )
-    assert len(repr(loaded)) < 500
-    invalid = [n for n in (loaded, *loaded.all_sitemaps()) if isinstance(n, InvalidSitemap)]
-    assert loaded.is_complete is not bool(invalid)
-    for sitemap in (loaded, *loaded.all_sitemaps()):
-        if isinstance(sitemap, AbstractPagesSitemap):
-            assert isinstance(sitemap.pages, list)

@@ -171,7 +171,7 @@ def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_only_what_differs()
     new = [(n, "2024-01-01") for n in (1001, 1002)]
     changes = list(diff(tree(("a", listed)), tree(("a", [new[0], *listed, new[1]]))))
     assert [change.url for change in changes] == [f"{H}/1001", f"{H}/1002"]
-    assert max(len(change.after._block._block) for change in changes) < 200
+    assert max(len(change.after._parse.__self__._block) for change in changes) < 200
     assert [change.after.last_modified.year for change in changes] == [2024, 2024]
 
 

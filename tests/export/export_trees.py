@@ -13,18 +13,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp._base.dates import precision_of
 from usp.export import COLUMNS, write
 from usp.export.text_formats import plain
-from usp.objects.page import (
-    SitemapImage,
-    SitemapNewsStory,
-    SitemapPage,
-    SitemapPageChangeFrequency,
-    SitemapPageMapObject,
-)
+from usp.objects.extensions import EXTENSIONS, Extension, FieldSpec, Kind, Table
+from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, PagesXMLSitemap
-from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
 from usp.tree import sitemap_from_bytes
 
 few = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
@@ -76,18 +69,10 @@ DATES = [
 ]  # fmt: skip
 
 
-OF_PAGES = {  # where the value of a column stands in a page
-    "url": lambda page: page.url,
-    "lastmod": lambda page: page.last_modified,
-    "lastmod_precision": lambda page: precision_of(page.last_modified),
-    "changefreq": lambda page: page.change_frequency and page.change_frequency.value,
-    "priority": lambda page: page.priority,
-    "news": lambda page: page.news_story,
-    "images": lambda page: page.images,
-    "videos": lambda page: page.videos,
-    "alternates": lambda page: page.alternates,
-    "mobile": lambda page: page.mobile,
-}
+def value_of(page: SitemapPage, name: str) -> Any:
+    """Give the value of a column, as the page has it."""
+    value = getattr(page, COLUMNS[name].name)
+    return value.value if isinstance(value, SitemapPageChangeFrequency) else value
 
 
 def tree_of(*documents: str) -> IndexWebsiteSitemap:
@@ -141,11 +126,11 @@ PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(200
 
 def expected_rows(tree: Any) -> list[dict[str, Any]]:
     """Give the table of a tree as JSON has it, from the pages themselves."""
-    names = [name for name in COLUMNS if name != "sitemap"]
+    names = COLUMNS.keys() - {"sitemap", "lastmod_precision"}
     rows = []
     for sitemap in [tree, *tree.all_sitemaps()]:
         for page in sitemap.all_pages() if isinstance(sitemap, AbstractPagesSitemap) else ():
-            row = {name: plain(OF_PAGES[name](page), COLUMNS[name]) for name in names}
+            row = {name: plain(value_of(page, name), COLUMNS[name]) for name in names}
             rows.append({**row, "sitemap": sitemap.url})
     return without_precision(rows)
 
@@ -175,56 +160,50 @@ dates = st.one_of(  # a date of the year 1 is read as a missing one
     st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
     st.dates(date(2, 1, 1)).map(lambda day: datetime(day.year, day.month, day.day)),
 )
-numbers = st.decimals(0, 1, places=2)
-whole = st.integers(0, 10**9)
+SINGLE = {
+    Kind.TEXT: texts,
+    Kind.VERBATIM: words,
+    Kind.ADDRESS: urls,
+    Kind.ADDRESS_OR_NAME: urls,
+    Kind.TIME: dates,
+    Kind.NUMBER: st.decimals(0, 1, places=2),
+    Kind.WHOLE: st.integers(0, 10**9),
+    Kind.FLAG: st.booleans(),
+}
 
 
 def some(strategy):
     return st.none() | strategy
 
 
-videos = st.builds(
-    SitemapVideo,
-    thumbnail_loc=some(urls), title=some(texts), description=some(texts), player_loc=some(urls),
-    player_allow_embed=some(st.booleans()), player_autoplay=some(texts), duration=some(whole),
-    expiration_date=some(dates), rating=some(numbers), view_count=some(whole),
-    family_friendly=some(st.booleans()), restriction=st.lists(words, max_size=2).map(tuple),
-    restriction_relationship=some(words), tags=st.lists(texts, max_size=2).map(tuple),
-    prices=st.lists(
-        st.builds(SitemapVideoPrice, words, some(words), some(words), some(words)), max_size=2
-    ).map(tuple),
-    uploader=some(texts), uploader_info=some(urls), live=some(st.booleans()),
-    gallery_loc=some(urls), gallery_title=some(texts),
-    content_segments=st.lists(st.tuples(urls, some(whole)), max_size=2).map(tuple),
-    id=some(words), id_type=some(words),
-    tv_show=some(st.builds(SitemapVideoTVShow, some(texts), season_number=some(whole))),
-)  # fmt: skip
+def values(table: Table):
+    """Give values of an extension, with any of the fields that its table has."""
+    fields = {spec.argument or spec.name: field_of(spec) for spec in table.specs}
+    return st.builds(table.value or (lambda **given: tuple(given.values())), **fields)
+
+
+def field_of(spec: FieldSpec):
+    one = values(spec.kind) if isinstance(spec.kind, Table) else SINGLE[spec.kind]
+    if spec.many is not None:
+        return st.lists(words if spec.many else one, max_size=2).map(tuple)
+    return one if spec.required or spec.default is not None else some(one)
+
+
+def of_extension(extension: Extension):
+    if not extension.table.specs:
+        return st.booleans()
+    one = values(extension.table)
+    return some(st.lists(one, min_size=1, max_size=2) if extension.many else one)
+
+
 pages = st.builds(
     SitemapPage,
     urls,
-    numbers,
+    SINGLE[Kind.NUMBER],
     some(dates),
     some(st.sampled_from(SitemapPageChangeFrequency)),
-    some(
-        st.builds(
-            SitemapNewsStory, texts, dates, some(texts), some(words), some(words),
-            st.lists(words, max_size=2), st.lists(words, max_size=2),
-        )
-    ),
-    some(st.lists(st.builds(SitemapImage, urls, some(texts)), min_size=1, max_size=2)),
-    some(st.lists(st.tuples(words, urls), min_size=1, max_size=2)),
-    videos=some(st.lists(videos, min_size=1, max_size=2)),
-    mobile=st.booleans(),
-    page_map=some(
-        st.lists(
-            st.builds(
-                SitemapPageMapObject, some(words), some(words),
-                st.lists(st.tuples(words, texts), max_size=2).map(tuple),
-            ),
-            min_size=1, max_size=2,
-        )
-    ),
-)  # fmt: skip
+    **{extension.field: of_extension(extension) for extension in EXTENSIONS},
+)
 trees = st.lists(st.lists(pages, max_size=4, unique_by=lambda page: page.url), max_size=2).map(
     lambda lists: IndexWebsiteSitemap(
         "https://x.org/",

@@ -114,8 +114,10 @@ def test_naive_dates_are_taken_as_utc():
         SitemapPage("https://x.org/", last_modified=date)
         for date in (datetime(2024, 5, 1, 12), datetime(2024, 5, 1, 12, tzinfo=UTC))
     ]
+    pages.append(SitemapPage("https://x.org/", last_modified=datetime(2024, 5, 1, 12, 0, 0, 5)))
     table = to_arrow(PagesXMLSitemap("https://x.org/s.xml", pages))
-    assert table["lastmod"].to_pylist() == [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2
+    assert table["lastmod"].to_pylist()[:2] == [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2
+    assert table["lastmod_precision"].to_pylist() == ["second", "second", "fraction"]
 
 
 # Batches --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from export_trees import exported
 
 from usp._formats.extension_reader import TableReader
-from usp.export.schema import arrow_schema, arrow_type, record_of
+from usp.export.schema import arrow_schema, arrow_type
 from usp.export.xml_file import record_text
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, FieldSpec, Kind, Table
 from usp.objects.problem import ProblemCode
@@ -154,7 +154,7 @@ def test_a_new_field_needs_an_attribute_and_a_line():
     assert "<video:subtitle_count>3</video:subtitle_count>" in record_text(
         "video", "video", table, value
     )
-    assert arrow_type(record_of(table)).field("subtitle_count").type == "int64"
+    assert arrow_type(FieldSpec("videos", table)).field("subtitle_count").type == "int64"
 
 
 def test_what_cannot_be_read_is_a_problem_wherever_it_stands():

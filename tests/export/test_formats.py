@@ -135,11 +135,10 @@ def from_xml(data: bytes) -> list[SitemapPage]:
     return list(tree.all_pages())
 
 
-def test_a_sitemap_is_read_back_as_the_same_pages(demo):
-    for tree in (tree_of(RICH), tree_of(PLAIN), tree_of()):
-        assert from_xml(exported(tree, "xml")) == list(tree.all_pages())
-    first = [p for p in demo.all_pages() if p.news_story is None or p.news_story.publish_date]
-    assert from_xml(exported(demo, "xml")) == first
+def test_a_sitemap_is_read_back_as_the_same_pages():
+    """Also text that is a reference once it is decoded."""
+    pages = [*tree_of(RICH).all_pages(), SitemapPage("https://x.org/?a=&lt;&amp;b")]
+    assert from_xml(exported(pages, "xml")) == pages
 
 
 def test_a_story_without_a_date_is_none_in_a_sitemap():

@@ -10,8 +10,6 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from export_trees import (
-    DATES,
-    RICH,
     LazyPages,
     documents,
     exported,
@@ -228,13 +226,6 @@ selections = st.fixed_dictionaries(
 @given(st.one_of(trees, documents().map(tree_of)), selections)
 def test_all_ways_of_selecting_agree(tree, selection):
     urls(tree, **selection)
-
-
-def test_odd_dates_are_compared_as_they_are_read():
-    tree = tree_of(urlset(*(plain_entry(n, text) for n, text in enumerate(DATES))), RICH)
-    for since in ("0002", "2024-05-31T10:20:30Z", "9999-12-31"):
-        urls(tree, since=since, keep_undated=False)
-        urls(tree, until=since, keep_undated=False)
 
 
 # The date of a page is that of its last change, or else that of its publication ------------------------

@@ -44,8 +44,7 @@ QUICK = Limits(document_seconds=0.8, seconds=6)
 @dataclass(frozen=True)
 class Case:
     """A fault. ``make`` gives what ``/bad.xml`` answers, or a table of answers; ``found`` is how many of the
-    bad pages come, the first ones, None for any number of them; with ``and_perhaps`` other pages may come
-    behind them.
+    bad pages come, the first ones, None for any number of them.
 
     ``failure`` are words of the reason in ``failures()``, ``problem`` words in the problems of a node;
     None if there must be none.
@@ -54,7 +53,6 @@ class Case:
     name: str
     make: Callable[[], Any]
     found: int | None = 0
-    and_perhaps: bool = False
     failure: str | None = None
     problem: str | None = None
     limits: Limits = field(default_factory=Limits)
@@ -129,18 +127,11 @@ fails("silent before the status line", lambda: raw(PATIENCE))
 
 # Heads --------------------------------------------------------------------------------------------
 
-OPENING = b"HTTP/1.1 200 OK\r\n"
 fails("reset in the middle of the headers", reset_in_headers)
-fails("a flood of headers", lambda: raw(OPENING, Endless(b"X-Flood: flood\r\n" * 1000)))
-fails("a gigantic header", lambda: raw(OPENING + b"X-Long: ", Endless(b"x" * 65536)))
-fails("headers that drip", lambda: raw(OPENING, Endless(b"X: y\r\n", 0.1)), limits=QUICK)
-fails("no HTTP at all", lambda: raw(b"SSH-2.0-OpenSSH_9.6\r\n"))
-fails("a status line that is none", lambda: raw(b"HTTP/1.1 banana\r\n\r\n" + body()))
 fails(
-    "two lengths that contradict each other",
-    lambda: raw(
-        OPENING + b"Content-Length: %d\r\nContent-Length: 7\r\n\r\n" % len(body()) + body()
-    ),
+    "headers that drip",
+    lambda: raw(b"HTTP/1.1 200 OK\r\n", Endless(b"X: y\r\n", 0.1)),
+    limits=QUICK,
 )
 
 # Bodies -------------------------------------------------------------------------------------------
@@ -149,7 +140,6 @@ fails(
     "a body that drips without end", lambda: endless(opened(), b" ", 0.05), found=ALL, limits=QUICK
 )
 passes("a body that drips to its end", lambda: drip(body(), 0.002, 10))
-fails("a body shorter than announced", lambda: cut_at(4), found=4)
 fails("a body reset in the middle", lambda: cut(body(), at_page(4), 0.05, end="reset"), found=4)
 fails("a body that falls silent", lambda: stall(body(), at_page(4)), found=4)
 passes("a body shorter than announced, once", lambda: [cut_at(4), ok(body())])
@@ -159,26 +149,10 @@ fails(
     found=7,
 )
 fails(
-    "a body longer than announced",
-    lambda: ok(body(), claims=at_page(4), end="close"),
-    found=None,
-)
-fails("chunks without an end", lambda: chunked(body(), last=b"", end="close"), found=ALL)
-fails(
     "chunks that go on for ever",
     lambda: chunked(opened(), last=Endless(b"1\r\n \r\n", 0.01), end="close"),
     found=ALL,
     limits=QUICK,
-)
-fails(
-    "a chunk whose length is none",
-    lambda: chunked(body()[: at_page(4)], last=b"zz\r\nno\r\n", end="close"),
-    found=None,
-)
-fails(
-    "a chunk that breaks off",
-    lambda: chunked(body()[: at_page(4)], last=b"ffff\r\n", end="close"),
-    found=4,
 )
 fails(
     "an endless body",
@@ -248,11 +222,9 @@ fails("a redirect with controls in its target", lambda: redirect("http://127.0.0
 # Compression --------------------------------------------------------------------------------------
 
 
-def broken(at: float, length: int) -> Any:
-    """Return a packed body in which some bytes are others."""
+def bad_checksum() -> Any:
     data = bytearray(packed(body()))
-    start = int(len(data) * at) if at >= 0 else len(data) + int(at)
-    data[start : start + length] = bytes(byte ^ 0xFF for byte in data[start : start + length])
+    data[-6] ^= 0xFF
     return ok(bytes(data))
 
 
@@ -262,24 +234,8 @@ fails(
     "breaks off",
     found=None,
 )
-fails("gzip with a wrong checksum", lambda: broken(-6, 1), "compressed data", found=ALL)
-fails("gzip that is corrupted in the middle", lambda: broken(0.5, 8), and_perhaps=True)
-passes("gzip in gzip in gzip", lambda: ok(packed(body(), 3)))
+fails("gzip with a wrong checksum", bad_checksum, "compressed data", found=ALL)
 passes("gzip in gzip, one announced", lambda: ok(packed(body(), 2), content_encoding="gzip"))
-fails("gzip ten times", lambda: ok(packed(body(), 10)))
-passes(
-    "gzip with junk behind it",
-    lambda: ok(packed(body()) + b"<!-- served in 3 ms -->"),
-    problem="data after the end",
-)
-passes("gzip announced, but plain", lambda: ok(body(), content_encoding="gzip"))
-case("brotli announced, but plain", lambda: ok(body(), content_encoding="br"), found=None)
-case("zstd announced, but plain", lambda: ok(body(), content_encoding="zstd"), found=None)
-fails(
-    "brotli announced, and something",
-    lambda: ok(b"\x8b\x05\x80" + bytes(range(128, 200)), content_encoding="br"),
-)
-passes("an encoding nobody knows", lambda: ok(body(), content_encoding="x-rot13"))
 fails("a bomb of a thousand to one", lambda: ok(bomb(opened(), b" ", 48)), "limit", found=ALL)
 fails("a bomb in a bomb", lambda: ok(packed(bomb(opened(), b" ", 48))), found=None)
 fails(
@@ -290,43 +246,11 @@ fails(
     limits=Limits(unpacked_bytes=1 << 20),
 )
 
-# Encodings ----------------------------------------------------------------------------------------
-
-passes("UTF-16 with a mark", lambda: ok(body().decode().encode("utf-16")))
-passes("UTF-16 without a mark", lambda: ok(body().decode().encode("utf-16-be")))
-passes("UTF-8 with a mark", lambda: ok(body().decode().encode("utf-8-sig")))
-passes("a wrong charset in the header", lambda: ok(body(), content_type="text/xml; charset=utf-16"))
-passes("a charset that nobody knows", lambda: ok(body(), content_type="text/xml; charset=klingon"))
-passes(
-    "a wrong charset in the declaration",
-    lambda: ok(body().replace(b'version="1.0"', b'version="1.0" encoding="UTF-16"')),
-)
-passes("zero bytes between entries", lambda: ok(body().replace(b"</url>", b"</url>\0\0")))
-passes(
-    "bytes that are no UTF-8",
-    lambda: ok(body().replace(b"</url>", b"<x>\xff\xfe\x80</x></url>")),
-)
-
 # Markup -------------------------------------------------------------------------------------------
 
-LAUGHS = b'<!ENTITY l0 "lol">' + b"".join(
-    b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 12)
-)
 DEEP = 100_000
 
 
-def with_entity(declaration: bytes, reference: bytes) -> Any:
-    return ok(b"<!DOCTYPE urlset [%s]>" % declaration + body().replace(b"/b9", b"/" + reference))
-
-
-fails("a bomb of entities", lambda: with_entity(LAUGHS, b"&l9;"))
-fails("an external entity", lambda: with_entity(b'<!ENTITY x SYSTEM "file:///etc/passwd">', b"&x;"))
-fails("a DOCTYPE with declarations", lambda: with_entity(b"<!ELEMENT urlset ANY>", b"b9"))
-passes(
-    "a DOCTYPE without declarations",
-    lambda: ok(b"<!DOCTYPE urlset SYSTEM '/urlset.dtd'>" + body()),
-    problem="a DOCTYPE before the document",
-)
 passes(
     "elements nested a hundred thousand deep",
     lambda: ok(with_more(b"<a>" * DEEP + b"</a>" * DEEP)),
@@ -350,12 +274,6 @@ passes(
 )
 passes("a gigantic comment", lambda: ok(with_more(b"<!--" + b"-x" * (4 << 20) + b"-->")))
 fails(
-    "no closing tags at all",
-    lambda: ok(opened().replace(b"</loc></url>", b"")),
-    "breaks off",
-    found=9,
-)
-fails(
     "a document that ends in the middle",
     lambda: ok(body()[: at_page(4)]),
     "breaks off",
@@ -363,15 +281,9 @@ fails(
     problem="breaks off",
 )
 fails(
-    "HTML instead of XML",
-    lambda: ok(b"<!DOCTYPE html><html><body><a href='/b0'>a page</a></body></html>"),
-)
-fails(
     "JSON instead of XML",
     lambda: ok(b'{"error": "no such sitemap"}', content_type="application/json"),
 )
-fails("zero bytes only", lambda: ok(b"\0" * 5000))
-fails("an image", lambda: ok(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20))
 passes(
     "a document that breaks off before its root, then fine", lambda: [cut(body(), 10), ok(body())]
 )

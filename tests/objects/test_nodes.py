@@ -10,8 +10,6 @@ from usp.objects.page import SitemapPage
 from usp.objects.problem import Problem
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
-    AbstractPagesSitemap,
-    AbstractSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -61,14 +59,6 @@ NODES = [
     PagesXMLSitemap(E, Counted(2)),
 ]
 EACH_NODE = together("node", NODES)
-
-
-def test_the_classes_are_what_programs_ask_for():
-    assert all(issubclass(kind, AbstractIndexSitemap) for kind in INDEXES)
-    assert all(issubclass(kind, AbstractPagesSitemap) for kind in PAGES)
-    assert issubclass(InvalidSitemap, AbstractSitemap)
-    for kind in (AbstractSitemap, AbstractIndexSitemap, AbstractPagesSitemap):
-        assert issubclass(IndexXMLSitemap, kind) or kind is AbstractPagesSitemap
 
 
 def test_nodes_come_depth_first_in_order_of_declaration_without_the_node_itself():

@@ -11,9 +11,7 @@ from decimal import Decimal
 import pytest
 
 from together import together
-from usp.objects import extension_values
-from usp.objects.child import ChildSitemap
-from usp.objects.extension_values import OldPlainValue, PlainValue
+from usp.objects.extension_values import PlainValue
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     SitemapImage,
@@ -148,12 +146,6 @@ def test_images_and_stories_have_the_promised_keys():
     assert STORY.genres == ["Blog"], "lists in a dictionary are copies"
 
 
-def test_the_fields_of_a_class_are_looked_up_once(monkeypatch):
-    first = FULL.to_dict()
-    monkeypatch.setattr(dataclasses, "fields", None)
-    assert FULL.to_dict() == first
-
-
 def test_fields_that_a_subclass_adds_are_in_its_dictionary():
     @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
     class Subtitled(SitemapVideo):
@@ -165,60 +157,6 @@ def test_fields_that_a_subclass_adds_are_in_its_dictionary():
     assert list(SitemapVideo(title="V").to_dict()) == [
         name for name in video.to_dict() if name != "subtitles"
     ]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class Picture(OldPlainValue):
-    """A value that 1.8.1 has, with a newer field."""
-
-    loc: str
-    title: str | None
-    credit: str | None = None
-
-    __setstate__ = extension_values._set_state
-
-
-def test_a_newer_field_of_an_old_value_is_seen_only_if_it_is_set():
-    picture = Picture("https://example.org/a.jpg", None)
-    assert repr(picture) == "Picture(loc=https://example.org/a.jpg, title=None)"
-    assert picture.to_dict() == {"loc": "https://example.org/a.jpg", "title": None}
-    picture = Picture("https://example.org/a.jpg", None, "Ann")
-    assert repr(picture) == "Picture(loc=https://example.org/a.jpg, title=None, credit=Ann)"
-    assert picture.to_dict()["credit"] == "Ann"
-    assert pickle.loads(pickle.dumps(picture)) == copy.deepcopy(picture) == picture
-
-
-@together(
-    "state",
-    [
-        ["https://example.org/a.jpg", "A"],
-        (None, {"_Picture__loc": "https://example.org/a.jpg", "_Picture__title": "A"}),
-    ],
-)
-def test_a_pickle_without_a_newer_field_has_its_default(state):
-    picture = Picture.__new__(Picture)
-    picture.__setstate__(state)
-    assert picture == Picture("https://example.org/a.jpg", "A", None)
-
-
-def test_a_repr_of_a_page_shows_its_fields():
-    for part in (URL, "0.9", "2024-02-03", "DAILY"):
-        assert part in repr(FULL)
-
-
-def test_change_frequencies_know_their_words():
-    words = ["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"]
-    assert [frequency.value for frequency in SitemapPageChangeFrequency] == words
-    assert [frequency.name.lower() for frequency in SitemapPageChangeFrequency] == words
-    assert all(SitemapPageChangeFrequency.has_value(word) for word in words)
-    assert not SitemapPageChangeFrequency.has_value("Daily")
-    assert not SitemapPageChangeFrequency.has_value("")
-
-
-def test_a_child_is_a_value():
-    child = ChildSitemap(URL, DATE, 1, frozenset({URL}))
-    assert child == ChildSitemap(URL, DATE, 1, frozenset({URL}))
-    assert pickle.loads(pickle.dumps(child)) == child
 
 
 def test_a_page_of_a_stream_keeps_its_sitemap_when_it_is_pickled_or_copied():

@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-from fronts import FD, needs_proc, spools
+from fronts import needs_proc, spools
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, robots, urlset
 
@@ -98,17 +98,3 @@ def test_the_spool_is_closed_when_the_tree_is_gone(site):
     assert sum(1 for _ in pages) == len(LARGE) - 1  # whoever still reads keeps what he reads
     del pages
     assert spools() == before
-
-
-@needs_proc
-def test_a_tree_of_many_sitemaps_does_not_need_a_file_for_each(serve):
-    names = [f"/{n}.xml" for n in range(300)]
-    body = urlset(*(f"/{n:04}/" + "x" * 1400 for n in range(20)))
-    site = serve({"/robots.txt": robots(*names)} | dict.fromkeys(names, body))
-    before = len(list(FD.iterdir()))
-    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
-    spooled = [node._pages._document.data is None for node in tree.sub_sitemaps[0].sub_sitemaps]
-    assert True in spooled
-    site.close()
-    assert len(list(FD.iterdir())) < before + 50
-    assert tree.page_count() == 300 * 20

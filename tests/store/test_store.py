@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -159,15 +158,6 @@ def test_a_spool_that_was_cut_off_is_an_error_and_not_an_end():
     document.store._spool.truncate(10)
     with pytest.raises(OSError, match="cut off"):
         read(document)
-
-
-def test_the_spool_is_made_where_temporary_files_belong_and_has_no_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    document = put(Store(memory=0), b"x")
-    if os.name == "posix":
-        assert not list(tmp_path.iterdir())
-    del document
-    assert not list(tmp_path.iterdir())
 
 
 def test_reprs_do_not_show_the_bytes():

@@ -7,6 +7,7 @@ others are for dateutil, except those with a word that it does not know.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from itertools import chain
@@ -149,19 +150,19 @@ def _usual_date(part: dict[str, str]) -> datetime | None:
     if zone and _zone(zone, None) is None:
         return None
     try:
-        date = datetime(
-            year,
-            month,
-            day,
-            hour,
-            int(part["minute"] or 0),
-            int(part["second"] or 0),
-            int(part["fraction"].ljust(6, "0")),
-            tzinfo=_zone(zone, None) if zone else offset_zone(part["offset"]),
-        )
+        known = _zone(zone, None) if zone else offset_zone(part["offset"])
+        return _with_offset(date_of_parts(part, year, month, day, hour, known))
     except ValueError:
         return None
-    return _with_offset(date)
+
+
+def date_of_parts(
+    part: Mapping[str, str | None], year: int, month: int, day: int, hour: int, zone: tzinfo | None
+) -> datetime:
+    """Return a date; its minute, second and fraction are as they are written, if they are."""
+    minute, second = int(part["minute"] or 0), int(part["second"] or 0)
+    fraction = int((part["fraction"] or "").ljust(6, "0")[:6])
+    return datetime(year, month, day, hour, minute, second, fraction, zone)
 
 
 def unknown_zone(text: str) -> str | None:

@@ -8,12 +8,13 @@ MySQL).
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, tzinfo
+from datetime import UTC, datetime, time
 from functools import lru_cache
 
 from usp._base.date_words import (
     MONTHS,
     ZONES,
+    date_of_parts,
     offset_text,
     offset_zone,
     read_words,
@@ -67,6 +68,7 @@ _ISO = re.compile(
     """,
     re.VERBOSE,
 )
+_FIRST = {"year": 0, "month": 1, "day": 1, "hour": 0}  # unless it is written
 _LOOKS_ISO = re.compile(r"[+-]?\d{4,}(?:[-/.]|$)")
 _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
 _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
@@ -218,22 +220,10 @@ def _read(text: str) -> datetime | None:
 
 
 def _iso_date(part: dict[str, str | None]) -> datetime:
-    return datetime(
-        int(part["year"] or 0),
-        int(part["month"] or 1),
-        int(part["day"] or 1),
-        int(part["hour"] or 0),
-        int(part["minute"] or 0),
-        int(part["second"] or 0),
-        int((part["fraction"] or "").ljust(6, "0")[:6]),
-        tzinfo=_iso_zone(part["zone"]),
-    )
-
-
-def _iso_zone(text: str | None) -> tzinfo | None:
-    if text is None:
-        return None
-    return offset_zone(text) if text[0] in "+-" else UTC
+    year, month, day, hour = (int(part[name] or least) for name, least in _FIRST.items())
+    zone = part["zone"] or ""
+    known = UTC if zone.isalpha() else offset_zone(zone)
+    return date_of_parts(part, year, month, day, hour, known)
 
 
 # What is done with dates ---------------------------------------------------------------------------

@@ -39,13 +39,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with target.open("wb") as file:
             yield file
         return
-    with new_file(path) as file:
+    with NewFile(path) as file:
         yield file.stream
         file.take_place()
 
 
-class NewFile:
-    """A file that has not been moved into place yet."""
+class NewFile(contextlib.AbstractContextManager["NewFile"]):
+    """A file that has not been moved into place yet; a block that ends without that removes it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.realpath(path))  # a link stays a link
@@ -67,7 +67,6 @@ class NewFile:
         self._keep_mode(descriptor)
 
     def _keep_mode(self, descriptor: int) -> None:
-        """Give the new file the mode of the one that it replaces."""
         with contextlib.suppress(OSError, AttributeError):  # there is none, or it is Windows
             before = self.path.stat()
             os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
@@ -106,15 +105,8 @@ class NewFile:
             self.stream.close()
         self._temporary.unlink(missing_ok=True)
 
-
-@contextlib.contextmanager
-def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
-    """Yield a file that is removed when the block ends, unless it was moved into place."""
-    file = NewFile(path)
-    try:
-        yield file
-    finally:
-        file.remove()
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
 
 def open_pipe(path: Path) -> IO[bytes]:

@@ -104,22 +104,28 @@ def moment(name: str, given: Moment, now: datetime | None = None) -> datetime | 
 
     Raises ``ValueError`` for what cannot be read.
     """
-    span: object = given
+    span = _span(given)
+    if span is None:
+        period(name, given)
+        return given  # type: ignore[return-value]  # a timedelta is not left
     try:
-        if isinstance(given, str) and (ago := _AGO.fullmatch(given.strip())):
-            span = timedelta(hours=int(ago[1]) * _HOURS[ago[2].lower()])
-        if isinstance(span, timedelta):
-            return (now or datetime.now(UTC)) - span
+        return (now or datetime.now(UTC)) - span
     except OverflowError:
         raise ValueError(f"{name} {given!r} is before the year 1") from None
-    period(name, given)
-    return given  # type: ignore[return-value]  # a timedelta is not left
+
+
+def _span(given: object) -> timedelta | None:
+    """Return how far a date is counted back from now; None if it is not."""
+    found = _AGO.fullmatch(given.strip()) if isinstance(given, str) else None
+    if found:
+        return timedelta(hours=int(found[1]) * _HOURS[found[2].lower()])
+    return given if isinstance(given, timedelta) else None
 
 
 def period(name: str, given: Moment) -> tuple[datetime, datetime]:
     """Return the first moment of a period, and the first one after it."""
     read, text = given, ""
-    if isinstance(given, timedelta) or (isinstance(given, str) and _AGO.fullmatch(given.strip())):
+    if _span(given) is not None:
         read = moment(name, given)
     elif isinstance(given, str):
         text = given.strip()

@@ -57,7 +57,6 @@ class _ThreadCall:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Call the function."""
         try:
             self.value = self._function()
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for

@@ -123,7 +123,6 @@ class UrlFingerprints:
         return int.from_bytes(part[at + _PRINT.size : at + self._record.size], "little")
 
     def _grow(self) -> None:
-        """Make the filter four times as large."""
         bits = self._filter = bytearray(4 * len(self._filter))
         mask = len(bits) - 1
         for part in self._parts:

@@ -65,7 +65,7 @@ class PageEntry:
     def page(self, note: Note | None = None) -> SitemapPage:
         """Return the page; its fields are read at once if there is a ``note`` to call for damage."""
         if note is None:
-            return DeferredPage(self.url, self, 0)
+            return DeferredPage(self.url, self.fields, 0)
         return SitemapPage.of(self.url, self.fields(0, note))
 
 

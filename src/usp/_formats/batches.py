@@ -127,7 +127,7 @@ class LazyBatch(PageBatch):
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages; their fields are read on first access."""
-        return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
+        return map(DeferredPage, self.urls, repeat(self.fields), range(len(self.urls)))
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
@@ -190,7 +190,7 @@ class ParsedBatch(PageBatch):
         """Return the pages; their fields are read on first access."""
         if self._rows is not None:
             return map(SitemapPage.of, self.urls, self._rows)
-        return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
+        return map(DeferredPage, self.urls, repeat(self.fields), range(len(self.urls)))
 
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the fields of the protocol in columns."""

@@ -206,7 +206,7 @@ def page_json(page: SitemapPage) -> dict[str, Any]:
     """Return what a sitemap says about a page: its columns but for the empty ones."""
     fields = page.fields()
     columns = {
-        name: _json_value(name, getattr(fields, attribute)) for name, attribute in OF_FIELDS.items()
+        name: _json_value(name, getattr(fields, spec.name)) for name, spec in OF_FIELDS.items()
     }
     return {name: value for name, value in columns.items() if value not in (None, False)}
 

@@ -75,7 +75,7 @@ def suffix_of(path: Path) -> str:
 
 def _refusal(path: Path) -> str | None:
     """Return why a file cannot be written; None if it can."""
-    from usp._base.files import new_file
+    from usp._base.files import NewFile
 
     try:
         if path.is_dir():
@@ -84,7 +84,7 @@ def _refusal(path: Path) -> str | None:
             return None if os.access(path, os.W_OK) else f"cannot write to {str(path)!r}"
         if not path.parent.is_dir():
             return f"there is no folder {str(path.parent)!r}; create it first"
-        with new_file(path):
+        with NewFile(path):
             return None
     except OSError as error:
         # Folders such as /proc take no files, and report that they do not exist.

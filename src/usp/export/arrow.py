@@ -16,12 +16,9 @@ from usp._base.dates import in_utc, known_date, precision_of_text
 from usp.export.schema import (
     COLUMNS,
     OF_FIELDS,
-    OF_TEXTS,
     REPEATING,
     TEXTS,
     Kind,
-    ListKind,
-    StructKind,
     arrow_schema,
     arrow_type,
     chosen,
@@ -30,6 +27,7 @@ from usp.export.schema import (
     read_priority,
     row_values,
 )
+from usp.objects.extensions import Table
 from usp.selection import Selection
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from datetime import datetime
 
-    from usp.export.schema import AnyKind
+    from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Blocks, Pages
@@ -109,7 +107,7 @@ def batches_of(
     blocks: Iterable[tuple[str | None, PageBlock]], names: tuple[str, ...], rows: int = BATCH_ROWS
 ) -> Iterator[Any]:
     """Yield blocks, each given with the URL of its sitemap, as record batches of these columns."""
-    read = {OF_TEXTS[name] for name in names if name in OF_TEXTS}
+    read = {COLUMNS[name].element for name in names}
     parts: list[Any] = []  # of a batch
     waiting: list[_Given] = []  # blocks of the next part: all of them have texts, or none
     size = held = 0
@@ -153,7 +151,11 @@ def _batch(blocks: Sequence[_Given], names: tuple[str, ...]) -> Any:
     pa = pyarrow()
     count = sum(len(urls) for _, urls, _ in blocks)
     rows = [row for _, _, fields in blocks if isinstance(fields, list) for row in fields]
-    values = _from_rows(rows, names) if rows else _from_texts(blocks, names, count)
+    if rows:
+        known = [name for name in names if name in OF_FIELDS]
+        values = {name: array_of(row_values(rows, name), COLUMNS[name]) for name in known}
+    else:
+        values = _from_texts(blocks, names, count)
     values["url"] = pa.concat_arrays([urls for _, urls, _ in blocks])
     sitemaps = texts_array([url for url, _, _ in blocks]).dictionary_encode()
     pairs = zip(sitemaps.indices, blocks, strict=True)
@@ -181,18 +183,12 @@ def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) ->
 
 
 def _blank(count: int, name: str) -> Any:
-    """Return a column that no page has a value in."""
-    pa, kind = pyarrow(), COLUMNS[name]
+    pa, spec = pyarrow(), COLUMNS[name]
     if name == "priority":
         return pa.repeat(pa.scalar(read_priority("")), count)
-    if kind is Kind.FLAG:
+    if spec.kind is Kind.FLAG:
         return pa.repeat(pa.scalar(False), count)
-    return pa.nulls(count, arrow_type(kind))
-
-
-def _from_rows(rows: Sequence[PageFields], names: tuple[str, ...]) -> dict[str, Any]:
-    known = [name for name in names if name in OF_FIELDS]
-    return {name: array_of(row_values(rows, name), COLUMNS[name]) for name in known}
+    return pa.nulls(count, arrow_type(spec))
 
 
 # Arrays of values: of objects, and of texts as documents write them ---------------------------------
@@ -210,13 +206,15 @@ _LARGEST = (1 << 63) - 1
 _FEW = 200  # distinct texts up to which our own parser is faster than Arrow
 
 
-def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
+def array_of(values: Sequence[Any], spec: FieldSpec) -> Any:
     """Return values of the objects as an Arrow array; an empty list is null."""
-    pa = pyarrow()
-    if isinstance(kind, ListKind):
-        return _lists(values, kind) if any(values) else pa.nulls(len(values), arrow_type(kind))
-    if isinstance(kind, StructKind):
-        return _records(values, kind)
+    pa, kind = pyarrow(), spec.kind
+    if (spec.many is not None or isinstance(kind, Table)) and not any(values):
+        return pa.nulls(len(values), arrow_type(spec))
+    if spec.many is not None:
+        return _lists(values, spec)
+    if isinstance(kind, Table):
+        return _records(values, kind, arrow_type(spec))
     if kind in TEXTS:
         return texts_array(values)
     if kind is Kind.WORD:
@@ -224,27 +222,27 @@ def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
     single = _SINGLE.get(kind)
     if single is not None:
         values = [None if value is None else single(value) for value in values]
-    return pa.array(values, arrow_type(kind))
+    return pa.array(values, arrow_type(spec))
 
 
-def _lists(values: Sequence[Any], kind: ListKind) -> Any:
+def _lists(values: Sequence[Any], spec: FieldSpec) -> Any:
     pa = pyarrow()
     offsets = [0, *accumulate(len(value) if value else 0 for value in values)]
     # A null offset makes its list null; the last offset only ends the list before it.
     begins = [at if value else None for at, value in zip(offsets, values, strict=False)]
-    inner = array_of(list(chain.from_iterable(filter(None, values))), kind.of)
+    inner = array_of(list(chain.from_iterable(filter(None, values))), spec.item)
     return pa.ListArray.from_arrays(pa.array([*begins, offsets[-1]], pa.int32()), inner)
 
 
-def _records(values: Sequence[Any], kind: StructKind) -> Any:
+def _records(values: Sequence[Any], table: Table, kind: Any) -> Any:
     """Return structs; values that are missing cost nothing but their place."""
     pa = pyarrow()
     missing = [value is None for value in values]
-    if all(missing):
-        return pa.nulls(len(values), arrow_type(kind))
     given = [value for value in values if value is not None] if any(missing) else values
-    columns = [array_of(list(map(get, given)), inner) for get, inner in kind.fields.values()]
-    records = pa.StructArray.from_arrays(columns, fields=list(arrow_type(kind)))
+    columns = [
+        array_of(list(map(table.getters[spec.name], given)), spec) for spec in table.in_order
+    ]
+    records = pa.StructArray.from_arrays(columns, fields=list(kind))
     if given is values:
         return records
     places = accumulate((not one for one in missing), initial=0)
@@ -296,7 +294,7 @@ def read_dates(texts: Any) -> tuple[Any, Any]:
     read = _read_usual(distinct) if len(distinct) > _FEW else None
     if read is None:
         one_by_one = distinct.to_pylist()
-        moments = array_of(list(map(known_date, one_by_one)), Kind.TIME)
+        moments = array_of(list(map(known_date, one_by_one)), COLUMNS["lastmod"])
         read = moments, texts_array(list(map(precision_of_text, one_by_one)))
     moments, precisions = (column.take(encoded.indices) for column in read)
     return moments, precisions.dictionary_encode()
@@ -312,7 +310,7 @@ def _read_usual(texts: Any) -> tuple[Any, Any] | None:
     with_zone = pc.match_substring_regex(texts, _ZONE)
     ends = pc.if_else(days, "T00:00:00Z", pc.if_else(with_zone, "", "Z"))
     try:
-        moments = pc.binary_join_element_wise(texts, ends, "").cast(arrow_type(Kind.TIME))
+        moments = pc.binary_join_element_wise(texts, ends, "").cast(arrow_type(COLUMNS["lastmod"]))
     except pa.ArrowInvalid:  # a thirtieth of February
         return None
     finer = pc.if_else(pc.match_substring(texts, "."), "fraction", "second")
@@ -332,7 +330,7 @@ _PARQUET_BATCH_ROWS = 1 << 15
 def write_parquet(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
     """Write a table, zstd-compressed, each row group in another thread while the next one is read."""
     names = tuple(names)
-    repeating = [name for name in names if COLUMNS[name] in REPEATING]
+    repeating = [name for name in names if COLUMNS[name].kind in REPEATING]
     writer = ParquetFileWriter(lambda: stream, arrow_schema(names), repeating)
     threads = ThreadPoolExecutor(1, thread_name_prefix="usp-write")
     running: Future[None] | None = None

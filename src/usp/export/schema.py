@@ -7,38 +7,21 @@ same to Arrow.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import precision_of
 from usp._base.names import MissingExtraError, load_extra
 from usp._formats.batches import read_own
-from usp.objects.extensions import EXTENSIONS, Extension, FieldSpec, Kind, Table
+from usp.objects.extensions import EACH, EXTENSIONS, Extension, FieldSpec, Kind, Table
 
 if TYPE_CHECKING:
     from usp.objects.page import PageFields
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StructKind:
-    """Named values, each with the function that gets it from the object."""
-
-    fields: Mapping[str, tuple[Callable[[Any], Any], Any]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListKind:
-    """A list."""
-
-    of: Any
-
-
-AnyKind: TypeAlias = Kind | StructKind | ListKind
 
 TEXTS = frozenset({Kind.TEXT, Kind.VERBATIM, Kind.ADDRESS, Kind.ADDRESS_OR_NAME})
 """The kinds of values that are text."""
@@ -47,38 +30,26 @@ REPEATING = frozenset({Kind.WORD, Kind.NUMBER, Kind.TIME})
 """The kinds of columns whose values repeat, so that a dictionary pays."""
 
 
-def record_of(table: Table) -> StructKind:
-    """Return the structure of the values of an extension, in their own order."""
-    return StructKind(
-        {
-            spec.column or spec.name: (table.getters[spec.name], _kind_of(spec))
-            for spec in table.in_order
-        }
-    )
+def _column_of(extension: Extension) -> FieldSpec:
+    kind = extension.table if extension.table.specs else Kind.FLAG
+    return FieldSpec(extension.field, kind, many=EACH if extension.many else None)
 
 
-def _kind_of(spec: FieldSpec) -> AnyKind:
-    kind = record_of(spec.kind) if isinstance(spec.kind, Table) else spec.kind
-    return kind if spec.many is None else ListKind(kind)
-
-
-def _column_of(extension: Extension) -> AnyKind:
-    if not extension.table.specs:
-        return Kind.FLAG
-    record = record_of(extension.table)
-    return ListKind(record) if extension.many else record
-
-
-COLUMNS: Mapping[str, AnyKind] = {
-    "url": Kind.TEXT,
-    "lastmod": Kind.TIME,
-    "lastmod_precision": Kind.WORD,
-    "changefreq": Kind.WORD,
-    "priority": Kind.NUMBER,
-    "sitemap": Kind.WORD,
+COLUMNS: Mapping[str, FieldSpec] = {
+    "url": FieldSpec("url"),
+    "lastmod": FieldSpec("last_modified", Kind.TIME, "lastmod"),
+    "lastmod_precision": FieldSpec("last_modified", Kind.WORD, "lastmod"),
+    "changefreq": FieldSpec("change_frequency", Kind.WORD, "changefreq"),
+    "priority": FieldSpec("priority", Kind.NUMBER, "priority"),
+    "sitemap": FieldSpec("sitemap_url", Kind.WORD),
     **{one.column: _column_of(one) for one in EXTENSIONS if one.column},
 }
-"""Every column with the type of its values, in order."""
+"""Every column, in order: the field of a page, the type of its values, the element with its text."""
+
+OF_FIELDS: Mapping[str, FieldSpec] = {
+    name: spec for name, spec in COLUMNS.items() if name not in ("url", "sitemap")
+}
+"""The columns that are read from the fields of a page."""
 
 
 # Where the values come from -------------------------------------------------------------------------
@@ -97,28 +68,9 @@ def read_priority(text: str) -> float:
     return float(read_own({"priority": text} if text else {})[0])
 
 
-OF_TEXTS: Mapping[str, str] = {
-    "lastmod": "lastmod",
-    "lastmod_precision": "lastmod",
-    "changefreq": "changefreq",
-    "priority": "priority",
-}
-"""The columns that are read from the texts of a block, with the element that holds the text."""
-
-
-OF_FIELDS: Mapping[str, str] = {
-    "lastmod": "last_modified",
-    "lastmod_precision": "last_modified",
-    "changefreq": "change_frequency",
-    "priority": "priority",
-    **{one.column: one.field for one in EXTENSIONS if one.column},
-}
-"""The columns that are read from the rows of a block, with the field that holds the value."""
-
-
 def row_values(rows: Sequence[PageFields], name: str) -> list[Any]:
     """Return the values of a column of rows, those of enumerations as words."""
-    values = list(map(attrgetter(OF_FIELDS[name]), rows))
+    values = list(map(attrgetter(COLUMNS[name].name), rows))
     if name == "lastmod_precision":
         return list(map(precision_of, values))
     if name == "changefreq":
@@ -182,13 +134,13 @@ def arrow_schema(columns: Iterable[str] | None = None) -> Any:
 
 
 @cache
-def arrow_type(kind: AnyKind) -> Any:
-    """Return the Arrow type for a kind of value."""
+def arrow_type(spec: FieldSpec) -> Any:
+    """Return the Arrow type for the values of a field."""
     pa = pyarrow()
-    if isinstance(kind, ListKind):
-        return pa.list_(arrow_type(kind.of))
-    if isinstance(kind, StructKind):
-        return pa.struct([(name, arrow_type(inner)) for name, (_, inner) in kind.fields.items()])
+    if spec.many is not None:
+        return pa.list_(arrow_type(spec.item))
+    if isinstance(spec.kind, Table):
+        return pa.struct([(one.column or one.name, arrow_type(one)) for one in spec.kind.in_order])
     return {
         **dict.fromkeys(TEXTS, pa.string()),
         Kind.WORD: pa.dictionary(pa.int32(), pa.string()),
@@ -196,4 +148,4 @@ def arrow_type(kind: AnyKind) -> Any:
         Kind.NUMBER: pa.float64(),
         Kind.WHOLE: pa.int64(),
         Kind.FLAG: pa.bool_(),
-    }[kind]
+    }[spec.kind]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.arrow import ParquetFileWriter, array_of
+from usp.export.arrow import ParquetFileWriter, texts_array
 from usp.export.schema import Kind, pyarrow
 from usp.export.text_formats import opened, write_rows
 from usp.objects.sitemap import (
@@ -155,8 +155,12 @@ def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[s
 def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], kinds: Mapping[str, str]) -> None:
     pa = pyarrow()
     columns = zip(*rows, strict=True)
-    arrays = [array_of(list(next(columns, ())), _KINDS[kind]).cast(kind) for kind in kinds.values()]
-    table = pa.Table.from_arrays(arrays, list(kinds))
+    values = {name: list(next(columns, ())) for name in kinds}
+    arrays = {
+        name: texts_array(values[name]) if kind == "string" else pa.array(values[name], kind)
+        for name, kind in kinds.items()
+    }
+    table = pa.table(arrays)
     writer = ParquetFileWriter(lambda: out, table.schema, ())
     for batch in table.to_batches():
         writer.add(batch)

@@ -25,17 +25,15 @@ from usp._base.display import printable
 from usp._base.files import replacing
 from usp.export.schema import (
     COLUMNS,
-    OF_TEXTS,
-    AnyKind,
     Kind,
-    ListKind,
-    StructKind,
     read_frequency,
     read_priority,
     row_values,
 )
+from usp.objects.extensions import Table
 
 if TYPE_CHECKING:
+    from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock, PageFields
     from usp.selection import Blocks
 
@@ -72,7 +70,7 @@ def json_list(begin: str, items: Iterable[str], end: Callable[[], str]) -> Itera
 _number_text = lru_cache(maxsize=1024)(repr)  # priorities repeat
 
 
-def _csv_cells(values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
+def _csv_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     """Return cells, an empty one where there is no value; nested values are JSON."""
     write = _CSV_VALUES.get(kind) if isinstance(kind, Kind) else _quoted_json
     if write is not None:
@@ -84,7 +82,7 @@ def _csv_cells(values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
     return texts if usual else [quoted(guarded(text)) for text in texts]
 
 
-def _json_cells(values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
+def _json_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     encode = _JSON_VALUES.get(kind, to_json) if isinstance(kind, Kind) else to_json
     return ["null" if value is None else encode(value) for value in values]
 
@@ -114,7 +112,7 @@ class _Layout:
     ``row`` is what stands before and after the cells of a row; ``empty`` is a table without rows.
     """
 
-    cells: Callable[[Sequence[Any], AnyKind], Iterable[str]]
+    cells: Callable[[Sequence[Any], Kind | Table], Iterable[str]]
     row: tuple[str, str]
     between: str = ""
     begin: str = ""
@@ -135,7 +133,10 @@ class _Layout:
         stream.write(end.encode())
 
     def rows(
-        self, kinds: Mapping[str, AnyKind], columns: Iterable[_Same | Sequence[Any]], count: int
+        self,
+        kinds: Mapping[str, Kind | Table],
+        columns: Iterable[_Same | Sequence[Any]],
+        count: int,
     ) -> Iterator[str]:
         """Return rows: the columns that vary, filled into a template that holds the constant ones."""
         members, varying = [], []
@@ -162,7 +163,7 @@ LAYOUTS: Mapping[str, _Layout] = {
 
 
 def write_rows(
-    rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str, kinds: Mapping[str, AnyKind]
+    rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str, kinds: Mapping[str, Kind]
 ) -> None:
     """Write rows of plain values, each as soon as it comes."""
     layout = LAYOUTS[form]
@@ -173,7 +174,7 @@ def write_rows(
 def write_pages(blocks: Blocks, stream: IO[bytes], names: Sequence[str], *, form: str) -> None:
     """Write pages, a block at a time."""
     layout = LAYOUTS[form]
-    kinds = {name: COLUMNS[name] for name in names}
+    kinds = {name: COLUMNS[name].kind for name in names}
     chunks = (
         layout.rows(kinds, _plain_columns(names, sitemap_url, block), len(block.urls))
         for sitemap_url, block in blocks
@@ -194,7 +195,6 @@ class _Same:
 def _plain_columns(
     names: Iterable[str], sitemap_url: str | None, block: PageBlock
 ) -> list[_Same | Sequence[Any]]:
-    """Return the columns of a block as plain values."""
     known: dict[str, _Same | Sequence[Any]] = {"url": block.urls, "sitemap": _Same(sitemap_url)}
     texts = block.texts()
     if texts is not None:
@@ -204,17 +204,18 @@ def _plain_columns(
 
 
 def _of_texts(name: str, texts: Mapping[str, Sequence[str]]) -> _Same | Sequence[Any]:
-    if name not in OF_TEXTS:
-        return _Same(False if COLUMNS[name] is Kind.FLAG else None)
-    column, read = texts.get(OF_TEXTS[name]), _READ[name]
+    spec = COLUMNS[name]
+    if spec.element is None:
+        return _Same(False if spec.kind is Kind.FLAG else None)
+    column, read = texts.get(spec.element), _READ[name]
     return _Same(read("")) if column is None else list(map(read, column))
 
 
 def _of_rows(name: str, rows: Sequence[PageFields]) -> _Same | Sequence[Any]:
-    kind, values = COLUMNS[name], row_values(rows, name)
-    if isinstance(kind, ListKind | StructKind) and not any(values):
+    spec, values = COLUMNS[name], row_values(rows, name)
+    if isinstance(spec.kind, Table) and not any(values):
         return _Same(None)
-    return list(map(plain, values, repeat(kind)))
+    return list(map(plain, values, repeat(spec)))
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {
@@ -225,17 +226,20 @@ _READ: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-def plain(value: Any, kind: AnyKind) -> Any:
+def plain(value: Any, spec: FieldSpec) -> Any:
     """Return a value for JSON; None for an empty list."""
     if value is None:
         return None
-    if isinstance(kind, ListKind):
-        return [plain(item, kind.of) for item in value] or None
-    if isinstance(kind, StructKind):
-        return {name: plain(get(value), inner) for name, (get, inner) in kind.fields.items()}
-    if kind is Kind.TIME:
+    if spec.many is not None:
+        return list(map(plain, value, repeat(spec.item))) or None
+    if isinstance(spec.kind, Table):
+        get = spec.kind.getters
+        return {
+            one.column or one.name: plain(get[one.name](value), one) for one in spec.kind.in_order
+        }
+    if spec.kind is Kind.TIME:
         return utc_text(value)
-    if kind is Kind.NUMBER:
+    if spec.kind is Kind.NUMBER:
         number = float(value)
         return number if abs(number) < _INFINITE else None
     return value

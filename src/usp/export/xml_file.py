@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.dates import as_written
 from usp._base.display import size
-from usp._base.files import NewFile, new_file
+from usp._base.files import NewFile
 from usp._base.urls import quote, urljoin
 from usp.exceptions import SitemapException
 from usp.export.text_formats import compressing
@@ -105,7 +105,9 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     get = table.getters
     if any(spec.required and get[spec.name](value) is None for spec in table.specs):
         return ""
-    text, attributes = _own(table, value)
+    own, attributes = _text_and_attributes(table.elements.get(OWN, ()), get, value)
+    fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
+    text, attributes = own or "", fixed + attributes
     inside = [
         (specs[0].within, _field_text(prefix, name, specs, get, value))
         for name, specs in table.elements.items()
@@ -118,14 +120,6 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     if not text and all(spec.attribute for spec in table.specs):
         return f"<{prefix}:{tag}{attributes}/>"
     return f"<{prefix}:{tag}{attributes}>{text}</{prefix}:{tag}>"
-
-
-def _own(table: Table, value: Any) -> tuple[str, str]:
-    """Return the text and the attributes of the element of a value itself."""
-    specs = table.elements.get(OWN, ())
-    fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
-    text, attributes = _text_and_attributes(specs, table.getters, value)
-    return text or "", fixed + attributes
 
 
 def _field_text(
@@ -228,7 +222,7 @@ def write_files(
     with ExitStack() as stack:
         files: list[NewFile] = []
         for pieces in _parts(_entries(chain(first, remaining), names)):
-            file = stack.enter_context(new_file(path))
+            file = stack.enter_context(NewFile(path))
             files.append(file)
             with compressing(path, file.stream) as stream:
                 stream.writelines(pieces)
@@ -237,7 +231,7 @@ def write_files(
             return
         target = files[0].path
         paths = [_numbered(target, number) for number in range(1, len(files) + 1)]
-        index = stack.enter_context(new_file(path))
+        index = stack.enter_context(NewFile(path))
         with compressing(path, index.stream) as stream:
             stream.write(_index(paths, location or ""))
         for file, part in zip(files, paths, strict=True):

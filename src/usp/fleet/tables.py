@@ -53,7 +53,7 @@ PART_SECONDS = 30.0
 """A part is finished once it has this many sites or pages, or is this old (in seconds)."""
 
 _REPEATING = {
-    "pages": ("site", *(name for name, kind in COLUMNS.items() if kind in REPEATING)),
+    "pages": ("site", *(name for name, spec in COLUMNS.items() if spec.kind in REPEATING)),
     "sitemaps": ("site", "type", "status", "depth", "failure"),
     "sites": ("outcome", "reason"),
 }

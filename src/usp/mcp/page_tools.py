@@ -35,7 +35,8 @@ from usp.mcp.tool_values import (
     clean,
     optional,
 )
-from usp.selection import Selection, dates_in, page_sitemaps
+from usp.objects.abstract_sitemap import page_sitemaps
+from usp.selection import Selection, dates_in
 
 if TYPE_CHECKING:
     from collections import OrderedDict

@@ -31,7 +31,7 @@ from usp.mcp.tool_values import (
     reason_of,
     remedy_of,
 )
-from usp.objects.abstract_sitemap import walk
+from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -43,7 +43,6 @@ from usp.objects.sitemap import (
 )
 from usp.report.content import Content, Tally
 from usp.report.problems import CheckList, RuleRow, by_rule
-from usp.selection import page_sitemaps
 
 if TYPE_CHECKING:
     from usp.limits import Limits

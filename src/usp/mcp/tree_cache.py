@@ -26,9 +26,8 @@ from usp._inputs import read_web_input, tree_of_async
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
 from usp.mcp.tool_values import clean, clean_url, nothing_read
-from usp.objects.abstract_sitemap import walk
+from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.sitemap import AbstractIndexSitemap
-from usp.selection import page_sitemaps
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones

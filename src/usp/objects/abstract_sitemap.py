@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import abc
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from operator import attrgetter, methodcaller
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
 
 from usp.objects.extension_values import old_fields
 from usp.objects.problem import Failure, Problem, how_many
+from usp.options import with_keywords
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
     from usp.selection import Moment, Selection
 
 
+class SitemapFacts(TypedDict, total=False):
+    """What a node of any kind may be told about its document, by keyword."""
+
+    last_modified: datetime | None
+    problems: Sequence[Problem]
+    failure: Failure | None
+    size: int | None
+    status: int | None
+    exchange: Exchange | None
+
+
 class AbstractSitemap(abc.ABC):
     """A sitemap in the tree: something that lists sitemaps, or pages, or could not be read.
 
@@ -31,6 +44,8 @@ class AbstractSitemap(abc.ABC):
     """
 
     _lists_pages: ClassVar[bool] = False
+    _fetched: Fetched | None = None
+    _stored: StoredPages | None = None
 
     def __init__(
         self,
@@ -81,8 +96,7 @@ class AbstractSitemap(abc.ABC):
     @property
     def status(self) -> int | None:
         """The HTTP status of the response; None if there was none, as for files."""
-        known: int | None = getattr(self, "_status", None)  # older pickles have none
-        return known if known is not None or self._failure is None else self._failure.status
+        return self._failure.status if self._status is None and self._failure else self._status
 
     @property
     def exchange(self) -> Exchange | None:
@@ -90,8 +104,7 @@ class AbstractSitemap(abc.ABC):
 
         A sitemap that failed has one too, if it was requested; a node that you create has None.
         """
-        known: Exchange | None = getattr(self, "_exchange", None)  # older pickles have none
-        return known
+        return self._exchange
 
     @property
     def failure(self) -> Failure | None:
@@ -115,22 +128,21 @@ class AbstractSitemap(abc.ABC):
         return list(dict.fromkeys(chain.from_iterable(own)))
 
     def _own_failures(self) -> Sequence[Failure]:
-        """Return the failures of this sitemap itself."""
         failure = self.failure
         return () if failure is None else (failure,)
 
     @property
-    @abc.abstractmethod
     def sub_sitemaps(self) -> list[AbstractSitemap]:
-        """The sitemaps directly below, in order of declaration; may be empty."""
+        """The sitemaps directly below, in order of declaration; empty unless this is an index."""
+        return []
 
     @property
-    @abc.abstractmethod
     def pages(self) -> list[SitemapPage]:
-        """The pages directly below, in order of declaration; may be empty.
+        """The pages directly below, in order of declaration; empty unless this is a page sitemap.
 
         This is a list; for large sitemaps, iterate over :meth:`all_pages` instead.
         """
+        return []
 
     def all_sitemaps(self) -> Iterator[AbstractSitemap]:
         """Iterate over all sitemaps below this one, depth first, in order of declaration."""
@@ -146,29 +158,25 @@ class AbstractSitemap(abc.ABC):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
-        return chain.from_iterable(map(methodcaller("all_pages"), self._page_sitemaps()))
+        return chain.from_iterable(map(methodcaller("all_pages"), page_sitemaps(self)))
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of :meth:`all_pages` in blocks, each with its sitemap.
 
         For building columns: a block has URLs, dates and so on without creating page objects.
         """
-        return chain.from_iterable(map(methodcaller("page_blocks"), self._page_sitemaps()))
+        return chain.from_iterable(map(methodcaller("page_blocks"), page_sitemaps(self)))
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
         """Yield what :meth:`page_blocks` yields, with None as the block after a step without pages.
 
         For callers that have other work to do while a large or damaged document is parsed.
         """
-        return chain.from_iterable(map(methodcaller("page_steps"), self._page_sitemaps()))
+        return chain.from_iterable(map(methodcaller("page_steps"), page_sitemaps(self)))
 
     def page_count(self) -> int:
         """Return the number of pages of :meth:`all_pages`, without keeping any of them."""
-        return sum(sitemap.page_count() for sitemap in self._page_sitemaps())
-
-    def _page_sitemaps(self) -> Iterator[AbstractSitemap]:
-        """Yield the page sitemaps below."""
-        return filter(attrgetter("_lists_pages"), self.all_sitemaps())
+        return sum(sitemap.page_count() for sitemap in page_sitemaps(self))
 
     def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
         """Return the node and everything below it as dictionaries and lists."""
@@ -200,8 +208,7 @@ class AbstractSitemap(abc.ABC):
     @property
     def fetched(self) -> Fetched | None:
         """What the tree was read from, of its root; None for other nodes, and after pickling."""
-        known: Fetched | None = getattr(self, "_fetched", None)
-        return known
+        return self._fetched
 
     def keep(self, fetched: Fetched | None) -> None:
         """Keep what the tree was read from, for :meth:`save`; the crawl does this for the root."""
@@ -210,8 +217,7 @@ class AbstractSitemap(abc.ABC):
     @property
     def stored(self) -> StoredPages | None:
         """The document of the sitemap, to be read again; None if it is not at hand."""
-        known: StoredPages | None = getattr(self, "_stored", None)
-        return known
+        return self._stored
 
     def read_from(self, stored: StoredPages | None) -> None:
         """Keep the document of the sitemap; the crawl does this for indexes."""
@@ -298,6 +304,10 @@ class AbstractSitemap(abc.ABC):
             type(self).__init__(self, **fields)
 
 
+shows_facts = with_keywords(list(inspect.signature(AbstractSitemap).parameters.values())[1:])
+"""Decorates constructors that pass :class:`SitemapFacts` on: their signatures list them."""
+
+
 def walk(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
     """Yield a sitemap and all below it, depth first, in order of declaration, however deep."""
     waiting = [root]
@@ -305,6 +315,11 @@ def walk(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.sub_sitemaps))
+
+
+def page_sitemaps(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield the sitemaps of a tree that list pages, in its order."""
+    return filter(attrgetter("_lists_pages"), walk(root))
 
 
 # Trees in pickles: flat, so that they may be deep --------------------------------------------------

@@ -6,7 +6,7 @@ Their fields are in the tables of :mod:`usp.objects.extensions`; videos have a m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -33,15 +33,17 @@ def old_fields(state: object) -> dict[str, Any] | None:
     return fields
 
 
-def plain(value: object) -> Any:
-    """Return a value as dictionaries, lists and scalars, for ``to_dict``."""
-    if isinstance(value, list | tuple):
-        return [item if type(item) in _SCALARS else plain(item) for item in value]
-    return value.to_dict() if isinstance(value, PlainValue) else value
-
-
 _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
 """The types of nearly all fields, which are plain already."""
+
+
+def plain(value: object) -> Any:
+    """Return a value as dictionaries, lists and scalars, for ``to_dict``."""
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, PlainValue):
+        return value.to_dict()
+    return list(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
 def _kind(value: object) -> Any:  # which caches take
@@ -50,47 +52,22 @@ def _kind(value: object) -> Any:  # which caches take
 
 @cache
 def _names_of(kind: Any) -> tuple[str, ...]:
-    """Return the names of the fields of a class, in order."""
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-@cache
-def _dictionary_of(kind: Any) -> Callable[[Any], dict[str, Any]]:
-    """Return what makes a dictionary of a value, compiled once as dataclasses compile methods."""
-    items = []
-    for field in dataclasses.fields(kind):
-        value = f"self.{field.name}"
-        if str(field.type) in _TEXTS:
-            value = f"[*{value}]"
-        elif str(field.type).removesuffix(" | None") not in _PLAIN_TYPES:
-            value = f"plain({value})"
-        items.append(f"{field.name!r}: {value}")
-    compiled: Callable[[Any], dict[str, Any]]
-    compiled = eval(f"lambda self: {{{', '.join(items)}}}", {"plain": plain})  # noqa: S307 - names
-    return compiled
-
-
-_PLAIN_TYPES = frozenset({"str", "bool", "int", "datetime", "Decimal"})
-_TEXTS = frozenset({"list[str]", "tuple[str, ...]"})
-
-
 class PlainValue:
-    """What the frozen dataclasses of this package share: ``to_dict``, ``repr`` and old pickles."""
+    """What the frozen dataclasses of this package share: ``to_dict`` and ``repr``."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
-        return _dictionary_of(_kind(self))(self)
+        return {name: plain(getattr(self, name)) for name in _names_of(_kind(self))}
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
-        fields = ", ".join(f"{name}={getattr(self, name)}" for name in self._printed())
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in _names_of(_kind(self)))
         return shown(f"{type(self).__name__}({fields})")
-
-    def _printed(self) -> Iterable[str]:
-        """Return the names of the fields that are printed."""
-        return _names_of(_kind(self))
 
 
 def shown(text: str) -> str:
@@ -98,49 +75,15 @@ def shown(text: str) -> str:
     return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
 
 
-def _set_state(self: PlainValue, state: object) -> None:
+def _set_state(self: PlainValue, state: Any) -> None:
     """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
-    fields = old_fields(state)
-    names = _names_of(_kind(self))
-    if fields is None:
-        assert isinstance(state, list)
-        fields = dict(zip(names, state, strict=False))
-    fields = _newer_of(_kind(self)) | fields
-    for name in names:
-        _set(self, name, fields[name])
-
-
-@cache
-def _newer_of(kind: Any) -> dict[str, Any]:
-    given = {field.name: field.default for field in dataclasses.fields(kind)}
-    return {name: value for name, value in given.items() if value is not dataclasses.MISSING}
-
-
-class OldPlainValue(PlainValue):
-    """What is shared by values that 1.8.1 has, too.
-
-    A field with a default is newer. Unless it is set, it is neither printed nor in ``to_dict``, and
-    programs see the value that they know.
-    """
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dictionary, newer ones only if they are set."""
-        fields = _dictionary_of(_kind(self))(self)
-        for name, default in _newer_of(_kind(self)).items():
-            if fields[name] == default:
-                del fields[name]
-        return fields
-
-    def _printed(self) -> Iterable[str]:
-        newer = _newer_of(_kind(self))
-        names = super()._printed()
-        return [name for name in names if name not in newer or getattr(self, name) != newer[name]]
+    fields = old_fields(state) or dict(zip(_names_of(_kind(self)), state, strict=True))
+    for name, value in fields.items():
+        _set(self, name, value)
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapImage(OldPlainValue):
+class SitemapImage(PlainValue):
     """An image of a page, from the image extension."""
 
     loc: str
@@ -167,7 +110,7 @@ class SitemapImage(OldPlainValue):
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapNewsStory(OldPlainValue):
+class SitemapNewsStory(PlainValue):
     """A news story, from the news extension or from a feed."""
 
     title: str

@@ -7,7 +7,7 @@ typed attribute of its value (:class:`~usp.objects.video.SitemapVideo`, …) and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from functools import cached_property
 from operator import attrgetter, itemgetter
@@ -70,6 +70,11 @@ class FieldSpec:
     def tag(self) -> str:
         """The local name of the element."""
         return self.name if self.element is None else self.element
+
+    @property
+    def item(self) -> FieldSpec:
+        """The field with one of its values, if it has several."""
+        return replace(self, many=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from usp.objects.extension_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.video import SitemapVideo
@@ -264,31 +264,26 @@ class PageBlock(Protocol):
         ...
 
 
-class EntryBlock(Protocol):
-    """A stretch of a document from which the fields of pages are parsed on demand."""
-
-    def fields(self, at: int) -> PageFields:
-        """Parse all fields of the entry at this position."""
-        ...
-
-
 class DeferredPage(SitemapPage):
-    """A page whose fields are parsed on first access, and then kept."""
+    """A page whose fields are parsed on first access, and then kept.
 
-    __slots__ = ("_at", "_block")
+    ``parse`` gets all fields of the entry at a position of a stretch of the document.
+    """
 
-    def __init__(self, url: str, block: EntryBlock, at: int) -> None:
+    __slots__ = ("_at", "_parse")
+
+    def __init__(self, url: str, parse: Callable[[int], PageFields], at: int) -> None:
         self._url = url
         self._fields = None
-        self._block: EntryBlock | None = block
+        self._parse: Callable[[int], PageFields] | None = parse
         self._at = at
 
     def _read(self) -> PageFields:
-        block = self._block
-        if block is not None:
-            self._fields = block.fields(self._at)
-            self._block = None
-        # If another thread was faster, it has set the fields before it released the block.
+        parse = self._parse
+        if parse is not None:
+            self._fields = parse(self._at)
+            self._parse = None
+        # If another thread was faster, it has set the fields before it released the document.
         assert self._fields is not None
         return self._fields
 

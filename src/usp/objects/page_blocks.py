@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import compress, islice
-from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from usp.objects.page import PageBlock, PageFields, SitemapPage, rows_of
 from usp.objects.problem import Problem, how_many
@@ -31,16 +30,6 @@ class PageSource(Protocol):
         ...
 
 
-def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource]:
-    """Return whether pages are parsed on demand."""
-    return _is_kind_of_source(type(pages))
-
-
-@cache
-def _is_kind_of_source(kind: type) -> bool:
-    return issubclass(kind, PageSource)  # slower than parsing a small sitemap
-
-
 class NodePages:
     """The pages of a node, with all that nodes ask of them: of a list, or of a source.
 
@@ -49,8 +38,14 @@ class NodePages:
 
     __slots__ = ("_pages",)
 
-    def __init__(self, pages: list[SitemapPage] | PageSource) -> None:
-        self._pages = pages
+    def __init__(self, pages: Iterable[SitemapPage] | PageSource) -> None:
+        self._pages = pages if isinstance(pages, PageSource) else list(pages)
+
+    @property
+    def given_count(self) -> int | None:
+        """How many pages were given as a list; None if they are parsed on demand."""
+        pages = getattr(self, "_pages", None)  # which stored documents do not have
+        return len(pages) if isinstance(pages, list) else None
 
     @property
     def damage(self) -> Reason | None:

@@ -146,25 +146,18 @@ class Problems:
         self, code: ProblemCode, line: int | None = None, excerpt: str | None = None, lost: int = 0
     ) -> None:
         """Note a problem; its excerpt is cut to a readable length."""
-        if code in self._codes and len(self._kept) >= MAX_PROBLEMS:
-            self._count(code, 1, lost)
-        else:
+        if not self._counted(code, lost):
             self._keep(Problem(code.message, line, excerpt, lost, code=code))
 
     def add_all(self, problems: Iterable[Problem]) -> None:
         """Note problems that another collector has listed."""
         for problem in problems:
-            known = problem.code in self._codes
-            if known and (problem.times > 1 or len(self._kept) >= MAX_PROBLEMS):
-                self._count(problem.code, problem.times, problem.lost)
-            else:
+            if not self._counted(problem.code, problem.lost, problem.times):
                 self._keep(problem)
 
     def note(self, why: Reason, line: int | None = None, excerpt: str | None = None) -> None:
         """Note an entry that is lost because of a limit."""
-        if why.code in self._codes and len(self._kept) >= MAX_PROBLEMS:
-            self._count(why.code, 1, 1)
-        else:
+        if not self._counted(why.code, 1):
             self._keep(Problem(why.text, line, excerpt, 1, code=why.code))
 
     def end(self, why: Reason, line: int | None = None, lost: int = 0) -> None:
@@ -176,9 +169,13 @@ class Problems:
         self._kept.append(problem)
         self._codes.add(problem.code)
 
-    def _count(self, code: AnyCode, times: int, lost: int) -> None:
+    def _counted(self, code: AnyCode, lost: int, times: int = 1) -> bool:
+        """Count problems that need not be kept: one of their kind is, and there are many."""
+        if code not in self._codes or (times == 1 and len(self._kept) < MAX_PROBLEMS):
+            return False
         before, cost = self._more.get(code, (0, 0))
         self._more[code] = before + times, cost + lost
+        return True
 
     def listed(self) -> list[Problem]:
         """Return all problems so far, by line; the last ones count those that were not kept."""

@@ -21,18 +21,23 @@ source*, which parses a stored document each time it is iterated over.
 from __future__ import annotations
 
 from itertools import repeat, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from usp._base.display import counted, get_logger, printable
 from usp._base.names import lazy_getattr
-from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
+from usp.objects.abstract_sitemap import (
+    AbstractSitemap,
+    SitemapFacts,
+    flattened,
+    restored,
+    shows_facts,
+)
 from usp.objects.page import SitemapPage
-from usp.objects.page_blocks import NodePages, PageSource, is_source
+from usp.objects.page_blocks import NodePages, PageSource
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from usp._base.reason import Reason
     from usp._crawl.stored_pages import StoredPages
@@ -78,26 +83,14 @@ class InvalidSitemap(AbstractSitemap):
     is missing, and there is no failure.
     """
 
+    @shows_facts
     def __init__(
-        self,
-        url: str,
-        reason: str,
-        *,
-        last_modified: datetime | None = None,
-        problems: Sequence[Problem] = (),
-        failure: Failure | None = None,
-        missing: bool = True,
-        exchange: Exchange | None = None,
+        self, url: str, reason: str, *, missing: bool = True, **facts: Unpack[SitemapFacts]
     ) -> None:
-        super().__init__(
-            url,
-            last_modified=last_modified,
-            problems=problems,
-            failure=(failure or Failure(url, reason)) if missing else None,
-            exchange=exchange,
-        )
+        self._why = facts.get("failure") or Failure(url, reason)
+        facts["failure"] = self._why if missing else None
+        super().__init__(url, **facts)
         self._reason = printable(reason)
-        self._why = failure or Failure(url, reason)
         log.info("Invalid sitemap: %s, reason: %s", url, reason)
 
     @property
@@ -108,18 +101,7 @@ class InvalidSitemap(AbstractSitemap):
     @property
     def why(self) -> Failure:
         """The reason with its code, also if the sitemap leads back to one of its ancestors."""
-        known: Failure | None = getattr(self, "_why", None)  # older pickles have none
-        return known or Failure(self.url, self.reason)
-
-    @property
-    def sub_sitemaps(self) -> list[AbstractSitemap]:
-        """Empty: nothing is known below an invalid sitemap."""
-        return []
-
-    @property
-    def pages(self) -> list[SitemapPage]:
-        """Empty: nothing is known below an invalid sitemap."""
-        return []
+        return self._why
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:
         return {**super()._own_dict(with_pages), "reason": self.reason}
@@ -135,28 +117,16 @@ class InvalidSitemap(AbstractSitemap):
 class AbstractIndexSitemap(AbstractSitemap):
     """A sitemap that lists other sitemaps."""
 
+    @shows_facts
     def __init__(
         self,
         url: str,
         sub_sitemaps: list[AbstractSitemap],
         *,
-        last_modified: datetime | None = None,
-        problems: Sequence[Problem] = (),
-        failure: Failure | None = None,
-        size: int | None = None,
-        status: int | None = None,
-        exchange: Exchange | None = None,
         skipped: Sequence[SkippedSitemap] = (),
+        **facts: Unpack[SitemapFacts],
     ) -> None:
-        super().__init__(
-            url,
-            last_modified=last_modified,
-            problems=problems,
-            failure=failure,
-            size=size,
-            status=status,
-            exchange=exchange,
-        )
+        super().__init__(url, **facts)
         self._sub_sitemaps = list(sub_sitemaps)
         self._skipped = tuple(skipped)
 
@@ -168,19 +138,13 @@ class AbstractIndexSitemap(AbstractSitemap):
     @property
     def skipped(self) -> list[SkippedSitemap]:
         """The sitemaps that are declared here but were left out by an option or a callback."""
-        known: tuple[SkippedSitemap, ...] = getattr(self, "_skipped", ())  # older pickles have none
-        return list(known)
-
-    @property
-    def pages(self) -> list[SitemapPage]:
-        """Empty: an index has no pages of its own."""
-        return []
+        return list(self._skipped)
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:
         return {**super()._own_dict(with_pages), "sub_sitemaps": []}
 
-    def _same_content(self, other: AbstractIndexSitemap) -> bool:
-        return len(self._sub_sitemaps) == len(other._sub_sitemaps)
+    def _same_content(self, other: AbstractIndexSitemap) -> bool:  # noqa: ARG002 - its children are all
+        return True
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the tree as a flat list: pickle itself fails for deep trees."""
@@ -199,38 +163,24 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
     could not be fetched; ``tried`` has the exchanges of all requests for such documents.
     """
 
+    @shows_facts
     def __init__(
         self,
         url: str,
         sub_sitemaps: list[AbstractSitemap],
         *,
-        last_modified: datetime | None = None,
-        problems: Sequence[Problem] = (),
-        failure: Failure | None = None,
-        size: int | None = None,
-        status: int | None = None,
-        exchange: Exchange | None = None,
         not_found: Sequence[Failure] = (),
         tried: Sequence[Exchange] = (),
+        **facts: Unpack[SitemapFacts],
     ) -> None:
-        super().__init__(
-            url,
-            sub_sitemaps,
-            last_modified=last_modified,
-            problems=problems,
-            failure=failure,
-            size=size,
-            status=status,
-            exchange=exchange,
-        )
+        super().__init__(url, sub_sitemaps, **facts)
         self._not_found = tuple(not_found)
         self._tried = tuple(tried)
 
     @property
     def tried(self) -> list[Exchange]:
         """The exchanges of requests for documents that are not in the tree, such as known paths."""
-        known: tuple[Exchange, ...] = getattr(self, "_tried", ())  # older pickles have none
-        return list(known)
+        return list(self._tried)
 
     @property
     def not_found(self) -> list[Failure]:
@@ -259,38 +209,16 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     _lists_pages = True
 
+    @shows_facts
     def __init__(
-        self,
-        url: str,
-        pages: Iterable[SitemapPage],
-        *,
-        last_modified: datetime | None = None,
-        problems: Sequence[Problem] = (),
-        failure: Failure | None = None,
-        size: int | None = None,
-        status: int | None = None,
-        exchange: Exchange | None = None,
+        self, url: str, pages: Iterable[SitemapPage], **facts: Unpack[SitemapFacts]
     ) -> None:
-        super().__init__(
-            url,
-            last_modified=last_modified,
-            problems=problems,
-            failure=failure,
-            size=size,
-            status=status,
-            exchange=exchange,
-        )
-        self._pages: NodePages | PageSource | list[SitemapPage] = (
-            pages if is_source(pages) else list(pages)
-        )
-
-    @property
-    def _source(self) -> NodePages:
-        return self._pages if isinstance(self._pages, NodePages) else NodePages(self._pages)
+        super().__init__(url, **facts)
+        self._pages = pages if isinstance(pages, NodePages) else NodePages(pages)
 
     def same_document(self, other: AbstractPagesSitemap) -> bool:
         """Return whether another sitemap is read from the same bytes in the same way."""
-        return self._source.same_document(other._pages)
+        return self._pages.same_document(other._pages)
 
     @property
     def failure(self) -> Failure | None:
@@ -298,7 +226,7 @@ class AbstractPagesSitemap(AbstractSitemap):
 
         That a stored document is damaged may be known only when it was read.
         """
-        known, damage = super().failure, self._source.damage
+        known, damage = super().failure, self._pages.damage
         return known if damage is None or known else Failure.of(self.url, damage, 0, self.status)
 
     @property
@@ -309,29 +237,24 @@ class AbstractPagesSitemap(AbstractSitemap):
     @property
     def has_page_list(self) -> bool:
         """Whether the pages were given as a list, so that no document is parsed to count them."""
-        return isinstance(self._pages, list)
+        return self._pages.given_count is not None
 
     @property
     def problems(self) -> list[Problem]:
         """What was wrong with the document, which is parsed on first access."""
-        return [*self._problems, *self._source.problems()]
+        return [*self._problems, *self._pages.problems()]
 
     def problem_count(self) -> int:
         """Return how many problems there are; on first use, the document is parsed."""
-        return how_many(self._problems) + self._source.problem_count()
+        return how_many(self._problems) + self._pages.problem_count()
 
     def examined_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages in blocks and check every field: then problems and page count are known."""
-        return zip(repeat(self), self._source.examined())
+        return zip(repeat(self), self._pages.examined())
 
     def problems_until(self, given_up: Callable[[], Reason | None]) -> list[Problem]:
         """Return the problems; stop reading the document once ``given_up`` returns a reason."""
-        return [*self._problems, *self._source.problems(given_up)]
-
-    @property
-    def sub_sitemaps(self) -> list[AbstractSitemap]:
-        """Empty: a page sitemap lists no sitemaps."""
-        return []
+        return [*self._problems, *self._pages.problems(given_up)]
 
     @property
     def pages(self) -> list[SitemapPage]:
@@ -344,15 +267,15 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of the sitemap in blocks."""
-        return zip(repeat(self), self._source.blocks())
+        return zip(repeat(self), self._pages.blocks())
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
         """Yield the pages of the sitemap in blocks, with None after a step without pages."""
-        return zip(repeat(self), self._source.steps())
+        return zip(repeat(self), self._pages.steps())
 
     def page_count(self) -> int:
         """Return the number of pages; on first use, the document is parsed."""
-        return self._source.count()
+        return self._pages.count()
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:
         result = super()._own_dict(with_pages)
@@ -365,10 +288,9 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     def __repr__(self) -> str:
         """Return the URL, and the number of pages if it is known."""
-        known = (
-            f"<{counted(len(self._pages), 'page')}>" if isinstance(self._pages, list) else "<pages>"
-        )
-        return f"{type(self).__name__}(url={bounded(self.url)}, pages={known})"
+        count = self._pages.given_count
+        pages = "pages" if count is None else counted(count, "page")
+        return f"{type(self).__name__}(url={bounded(self.url)}, pages=<{pages}>)"
 
 
 class PagesXMLSitemap(AbstractPagesSitemap):
