@@ -18,7 +18,6 @@ from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
 from usp._crawl.page_stream import PageStream, pages_of
 from usp._crawl.thread_driver import INTERRUPTED, tree_of
-from usp._snapshot.snapshot_update import updating
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -165,8 +164,7 @@ async def run_update(
     plan: snapshot.UpdatePlan, web_client: AbstractAsyncWebClient | AbstractWebClient | None
 ) -> snapshot.Update:
     """Crawl on asyncio; return what came of an update."""
-    client = updating(_own_client() if web_client is None else web_client, plan.known)
-    await _tree(plan.search, plan.start, client, plan.options, plan.recorder)
+    await _tree(plan.search, plan.start, web_client, plan.options, plan.recorder)
     return await asyncio.to_thread(plan.update)
 
 

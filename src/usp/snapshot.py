@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.urls import read_url, with_login, without_login
-from usp._crawl.fetch import own_client
 from usp._crawl.thread_driver import crawl_with, tree_of
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot
-from usp._snapshot.snapshot_update import Loss, PreviousResponses, UpdateRecorder, updating
+from usp._snapshot.snapshot_update import Loss, UpdateRecorder
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
 from usp.objects.failure_codes import FailureCode
@@ -347,11 +346,10 @@ class UpdatePlan:
         chosen = _with_recorded(snapshot, replace(given, record=None), own, replayed=False)
         self.search, self.options = _search(snapshot, None, chosen)
         _, self.start = snapshot.start
-        limits = chosen.effective_limits
-        self.known = PreviousResponses(snapshot, limits, trust_lastmod=trusts)
+        self._snapshot = snapshot
         self._target = output or path
+        self._trusts = trusts
         self._accept = accept
-        self._keeps = limits != (snapshot.options.limits or DEFAULT)
         self._recorder: UpdateRecorder | None = None
 
     def log_in(self, url: str) -> None:
@@ -362,9 +360,7 @@ class UpdatePlan:
 
     def run(self, web_client: AbstractWebClient | None) -> Update:
         """Crawl in threads; return what came of it."""
-        given = own_client() if web_client is None else web_client
-        client = cast("AbstractWebClient", updating(given, self.known))
-        crawl_with(self.search, self.start, client, self.options, self.recorder)
+        crawl_with(self.search, self.start, web_client, self.options, self.recorder)
         return self.update()
 
     def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
@@ -380,9 +376,10 @@ class UpdatePlan:
             crawl,
             top,
             self.options,
-            self.known,
+            self._snapshot,
             lost_by=self._lost_by,
-            keeps=self._keeps,
+            trusts=self._trusts,
+            keeps=self.options.effective_limits != (self._snapshot.options.limits or DEFAULT),
             accept=self._accept,
         )
         return self._recorder
@@ -390,7 +387,7 @@ class UpdatePlan:
     def _lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
         """Return how many of the pages are not there any more, if more than half of them are not."""
         options = CrawlOptions(wait=0.0, crawl_delay=False)
-        before = _tree_in(self.known.snapshot, options)
+        before = _tree_in(self._snapshot, options)
         now = _tree_in(after, options) if isinstance(after, OpenSnapshot) else after
         return _loss(before, now, same)
 
@@ -399,7 +396,7 @@ class UpdatePlan:
         recorder = self._recorder
         assert recorder is not None
         is_taken = recorder.gone_pages is None or self._accept
-        tree = self._tree(self._target if is_taken else self.known.snapshot.file.path)
+        tree = self._tree(self._target if is_taken else self._snapshot.file.path)
         failures = (tree if is_taken else recorder.tree).failures()
         if self.options.on_failure is not None:
             for failure in failures:
@@ -408,11 +405,11 @@ class UpdatePlan:
         aside = [one for url, one in recorder.refused.items() if url not in failed]
         kept = [one for one in failures if not is_taken or one.url in recorder.kept]
         loss = recorder.gone_pages or recorder.unread_pages
-        before = self.known.snapshot.seconds
+        before = self._snapshot.seconds
         full = recorder.seconds if before is None else before
         return Update(
             tree,
-            requests=self.known.requests + recorder.hops,
+            requests=recorder.requests + recorder.hops,
             received=recorder.received,
             removed=recorder.removed + len(recorder.gone),
             failed=len(failures) + len(aside),
@@ -441,7 +438,7 @@ class UpdatePlan:
             text = f"{which}: nothing was replaced; accept=True, or --accept, takes that"
         else:
             text = f"{unread} could not be read, and are kept as they were"
-        log.warning("%s: %s", self.known.snapshot.file.path, text)
+        log.warning("%s: %s", self._snapshot.file.path, text)
         return text
 
 

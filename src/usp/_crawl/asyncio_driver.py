@@ -91,7 +91,8 @@ class AsyncioDriver(DriverCore[T]):
 
     async def _execute(self, order: FetchOrder) -> None:
         client = self._client
-        given = (client, self._store, self._stop_reason, self._announce, self.crawl.limits)
+        crawl, earlier = self.crawl, self._earlier
+        given = (client, self._store, self._stop_reason, self._announce, crawl.limits, earlier)
         result: Received | Failed
         try:
             if is_async(client):

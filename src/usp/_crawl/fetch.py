@@ -25,7 +25,6 @@ from usp._crawl.orders import (
     Arrival,
     Failed,
     FetchOrder,
-    HasEarlierResults,
     NoNetwork,
     Received,
 )
@@ -52,6 +51,7 @@ from usp.web_client.abstract_client import AbstractWebClientSuccessResponse as _
 
 if TYPE_CHECKING:
     from usp._crawl.asyncio_driver import Stepper
+    from usp._crawl.orders import HasEarlierResults
     from usp.options import CrawlOptions
 
 T = TypeVar("T")
@@ -68,6 +68,7 @@ async def fetch(
     stop_reason: Callable[[], Reason | None],
     announce: Callable[[FetchOrder, Arrival], object] | None = None,
     limits: Limits = DEFAULT,
+    earlier: HasEarlierResults | None = None,
     stepper: Stepper | None = None,
 ) -> Received | Failed:
     """Fetch a document, store it and read it as far as a crawl needs; every failure is a result.
@@ -78,7 +79,6 @@ async def fetch(
     """
     started, response = time.monotonic(), None
     result: Received | Failed | None
-    earlier = client if isinstance(client, HasEarlierResults) else None
     if earlier and (result := earlier.recall(order)):
         return result
     try:
@@ -200,9 +200,10 @@ def fetch_document(
     stop_reason: Callable[[], Reason | None] = lambda: None,
     announce: Callable[[FetchOrder, Arrival], object] | None = None,
     limits: Limits = DEFAULT,
+    earlier: HasEarlierResults | None = None,
 ) -> Received | Failed:
     """Return the result of an order, by a synchronous client."""
-    work = fetch(order, client, store, stop_reason, announce, limits)
+    work = fetch(order, client, store, stop_reason, announce, limits, earlier)
     try:
         work.send(None)
     except StopIteration as end:

@@ -14,7 +14,15 @@ from usp._base.reason import Reason
 from usp._base.urls import read_url
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import client_for, concurrency_of, fetch_document
-from usp._crawl.orders import GIVEN_UP, PATIENCE, Arrival, Failed, FetchOrder, Received
+from usp._crawl.orders import (
+    GIVEN_UP,
+    PATIENCE,
+    Arrival,
+    Failed,
+    FetchOrder,
+    HasEarlierResults,
+    Received,
+)
 from usp._crawl.receiver import failure_from
 from usp._store import Store
 from usp.objects.failure_codes import FailureCode
@@ -71,7 +79,7 @@ class DriverCore(Generic[T]):
         self,
         search: Callable[[Crawl], T],
         start_url: str,
-        client: object,
+        client: Any,
         options: CrawlOptions,
         record: Recording | None = None,
     ) -> None:
@@ -100,6 +108,10 @@ class DriverCore(Generic[T]):
 
             top: Any = self.top
             self._recorder = SnapshotRecorder(options.record, self.crawl, top, options)
+        known = [one for one in (client, self._recorder) if isinstance(one, HasEarlierResults)]
+        self._earlier = known[0] if known else None
+        if known and callable(getattr(type(client), "set_conditions", None)):
+            client.set_conditions(known[0].conditions())
 
     def _orders(self) -> list[FetchOrder]:
         """Return what to fetch now, as far as there is room and a descriptor for it."""
@@ -195,6 +207,7 @@ class ThreadDriver(DriverCore[T]):
             stop_reason=self._stop_reason,
             announce=self._announce if streams and self._in_threads else None,
             limits=self.crawl.limits,
+            earlier=self._earlier,
         )
 
     def __enter__(self) -> ThreadDriver[T]:
