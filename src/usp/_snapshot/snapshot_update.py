@@ -210,7 +210,6 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         return "identical" if is_same and digest_of(document.chunks()) == old.digest else "changed"
 
     def _refuse(self, settled: FinalResult) -> None:
-        """Take note of a response that is not the document, and why."""
         assert isinstance(settled.result, Received)
         look = settled.result.probe
         why = look.refusal or look.unfinished
@@ -238,7 +237,6 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
 
     @property
     def removed(self) -> int:
-        """How many documents are not in the snapshot any more."""
         if self._is_partial:
             return 0
         return sum(self._before.entries[key].is_whole for key in self._left)
@@ -278,7 +276,6 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         return self.gone_pages is None or self._accept
 
     def _measure(self) -> None:
-        """Find out whether most of the pages are gone, or could not be read."""
         if self.counts["changed"] or self.removed or self.gone:
             snapshot = unfinished_snapshot(self._file.so_far(), self.writer.entries)
             with closing(snapshot.file):

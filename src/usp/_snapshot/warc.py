@@ -61,7 +61,6 @@ class WarcRecord:
 
     @property
     def kind(self) -> str:
-        """The type of the record, such as ``response``."""
         return self.headers.get("warc-type", "").lower()
 
     @property
@@ -95,7 +94,6 @@ class WarcRecord:
             raise DamagedRecord(_LONGER)
 
     def _rest(self) -> bytes:
-        """Return what stands after the block of a compressed record, or the beginning of it."""
         rest = b""
         while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.take(_PIECE)):
             rest += piece
@@ -140,7 +138,6 @@ class _Bytes:
 
     @property
     def position(self) -> int:
-        """Where the member ends, or where reading goes on."""
         left = self._raw + self._held if self._inflate is None else self._inflate.unused_data
         return self._at - len(left)
 
@@ -213,7 +210,6 @@ class WarcFile:
         self.size = os.fstat(self._file.fileno()).st_size
 
     def close(self) -> None:
-        """Close the file; nothing can be read any more."""
         self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
