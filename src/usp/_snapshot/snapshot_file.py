@@ -381,27 +381,23 @@ class _Scan:
             self._since = record.offset
 
     def _take_entry(self, record: WarcRecord, text: bytes) -> None:
-        snapshot, where = self._snapshot, f"at byte {record.offset:,}"
+        snapshot, end = self._snapshot, record.offset
         try:
             entry = _read_line(snapshot, text)
         except ValueError as error:
-            snapshot.lose(f"{where}: {error}")
+            snapshot.lose(f"at byte {end:,}: {error}")
             return
-        entry = self._placed(entry.moved(record.offset - entry.entry_offset), record.offset)
-        if _are_apart([entry], self._since, record.offset):
+        entry = entry.moved(end - entry.entry_offset)
+        is_here = entry.offset is None or entry.offset in self._responses
+        if not is_here or not _are_apart([entry], self._since, end):  # it was compressed anew
+            entry = replace(entry, start=end, end=end, last_good=None, crc=None)
+            if entry.offset is not None:
+                at = self._responses[-1] if self._responses else -1
+                entry = replace(entry, start=self._start, offset=at)
+        if _are_apart([entry], self._since, end):
             snapshot.entries[entry.key] = entry
         else:
-            snapshot.lose(f"{where}: the records of {entry.url} are elsewhere")
-
-    def _placed(self, entry: Entry, end: int) -> Entry:
-        """Return an entry with the places of its records, also if they were compressed anew."""
-        if entry.offset is None or entry.offset in self._responses:
-            if _are_apart([entry], self._since, end):
-                return entry
-            if entry.offset is None:
-                return replace(entry, start=end, end=end, last_good=None, crc=None)
-        at = self._responses[-1] if self._responses else -1
-        return replace(entry, start=self._start, end=end, offset=at, last_good=None, crc=None)
+            snapshot.lose(f"at byte {end:,}: the records of {entry.url} are elsewhere")
 
 
 def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:

@@ -49,15 +49,12 @@ class Loss:
         return f"{self.before - self.after:,} of {counted(self.before, 'page')}"
 
 
-def _is_same(entry: Entry, order: FetchOrder) -> bool:
-    """Return whether an index declares a document with the date that it had."""
-    good = entry.is_whole and not entry.refused
-    return good and bool(order.lastmod) and entry.lastmod == order.lastmod
-
-
-def _is_still_absent(entry: Entry, order: FetchOrder) -> bool:
-    """Return whether a known path was not there, which nobody has declared since."""
-    return order.is_guess and entry.failed_with in _CLIENT_ERRORS
+def _is_current(entry: Entry, order: FetchOrder) -> bool:
+    """Return whether a document has the date that it had, or is a known path that was not there."""
+    if order.is_guess and entry.failed_with in _CLIENT_ERRORS:
+        return True
+    is_good = entry.is_whole and not entry.refused
+    return is_good and bool(order.lastmod) and entry.lastmod == order.lastmod
 
 
 class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
@@ -144,8 +141,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         """Return what need not be asked for because its index says that it has not changed."""
         key = key_of(order.role, order.url)
         entry = self._before.entries.get(key) if self._trusts and order.attempt == 1 else None
-        is_known = entry is not None and (_is_same(entry, order) or _is_still_absent(entry, order))
-        if entry is None or not is_known or not self._before.is_sound(entry):
+        if entry is None or not _is_current(entry, order) or not self._before.is_sound(entry):
             with self._lock:
                 self.requests += 1
             return None
