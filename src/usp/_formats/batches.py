@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from usp._formats.xml.cut import EntryShape
     from usp.objects.page import PageBlock
 
-    ReadBlock: TypeAlias = Callable[[str, int], Sequence[PageFields]]
-    """``read(block, count)``: all fields of the entries of a block, which are so many."""
+    ReadBlock: TypeAlias = Callable[[str], Sequence[PageFields]]
+    """``read(block)``: all fields of the entries of a block."""
 
 
 _NO_EXTENSIONS = PageFields()[3:]
@@ -159,9 +159,7 @@ class LazyBatch(PageBatch):
         """Return everything except the URL of each page, without creating page objects."""
         if not self._rows:
             columns = self._cut_columns()
-            self._rows = (
-                rows_of_columns(columns) if columns else self._read(self._block, len(self.urls))
-            )
+            self._rows = rows_of_columns(columns) if columns else self._read(self._block)
         return self._rows
 
     def fields(self, at: int) -> PageFields:

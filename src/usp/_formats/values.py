@@ -218,8 +218,8 @@ def child_url(loc: str, base: str | None) -> str | None:
 
     One that cannot be requested is a failure of its own, so it stays.
     """
-    url, loc = absolute_url(loc, base), loc.strip()
-    return url or (loc if is_http_url(loc) else None)
+    url = absolute_url(loc, base)
+    return loc.strip() if url is None and is_http_url(loc.strip()) else url
 
 
 def _plain_url(loc: str, base: str | None) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
@@ -125,7 +126,9 @@ class SitemapEntry(RawEntry):
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
         """Take a loc, or a lastmod: of several each is about the loc before it."""
-        given = values.text(loc_text(text, written, notes) if name == "loc" else text)
+        if name == "loc" and written != "":
+            text = loc_text(text, written, notes)
+        given = values.text(text)
         if given is None:
             return
         if name == "loc":
@@ -166,15 +169,18 @@ class BlockReader:
     _root: KnownRoot
     _base: str | None
     _names: CutNames
-    _trees: TreeReader | None = None  # made when they are needed: often nobody asks
     _lock: threading.Lock = field(default_factory=threading.Lock)  # pages may be read by threads
 
-    def fields(self, block: str, count: int) -> Sequence[PageFields]:
-        """Return all fields of all entries of a block, which are so many and end in the same way."""
+    @cached_property
+    def _trees(self) -> TreeReader:
+        return TreeReader(self._dialect, self._root.scope, self._base)
+
+    def fields(self, block: str) -> Sequence[PageFields]:
+        """Return all fields of all entries of a block, which end in the same way."""
         end = cut.end_of(block)
         texts = block.split(end)[:-1]
         with self._lock:
-            return self._sparse(texts, end) or self._read(block, count) or self._halved(texts, end)
+            return self._sparse(texts, end) or self._read(texts, end)
 
     def _sparse(self, texts: list[str], end: str) -> list[PageFields] | None:
         """Cut the fields of entries without extensions, if most have none; read the others."""
@@ -188,30 +194,19 @@ class BlockReader:
         found = None if shape is None else cut.columns(plain, shape)
         if found is None:
             return None
-        others = [texts[at] for at in sorted(rich)]
-        read = self._read(end.join([*others, ""]), len(others)) or self._halved(others, end)
-        plain_rows, rich_rows = iter(rows_of_columns(found)), iter(read)
+        others = self._read([texts[at] for at in sorted(rich)], end)
+        plain_rows, rich_rows = iter(rows_of_columns(found)), iter(others)
         return [next(rich_rows if at in rich else plain_rows) for at in range(len(texts))]
 
-    def _read(self, block: str, count: int) -> list[PageFields] | None:
-        """Return all fields of a block that is well-formed; None for others."""
-        if self._trees is None:
-            self._trees = TreeReader(self._dialect, self._root.scope, self._base)
-        entries = self._trees.entries(block, IGNORE)
-        if entries is None or len(entries) != count:
-            return None
-        return [cast("UrlEntry", entry).fields() for entry in entries]
-
-    def _halved(self, entries: list[str], end: str) -> list[PageFields]:
+    def _read(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""
+        found = self._trees.entries(end.join([*entries, ""]), IGNORE)
+        if found is not None and len(found) == len(entries):
+            return [cast("UrlEntry", entry).fields() for entry in found]
         if len(entries) <= _FEW:
             return [self._scanned(entry + end) for entry in entries]
-        found: list[PageFields] = []
         middle = len(entries) // 2
-        for half in (entries[:middle], entries[middle:]):
-            read = self._read(end.join([*half, ""]), len(half))
-            found += self._halved(half, end) if read is None else read
-        return found
+        return self._read(entries[:middle], end) + self._read(entries[middle:], end)
 
     def _scanned(self, entry: str) -> PageFields:
         """Return the fields of a damaged entry."""
