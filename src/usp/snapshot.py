@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
-from usp._base.urls import read_url, with_login, without_login
+from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with, tree_of
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website
 from usp._snapshot.replay import KeptAs, replay
-from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot
+from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot, within_both
 from usp._snapshot.snapshot_update import Loss, UpdateRecorder
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._snapshot.recorded_responses import ThirdPartyRecords
-    from usp.objects.child import ChildSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = ["SnapshotError", "Update", "load", "update"]
@@ -50,9 +49,9 @@ def load(
     """Return the tree of a snapshot, or of another program's WARC or WACZ file; nothing is fetched.
 
     The tree is the one that was recorded, failures and problems included. Pages are parsed from the
-    file when they are iterated over. A snapshot knows where its crawl began and with which options,
-    which are used again as far as they are harmless: limits are those given, or the default ones, or
-    lower ones of the recorded crawl; no pattern of it is run. ``url`` is the
+    file when they are iterated over. A snapshot knows where its crawl began and with which options.
+    What is in the file is read within the limits that are given, or the default ones; those of the
+    recorded crawl, and its filters, only tell why something is not in the file. ``url`` is the
     website, or the sitemap, to look for in a file of another program if it has several. What is not in
     the file is a failure with the code ``not-in-snapshot``, and a file that was cut off one with
     ``incomplete-snapshot``. Documents that failed in the last update are as they were before, with the
@@ -95,11 +94,11 @@ def _tree_in(
     Documents that failed are shown as they were, unless somebody accepted the loss.
     """
     kept = kept or (KeptAs.ABSENT if snapshot.is_accepted else KeptAs.SHOWN)
-    chosen = _with_recorded(snapshot, options, own, replayed=True)
     recorded = snapshot.options
-    leaves_out = recorded.callbacks or not recorded.patterns.keys() <= set(own)
+    chosen = _with_recorded(snapshot, options, own, recorded.values)
+    leaves_out = recorded.callbacks or not recorded.filters.keys() <= set(own)
     if leaves_out and chosen.recurse_entry_callback is None:
-        chosen = replace(chosen, recurse_entry_callback=_in(snapshot))
+        chosen = replace(chosen, recurse_entry_callback=lambda child: snapshot.has(child.url))
     if snapshot.unread and own is not _ALL:
         snapshot.is_complete = False
         snapshot.losses.insert(0, snapshot.unread)
@@ -114,28 +113,21 @@ def _tree_in(
         top = replay(snapshot, search, within, begun=begun)
     tree = tree_of(top, within)
     if tree.fetched is not None:
-        tree.keep(replace(tree.fetched, options=replace(within, limits=chosen.limits)))
+        said = chosen.limits
+        if recorded.limits is not None:  # it says why something is missing in another file, too
+            said = within_both(recorded.limits, chosen.effective_limits)
+        tree.keep(replace(tree.fetched, options=replace(within, limits=said)))
     return tree
 
 
 def _with_recorded(
-    snapshot: OpenSnapshot, options: CrawlOptions, own: Collection[str], *, replayed: bool
+    snapshot: OpenSnapshot, options: CrawlOptions, own: Collection[str], known: dict[str, Any]
 ) -> CrawlOptions:
-    """Return the options of a crawl: those of the recorded one, unless the caller has others."""
-    recorded = snapshot.options
-    known = recorded.values | ({} if replayed else recorded.patterns)
-    if recorded.limits is not None:
-        known["limits"] = recorded.limits_within(options.effective_limits, replayed=replayed)
-    if recorded.ignored and own is not _ALL:
-        names = ", ".join(recorded.ignored)
+    """Return the options of a crawl: what is known of the recorded one, or the caller's."""
+    if snapshot.options.ignored and own is not _ALL:
+        names = ", ".join(snapshot.options.ignored)
         log.warning("%s: options that no file decides about: %s", snapshot.file.path, names)
     return replace(options, **{name: one for name, one in known.items() if name not in own})
-
-
-def _in(snapshot: OpenSnapshot) -> Callable[[ChildSitemap], bool]:
-    """Return what leaves out the children that callbacks have excluded when it was recorded."""
-    urls = {url for _, url in snapshot.entries}  # without logins
-    return lambda child: without_login(child.url.partition("#")[0]) in urls
 
 
 def _search(
@@ -290,15 +282,15 @@ def update(
     Each document is requested with the ``ETag`` and ``Last-Modified`` of its last response, so that
     the server sends it only if it has changed. With ``trust_lastmod``, sitemaps whose index declares
     them with the same lastmod as before are not requested at all, nor are known paths that were not
-    there. The options are those of the recorded crawl unless others are given; its limits count as far
-    as they are not above the default ones, and regular expressions among its patterns must be given
-    again.
+    there. The options are those of the recorded crawl unless others are given, except for its limits,
+    and for regular expressions among its patterns: these must be given again.
 
     The file is replaced when the new one is complete, or the new one is written to ``output``. It has
     the current state only: records of responses that have changed or disappeared are dropped.
 
     One bad moment of the website empties nothing. A document that fails stays as it was, with the
-    failure. If more than half of the pages would be gone, because an index is empty or robots.txt
+    failure; so does, until the next update finds the same, one that has lost its pages, or most of its
+    sitemaps. If more than half of the pages would be gone, because an index is empty or robots.txt
     is not found, no file is written, a warning is logged, and ``update.accepted`` is False; with
     ``accept``, the website is taken as it is now, failures included.
 
@@ -314,8 +306,8 @@ def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
     path = snapshot.file.path
     if snapshot.unread and own is not _ALL:
         raise SnapshotError(f"{path}: {snapshot.unread}; record the website anew")
-    for name, patterns in snapshot.options.patterns.items():
-        if name not in own and not snapshot.options.safe_patterns:
+    for name, patterns in snapshot.options.unsafe.items():
+        if name not in own:
             raise SnapshotError(
                 f"{path} was recorded with {name}={excerpt(repr(list(patterns)), 200)}: regular "
                 f"expressions, and very many patterns, are not taken from a file; give {name} again"
@@ -343,13 +335,17 @@ class UpdatePlan:
             )
         own = _own(options, keywords)
         _check_again(snapshot, own)
-        chosen = _with_recorded(snapshot, replace(given, record=None), own, replayed=False)
+        recorded = snapshot.options
+        known = recorded.values | recorded.filters
+        chosen = _with_recorded(snapshot, replace(given, record=None), own, known)
         self.search, self.options = _search(snapshot, None, chosen)
         _, self.start = snapshot.start
         self._snapshot = snapshot
         self._target = output or path
         self._trusts = trusts
         self._accept = accept
+        limits = chosen.effective_limits
+        self._keeps = limits != looser(limits, recorded.limits or DEFAULT)
         self._recorder: UpdateRecorder | None = None
 
     def log_in(self, url: str) -> None:
@@ -379,7 +375,7 @@ class UpdatePlan:
             self._snapshot,
             lost_by=self._lost_by,
             trusts=self._trusts,
-            keeps=self.options.effective_limits != (self._snapshot.options.limits or DEFAULT),
+            keeps=self._keeps,
             accept=self._accept,
         )
         return self._recorder

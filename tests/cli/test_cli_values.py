@@ -120,6 +120,15 @@ def test_a_wrong_value_that_was_not_typed_says_where_it_was_set(run, tmp_path, m
     (tmp_path / "usp.toml").write_text('max = ["sites=1"]')
     assert f"(set in {tmp_path / 'usp.toml'})\n" in run("ls", SITE).err
     assert "set in" not in run("ls", SITE, "--max", "sites=1").err
+    wrong = ('since = "30m"', 'until = "x"', 'include = "re:("', 'columns = "x"', 'timeout = "x"')
+    for setting in (*wrong, '[ls]\nexclude = ["re:["]', 'since = "2025"\nuntil = "2024"'):
+        (tmp_path / "usp.toml").write_text(setting)
+        said = run("ls", SITE).err
+        assert f"(set in {tmp_path / 'usp.toml'})\n" in said
+        key = setting.removeprefix("[ls]\n").split()[0]
+        assert f"--{key}" in said
+    (tmp_path / "usp.toml").write_text("same-host = true")
+    assert "set in" not in run("ls", SITE, "--since", "30m").err
 
 
 def test_every_command_that_reads_websites_says_where_sitemaps_are_looked_for(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
+from itertools import product
 from unittest.mock import patch
 
 import pytest
@@ -129,6 +130,7 @@ UNREADABLE = [
     *("2025-01-", "2021-06-07T08:09:10Z[UTC]", "2021-06-07T08:09:10+02:00[Europe/Berlin]"),
     *("from 19 Jan 2025 to 20 Jan 2025", "version 2 of 2025-01-19", "2025-02-30 (updated)"),
     "-2025-01-19",
+    *("6-7 May 2024", "1-2 Jan 2023", "2024-05-06 22:00 p. m."),
 ]
 
 
@@ -248,6 +250,22 @@ def test_no_text_is_read_twice_by_dateutil(monkeypatch):
         assert read_date(text) is None
     assert called
     assert len(called) == len(set(called))
+
+
+@together("day", ["2024-05-16", "16 May 2024", "Thu, 16 May 2024", "05/16/2024", "May 16, 2024"])
+def test_halves_of_the_day_mean_the_same_in_every_way_of_writing(day):
+    halves = ["PM", "pm", "P.M.", "p.m.", "p. m.", "p.m", "pm.", "p.\u00a0m.", "p.\u202fm.", "P"]
+    for half, zone in product(halves, ["", " GMT", " +0200"]):
+        for blank in " ", "\u00a0", "\u202f", "":
+            if half == "P" and (zone or not blank):  # which may be a zone
+                continue
+            late = read_date(f"{day} 10:30{blank}{half}{zone}")
+            early = read_date(
+                f"{day} 12:30:15{blank}{half.replace('p', 'a').replace('P', 'A')}{zone}"
+            )
+            assert f"{late:%d %H:%M:%S}" == "16 22:30:00"
+            assert f"{early:%d %H:%M:%S}" == "16 00:30:15"
+            assert (late.tzinfo is None) == (early.tzinfo is None) == (not zone)
 
 
 @together("name", [*date_words.ZONES])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from together import together
 from usp._base.urls import Base, can_be_requested, is_http_url, read_url
 from usp._formats.values import absolute_url
-from usp.tree import sitemap_from_str
+from usp.tree import sitemap_from_bytes, sitemap_from_str
 
 BASES = (
     *("https://www.example.org/maps/s.xml", "http://example.org"),
@@ -175,10 +175,29 @@ def test_a_host_that_cannot_be_one_is_a_problem_and_costs_nothing_else(document)
         assert not {one.code for one in tree.problems} & {"bad-loc", "bad-link", "bad-line"}
 
 
-def test_markup_in_the_link_of_a_feed_is_no_relative_page():
-    link = "<link><a href='https://e.example/p'>x</a></link>"
-    tree = sitemap_from_str(f"<rss><channel><item><title>t</title>{link}</item></channel></rss>")
-    assert (list(tree.all_pages()), [one.code for one in tree.problems]) == ([], ["bad-link"])
+@together("url", [None, "https://example.org/x/feed.xml"])
+@together(
+    "feed", ["<rss><channel><item>{}</item></channel></rss>", "<feed><entry>{}</entry></feed>"]
+)
+def test_markup_in_the_link_of_a_feed_is_no_relative_page(feed, url):
+    for text in (
+        "<a href='https://e.example/p'>x</a>",
+        "<b>more</b>",
+        "&lt;a&gt;x&lt;/a&gt;",
+        "<i>x.html",
+    ):
+        document = feed.format(f"<title>t</title><link>{text}</link>")
+        tree = sitemap_from_bytes(document.encode(), url)
+        assert (list(tree.all_pages()), tree.problems[-1].code) == ([], "bad-link")
+    document = feed.format("<title>t</title><link><b>https://e.example/p</b></link>")
+    tree = sitemap_from_bytes(document.encode(), url)
+    assert [page.url for page in tree.all_pages()] == ["https://e.example/p"]
+
+
+def test_the_attribute_of_a_link_may_be_a_word():
+    feed = b"<feed><entry><title>t</title><link href='post-1'/></entry></feed>"
+    tree = sitemap_from_bytes(feed, "https://example.org/x/feed.xml")
+    assert [page.url for page in tree.all_pages()] == ["https://example.org/x/post-1"]
 
 
 @given(st.lists(st.sampled_from(["a", "/", " ", "\n", "\r\n", "\t", "\xa0", "\x0b"])).map("".join))

@@ -300,3 +300,83 @@ def test_a_snapshot_is_not_recorded_over_by_one_without_pages(site, path, run, b
     assert "was left as it was" in told
     status, *_ = run("snapshot", f"{site.base}/", "-o", path.with_name("new.warc.gz"), "--no-known")
     assert status == (1 if bad == "errors" else 0)
+
+
+# Less than half of the pages ------------------------------------------------------------------------
+
+MORE = {"/other.xml": urlset(*(f"/other/{n}" for n in range(3 * PAGES)))}
+SHRUNK = {
+    "an empty sitemap": ({"/1.xml": urlset()}, EACH, "emptied"),
+    "a damaged sitemap without pages": ({"/1.xml": "<urlset><url></urlset>"}, EACH, "emptied"),
+    "a feed without items": (
+        {"/1.xml": "<rss><channel><title>t</title></channel></rss>"},
+        EACH,
+        "emptied",
+    ),
+    "an empty index": ({"/index.xml": index()}, PAGES, "emptied"),
+    "an index of few children": ({"/index.xml": index("/0.xml", "/1.xml")}, PAGES - 2 * EACH, "emptied"),
+    "a robots.txt with fewer lines": ({"/robots.txt": robots("/other.xml")}, PAGES, "emptied"),
+    "no robots.txt": ({"/robots.txt": NOT_FOUND}, PAGES, "not-found"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def part(site, path):
+    """A website of which less than half of the pages can be lost by one document."""
+    site.answers |= MORE
+    declared = ("/index.xml", "/other.xml")
+    site.answers["/robots.txt"] = robots(*declared, "/empty.xml")
+    site.answers["/empty.xml"] = urlset()
+    usp.sitemap_tree_for_homepage(
+        f"{site.base}/", record=path, use_known_paths=False, extra_known_paths=["other.xml"]
+    )
+    return path
+
+
+@pytest.mark.parametrize("bad", SHRUNK)
+def test_what_one_document_has_lost_is_kept_until_a_second_round_finds_the_same(
+    site, part, update, run, bad
+):
+    before, all_pages = part.read_bytes(), urls(usp.load(part))
+    answers, lost, code = SHRUNK[bad]
+    healthy = dict(site.answers)
+    site.answers |= answers
+    done = update(part)
+    assert (done.accepted, done.removed, done.failed, done.warning) == (True, 0, 1, "")
+    (failure,) = done.kept
+    assert (failure.code, "kept as it was at 2" in failure.brief) == (code, True)
+    assert urls(usp.load(part)) == urls(done.tree) == all_pages
+    kept = part.read_bytes()
+    site.answers |= healthy  # it was a mistake
+    done = update(part)
+    assert (urls(done.tree), done.tree.is_complete) == (all_pages, True)
+    part.write_bytes(kept)
+    site.answers |= answers  # it was not
+    done = update(part)
+    assert (done.accepted, done.kept, len(urls(done.tree))) == (True, (), len(all_pages) - lost)
+    assert usp.load(part) == done.tree
+    part.write_bytes(before)
+    assert len(urls(update(part, accept=True).tree)) == len(all_pages) - lost
+    part.write_bytes(before)
+    for options, status in (([], 0), (["--strict"], 3)):
+        part.write_bytes(before)
+        ended, _, told = run("update", part, *options)
+        assert (ended, "1 failed" in told, "kept as it was" in told) == (status, True, True)
+
+
+def test_another_failure_does_not_confirm_what_a_sitemap_has_lost(site, part):
+    for answer in (Answer("", 500), urlset(), Answer("", 500), urlset()):
+        site.answers["/1.xml"] = answer
+        assert usp.update(part).tree.page_count() == 4 * PAGES
+    assert usp.update(part, trust_lastmod=True).tree.page_count() == 4 * PAGES - EACH
+
+
+def test_a_watch_gives_what_a_sitemap_has_lost_in_the_second_round(site, part):
+    with closing(rounds(site, part, extra_known_paths=["other.xml"])) as watch:
+        assert list(next(watch)) == []
+        site.answers["/1.xml"] = urlset()
+        assert (list(current := next(watch)), list(current.removed())) == ([], [])
+        assert [failure.code for failure in current.failures] == ["emptied"]
+        current = next(watch)
+        assert (list(current), len(list(current.removed()))) == ([], EACH)
+        assert list(next(watch).removed()) == []

@@ -12,6 +12,7 @@ import random
 import tracemalloc
 import zipfile
 import zlib
+from dataclasses import asdict
 
 import pytest
 from test_third_party_warcs import HOST, SITE, compressed, record, response, urls, without
@@ -23,7 +24,7 @@ from usp._snapshot.snapshot_entries import read_entry
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import WarcFile
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import index, robots, urlset
+from website import dated, index, robots, urlset
 
 NAMES = [f"/{number}.xml" for number in range(4)]
 DOCUMENTS = {
@@ -44,6 +45,8 @@ def forged(
     start: str = f'{{"website": "{HOST}/"}}',
     change=lambda entries, facts: None,
     is_indexed: bool = True,
+    alter=lambda entry: None,
+    is_cut: bool = False,
 ) -> bytes:
     """Return a snapshot that is made by hand, with whatever its JSON says."""
     data, entries = bytearray(), []
@@ -90,8 +93,11 @@ def forged(
         }
         if path in NAMES:
             entry["glance"] = {"kind": "PagesXMLSitemap", "namespace": ["a", "b"], "start": "3c75"}
+        alter(entry)
         entries.append(entry)
         add("metadata", f"urn:usp:entry:{url}", line(entry))
+    if is_cut:
+        return bytes(data)
     reason = {"code": "not-found", "text": "404 Not Found", "advice": ["TRUST", ""], "full": "404"}
     error = {"message": "404", "reason": reason, "status": 404, "retry_after": 1, "silent": True}
     before = {**copy.deepcopy(entries[-1]), "start": len(data), "end": len(data), "at": None}
@@ -298,10 +304,30 @@ def test_limits_of_a_file_never_raise_those_of_the_reader(path):
     assert "limit-depth" in codes(usp.load(path))
 
 
-def test_lower_limits_of_a_file_are_used_unless_the_reader_has_some(path):
-    path.write_bytes(forged(options='{"limits": {"sitemaps": 3, "seconds": 0}}'))
-    assert codes(usp.load(path)) == ["limit-sitemaps"]
-    assert usp.load(path, limits=usp.Limits()).is_complete
+DATED = index(*(dated(name, "2024-01-01", "sitemap") for name in NAMES))
+NOTHING = json.dumps({"limits": dict.fromkeys(asdict(usp.Limits()), 0)})
+
+
+@pytest.mark.parametrize("options", [NOTHING, '{"sitemaps_since": "2999-01-01"}'])
+def test_lower_limits_and_dates_of_a_file_hide_nothing_that_is_in_it(path, run, options):
+    path.write_bytes(forged({**DOCUMENTS, "/index.xml": DATED}, options))
+    trees = [usp.load(path), usp.load(path, limits=usp.Limits()), asyncio.run(aio.load(path))]
+    for tree in trees:
+        assert len(urls(tree)) == 8
+        assert tree.is_complete
+    status, out, _ = run("ls", path, "-f", "pages")
+    assert (status, len(out.split())) == (0, 8)
+
+
+def test_recorded_limits_are_why_something_is_not_in_the_file(path):
+    documents = {**DOCUMENTS, "/index.xml": index(*NAMES, "/lost.xml", "/gone.xml")}
+    path.write_bytes(forged(documents, '{"limits": {"sitemaps": 5, "depth": 2}}'))
+    failures = usp.load(path).failures()
+    assert [(one.url, one.code) for one in failures] == [
+        (f"{HOST}/index.xml", "limit-sitemaps"),
+        (f"{HOST}/gone.xml", "not-found"),
+    ]
+    assert "1 of its sitemaps" in failures[0].reason
 
 
 def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(serve, path):
@@ -477,12 +503,18 @@ def test_heads_in_another_script_are_recorded(tmp_path):
     assert f"{HOST}/odd" in urls(usp.load(path))
 
 
-def test_a_document_that_is_said_to_be_empty_and_is_not_is_damaged(path):
-    def empty(entries, facts):
-        for entry in entries:
-            entry.get("exchange", {})["received"] = 0
+@pytest.mark.parametrize("is_indexed", [True, False])
+@pytest.mark.parametrize("size", [0, 1, 150, 5000, 10**12])
+@pytest.mark.parametrize("which", [".xml", ".txt", "index.xml", "/0.xml"])
+def test_a_document_that_does_not_have_the_size_of_its_entry_is_damaged(
+    path, size, which, is_indexed
+):
+    def alter(entry):
+        if entry["url"].endswith(which):
+            entry["exchange"]["received"] = size
 
-    path.write_bytes(forged(change=empty))
+    path.write_bytes(forged(alter=alter, is_indexed=is_indexed, is_cut=not is_indexed))
     tree = usp.load(path)
+    list(tree.all_pages())
     assert "damaged-record" in codes(tree)
     assert not tree.is_complete

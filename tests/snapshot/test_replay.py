@@ -86,20 +86,42 @@ def test_a_loaded_tree_can_be_saved_and_pickled(serve, tmp_path):
 REPLAYED = [
     {"limits": usp.Limits(document_bytes=100)},
     {"limits": usp.Limits(sitemaps=3)},
-    {"limits": usp.Limits(unpacked_bytes=60)},
+    {"limits": usp.Limits(depth=1)},
     {"recurse_callback": lambda url, *_: "a.xml" not in url},
     {"sitemaps_since": "2024-06-01", "exclude_sitemaps": ["*/b.xml"]},
     {"use_known_paths": False, "extra_known_paths": ["extra/map.xml"], "use_html_links": True,
-     "limits": usp.Limits(pages=3, depth=2)},
+     "limits": usp.Limits(sitemaps=8, depth=2)},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", REPLAYED, ids=" ".join)
-def test_options_and_limits_of_a_crawl_are_those_of_its_replay(serve, path, options):
+def test_a_loaded_tree_is_that_of_the_crawl_with_its_options_and_limits(serve, path, options):
     site = serve({**mixed(), "/extra/map.xml": urlset("/e/1")})
     tree = usp.sitemap_tree_for_homepage(site.base, record=path, **options)
     assert_same(tree, usp.load(path))
+    assert_same(tree, usp.load(path, limits=usp.Limits(sitemaps=None, depth=None)))
     assert usp.load(path, limits=usp.Limits(pages=1)).page_count() <= 1
+    usp.load(path).save(path)
+    assert_same(tree, usp.load(path))
+
+
+@pytest.mark.parametrize(
+    ("limits", "absent"),
+    [({"unpacked_bytes": 60}, "/index.xml"), ({"pages": 3}, None), ({"ratio": 0.5}, None)],
+    ids=str,
+)
+def test_limits_of_a_crawl_do_not_hide_what_is_in_its_file(serve, path, limits, absent):
+    site = serve(mixed())
+    limits = usp.Limits(**limits)
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path, limits=limits)
+    loaded = usp.load(path)
+    assert {page.url for page in tree.all_pages()} <= {page.url for page in loaded.all_pages()}
+    reasons = {failure.url: failure.code for failure in loaded.failures()}
+    codes = {failure.code for failure in tree.failures()}
+    assert "not-in-snapshot" not in reasons.values()
+    assert set(reasons.values()) - {"body-cut-off"} <= codes
+    if absent is not None:
+        assert reasons[site.url(absent)].startswith("limit-")
 
 
 def test_failed_hosts_and_documents_that_are_declared_twice_are_recorded_once(serve, path):
@@ -121,6 +143,14 @@ def test_what_was_not_fetched_for_lack_of_time_is_told_again(serve, path):
     loaded = usp.load(path, limits=usp.Limits())
     assert "limit-seconds" in {failure.code for failure in loaded.failures()}
     assert [one.code for one in loaded.failures()] == [one.code for one in tree.failures()]
+
+
+def test_a_large_page_that_is_no_sitemap_is_the_same_from_a_file(serve, path):
+    page = f"<!DOCTYPE html><html><body>{'<p>down for maintenance</p>' * 50_000}</body></html>"
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": page})
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    usp.load(path).save(path)
+    assert [failure.code for failure in usp.load(path).failures()] == ["html-page"]
 
 
 def test_limits_apply_to_records_as_to_responses(serve, path):

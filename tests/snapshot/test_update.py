@@ -292,14 +292,17 @@ def test_a_document_that_a_limit_cuts_keeps_its_last_good_response(site, path):
     assert site.url("/3/2024-01-01") in urls(usp.load(path, last_good=True))
 
 
-def test_the_limits_of_the_recorded_crawl_stay(site, tmp_path):
+def test_the_limits_of_an_update_are_those_of_its_caller(site, tmp_path, update):
     limits = usp.Limits(sitemaps=4)
     path = recorded(site, tmp_path / "limited.warc.gz", use_known_paths=False, limits=limits)
     before = urls(usp.load(path))
-    for given in ({}, {"limits": usp.Limits(sitemaps=3)}):
-        usp.update(path, **given)
+    for most in (3, 4):
+        update(path, limits=usp.Limits(sitemaps=most))
         assert urls(usp.load(path)) == before
         assert [one.code for one in usp.load(path).failures()] == ["limit-sitemaps"]
+    assert update(path).added == COUNT - 2
+    assert usp.load(path).is_complete
+    assert len(urls(usp.load(path))) == COUNT
 
 
 def test_new_sitemaps_that_a_limit_leaves_out_are_missing(site, path):

@@ -16,10 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
+from unittest import mock
 
 import aiohttp
 import pytest
 import requests
+import requests_mock
+import responses
 import urllib3.exceptions
 from both import KINDS, OURS, fetch, reset, speaking
 
@@ -411,3 +414,38 @@ def wrapping_itself() -> ValueError:
 )
 def test_the_words_for_an_error(error, said):
     assert str(reason_of(error, "https://h/x", (9.05, 60.0))) == said
+
+
+RAISED = {
+    "ConnectTimeout": "connect-timeout",
+    "ReadTimeout": "read-timeout",
+    "Timeout": "read-timeout",
+    "SSLError": "tls-error",
+    "ProxyError": "proxy-error",
+    "InvalidProxyURL": "proxy-error",
+    "ConnectionError": "unreachable",
+    "TooManyRedirects": "limit-redirects",
+    "ChunkedEncodingError": "body-cut-off",
+    "ContentDecodingError": "bad-content-encoding",
+    "InvalidURL": "bad-url",
+    "MissingSchema": "bad-url",
+    "RequestException": "client-error",
+}
+
+
+@together("name", RAISED)
+def test_an_exception_that_a_mock_raises_by_itself_has_the_code_of_a_real_one(name):
+    kind, url = getattr(requests.exceptions, name), "http://h.example/sitemap.xml"
+    for error in (kind, kind("in words of its own")):
+        with requests_mock.Mocker() as mocked:
+            mocked.get(url, exc=error)
+            found = [usp.sitemap_tree_for_sitemap(url).failures()]
+        with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
+            mocked.add(responses.GET, url, body=error if error is not kind else kind())
+            found.append(usp.sitemap_tree_for_sitemap(url).failures())
+        for method in ("get", "send"):
+            with mock.patch(f"requests.Session.{method}", side_effect=error):
+                found.append(usp.sitemap_tree_for_sitemap(url).failures())
+        assert [one.code for (one,) in found] == 4 * [RAISED[name]]
+        has_words = error is not kind and not issubclass(kind, ValueError)
+        assert all(("in words of its own" in one.reason) == has_words for (one,) in found)

@@ -100,6 +100,7 @@ _HAS_YEAR = re.compile(
 )
 _OFFSET = re.compile(r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp][Mm])?+)\s?[+-]\d\d:?\d\d(?!\d)")
 _FOUR_DIGITS = re.compile(r"(?<![\d:])\d{4}(?![\d:])")
+_USUAL_YEAR = re.compile("(?:19|20)[0-9]{2}")
 _FIRST_YEAR = "0100"  # written as a word; dateutil takes "0001" for 2001
 _WORD = re.compile(r"[^\W\d_]++")
 _LONGEST_ZONE = 5
@@ -119,7 +120,10 @@ def read_words(text: str) -> datetime | None:
     years = _FOUR_DIGITS.findall(plain)
     if not _HAS_YEAR.search(plain) or (years and max(years) < _FIRST_YEAR):
         return None
-    return _read_by_dateutil(text) if _has_known_words(text) else None
+    date = _read_by_dateutil(text) if _has_known_words(text) else None
+    if date is not None and any(map(_USUAL_YEAR.fullmatch, years)) and str(date.year) not in years:
+        return None  # in "6-7 May 2024" dateutil sees a year 2006, at 20:24
+    return date
 
 
 def _usual_date(part: dict[str, str]) -> datetime | None:

@@ -77,6 +77,7 @@ _OFFSETS = {name: offset_text(hours) for name, hours in ZONES.items()}
 # Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
 _NAMED_OFFSET = re.compile(r"(?<![A-Za-z])(?:GMT|UTC?|Z) ?([+-])(\d{1,2})(?::?(\d{2}))?(?!\d)")
+_HALF = re.compile(r"(?<=\d)\s*+([AaPp])\.?\s?[Mm]\b\.?|(?<=:\d\d)\s?([AaPp])\.?$")  # p. m.
 _CUT_SHORT = re.compile(r"(?<=\d)[T,;]$")  # a time that is missing, a list that goes on
 _MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|</?[A-Za-z][^<>]*+>?|[<>]")
 _MONOTONIC = re.compile(r" m=[+-][\d.]++$")  # Go's String() of a time
@@ -132,7 +133,8 @@ def _read_other(text: str) -> datetime | None:
     if "+" in text or "-" in text:
         # dateutil reads GMT+0200 as POSIX does: two hours *behind* Greenwich, unlike everyone else.
         text = _NAMED_OFFSET.sub(_plain_offset, text)
-    text = with_known_zones(_CUT_SHORT.sub("", text))
+    text = _HALF.sub(r" \1\2M", _CUT_SHORT.sub("", text))
+    text = with_known_zones(text)
     date = _read(text)
     if date is None:
         cleaned = _cleaned(text)

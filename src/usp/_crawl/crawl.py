@@ -327,12 +327,13 @@ class Crawl(TreeBuilder):
 
     def _fetch_ahead(self, task: FetchTask, result: Received) -> None:
         """Queue the children of a document before its slot is settled: no callback will object."""
-        most, level = self.limits.sitemaps, task.level + 1
+        level = task.level + 1
         children, _ = self._filter.select(result.probe, task.level, frozenset(), ask=False)
         for at, child in enumerate(children):
-            if most is not None and self._declared >= most:
-                return
-            if refuse(child.loc, level, self._above_roots, self.limits) is None:
+            limits = self.limits_of(child.loc, self._above_roots)
+            if limits.sitemaps is not None and self._declared >= limits.sitemaps:
+                continue
+            if refuse(child.loc, level, self._above_roots, limits) is None:
                 slot = TreeSlot(child.loc, level, None, (*task.position, at), child.lastmod)
                 self._request(slot, result.exchange.final_url)
 

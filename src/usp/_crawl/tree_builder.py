@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
@@ -49,11 +49,13 @@ class TreeBuilder(abc.ABC):
     """Goes through the slots of a tree, depth first.
 
     It stops at the slot that is ``awaited``, whose document has not arrived yet, until it is
-    ``complete``. ``roots`` decides which of the slots at the top are in the tree.
+    ``complete``. ``roots`` decides which of the slots at the top are in the tree, ``limits_of`` which
+    limits are those of a child, by its URL and those above it.
     """
 
     def __init__(self, options: CrawlOptions) -> None:
         self.limits = options.effective_limits
+        self.limits_of: Callable[[str, frozenset[str]], Limits] = lambda *_: self.limits
         self.awaited: TreeSlot | None = None
         self.complete = False
         self.roots = RootPolicy()
@@ -172,23 +174,25 @@ class TreeBuilder(abc.ABC):
         parents = slot.parents | {slot.final_url}
         ask = self.ending is None
         children, skipped = self._filter.select(received.probe, slot.level, parents, ask=ask)
-        most, left_out = self.limits.sitemaps, received.probe.left_out
-        room = len(children) if most is None else max(0, most - self._slots)
-        if left_out is not None or len(children) > room:
-            reason = left_out.reason if left_out else self.limits.reached("sitemaps")
-            missing = (left_out.count if left_out else 0) + max(0, len(children) - room)
-            slot.leave_out(LeftOut(missing, reason), "sitemaps")
+        left_out = received.probe.left_out
         above = without_fragments(parents)
-        below = []
-        for at, entry in enumerate(children[:room]):
+        below: list[TreeSlot] = []
+        for entry in children:
+            limits, at = self.limits_of(entry.loc, above), len(below)
+            if limits.sitemaps is not None and self._slots + at >= limits.sitemaps:
+                left_out = left_out or LeftOut(0, limits.reached("sitemaps"))
+                left_out = replace(left_out, count=left_out.count + 1)
+                continue
             child = TreeSlot(entry.loc, slot.level + 1, slot, (*slot.position, at), entry.lastmod)
-            refusal = refuse(child.url, child.level, above, self.limits)
+            refusal = refuse(child.url, child.level, above, limits)
             if refusal:
                 child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
                 child.recurs = refusal.code is FailureCode.RECURSION
             elif not slot.is_homepage or not self.roots.is_declared(child.url):
                 child.task = self._request(child, slot.final_url)
             below.append(child)
+        if left_out is not None:
+            slot.leave_out(left_out, "sitemaps")
         slot.children, slot.skipped = tuple(below), tuple(skipped)
         self._slots += len(below)
         for one in skipped:

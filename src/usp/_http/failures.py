@@ -25,7 +25,9 @@ _MOST_WORDS = 300
 _NOT_TLS = frozenset(
     {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
 )
-_PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxyError"})
+_PROXY = frozenset(
+    {"ProxyError", "InvalidProxyURL", "ClientProxyConnectionError", "ClientHttpProxyError"}
+)
 
 _LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
 LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
@@ -37,20 +39,24 @@ _HUNG_UP = (*_END_OF_TLS, ConnectionResetError, ConnectionAbortedError, BrokenPi
 _IN_BODY = {
     FailureCode.BODY_TIMEOUT: "TimeoutError Timeout ReadTimeoutError",
     FailureCode.BAD_CHUNK: "InvalidChunkLength",
-    FailureCode.BAD_CONTENT_ENCODING: "DecodeError",
+    FailureCode.BAD_CONTENT_ENCODING: "DecodeError ContentDecodingError",
     FailureCode.BODY_CUT_OFF: "ProtocolError IncompleteRead ClientPayloadError RemoteDisconnected"
-    " ServerDisconnectedError ConnectionError",
+    " ServerDisconnectedError ConnectionError ChunkedEncodingError",
 }
 _BEFORE = {
     FailureCode.NO_SUCH_HOST: "NameResolutionError ClientConnectorDNSError",
     FailureCode.CONNECT_TIMEOUT: "ConnectTimeout ConnectTimeoutError ConnectionTimeoutError",
     FailureCode.READ_TIMEOUT: "TimeoutError Timeout ReadTimeoutError",
-    FailureCode.BODY_CUT_OFF: "IncompleteRead ClientPayloadError",
+    FailureCode.BODY_CUT_OFF: "IncompleteRead ClientPayloadError ChunkedEncodingError",
+    FailureCode.BAD_CONTENT_ENCODING: "ContentDecodingError",
+    FailureCode.LIMIT_REDIRECTS: "TooManyRedirects",
     FailureCode.BAD_HEADERS: "LineTooLong",
     FailureCode.CONNECTION_CLOSED: "RemoteDisconnected ServerDisconnectedError ConnectionResetError"
     " BrokenPipeError ConnectionAbortedError",
     FailureCode.NOT_HTTP: "BadStatusLine UnknownProtocol BadHttpMessage InvalidHeader",
-    FailureCode.BAD_URL: "LocationValueError InvalidURL UnicodeError",
+    FailureCode.BAD_URL: "LocationValueError InvalidURL InvalidSchema MissingSchema UnicodeError",
+    FailureCode.TLS_ERROR: "SSLError",
+    FailureCode.UNREACHABLE: "ConnectionError",  # of which nothing else is known
 }
 _WORDS = {  # where the message of the code does not say enough
     FailureCode.BODY_TIMEOUT: "no more data from {host}{within_read}",
@@ -75,8 +81,9 @@ def reason_of(
     names = {name for one in found for name in _names_of(one)}
     target = _Target(url, timeout, in_body=in_body)
     proxied = target.goes_through(found)
-    reason = None if _has_spoken(error) else _words(found, names, target)
-    reason = reason or Reason(FailureCode.CLIENT_ERROR, _own_words(found))
+    reason = _words(found, names, target)
+    if reason is None or _has_spoken(error):
+        reason = Reason(reason.code if reason else FailureCode.CLIENT_ERROR, _own_words(found))
     if proxied or names & _PROXY:
         code = FailureCode.PROXY_ERROR
         return replace(reason, code=code, text=f"{code.message}: {reason.text}")

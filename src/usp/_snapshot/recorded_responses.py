@@ -51,27 +51,31 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 class RecordStore(Store):
-    """The documents of a WARC file; a place is the offset of a record, and the bytes of its body."""
+    """The documents of a WARC file; a place is the offset of a record, and the bytes of its body.
+
+    ``measured`` are the offsets of those that were read until they, or a limit, ended.
+    """
 
     def __init__(self, file: WarcFile, ratio: float | None) -> None:
         super().__init__()
         self._warc = file
         self._ratio = ratio
+        self.measured: set[int] = set()
 
     def read(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         """Yield the bytes of a body; raises :class:`DamagedDocument` if they are not all there."""
         for offset, size in places:
-            left = size
+            left, is_more = size, False
             try:
                 for piece in recorded_body(self._warc.record(offset), self._ratio):
-                    if not left:  # a limit ended it there; at the end of a record, it is checked
-                        break
                     yield piece[:left]
-                    left -= min(left, len(piece))
+                    is_more, left = len(piece) > left, max(0, left - len(piece))
+                    if is_more:
+                        break
             except (DamagedRecord, BrokenBody) as error:
                 raise DamagedDocument(damaged(error)) from error
-            if left:
-                raise DamagedDocument(damaged("it is cut off"))
+            if left or (is_more and offset not in self.measured):
+                raise DamagedDocument(damaged(f"it does not have {size:,} bytes"))
 
 
 def damaged(why: object) -> Reason:

@@ -17,6 +17,7 @@ from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
 from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
+from usp._snapshot.snapshot_file import within_both
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _AT_ONCE = 64  # orders
+_CUTTING = ("ratio", "unpacked_bytes")  # limits of a document that is in the file as a whole
 
 
 class KeptAs(Enum):
@@ -58,6 +60,11 @@ def replay(
     def overdue() -> Reason | None:
         return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
+    if (
+        snapshot.options.limits is not None
+    ):  # why something is not in the file; what is in it is read
+        least = within_both(snapshot.options.limits, limits)
+        crawl.limits_of = lambda url, above: limits if snapshot.has(url, above) else least
     answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
     while not crawl.complete:
@@ -92,6 +99,10 @@ class RecordedAnswers:
         code = FailureCode.NOT_IN_SNAPSHOT
         incomplete = "" if snapshot.is_complete else ", which is incomplete"
         declared = Reason(code, f"{code.message}{incomplete}")
+        least = within_both(snapshot.options.limits or limits, limits)
+        for name in _CUTTING:  # so that less of an index was read
+            if snapshot.is_complete and getattr(least, name) != getattr(limits, name):
+                declared = least.reached(name)
         self._absent = {  # the same for all: there may be many
             False: Failed(WebClientErrorResponse(declared, retryable=False)),
             True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
@@ -129,8 +140,9 @@ class RecordedAnswers:
             why: Reason | None = failure_reason(instead.error)
         else:
             why = instead.probe.refusal or instead.probe.unfinished
-        if why is None:  # with other limits, what came may be good
+        if why is None and not entry.is_document:  # with other limits, what came may be good
             return None
+        why = why or Reason(FailureCode.EMPTIED, FailureCode.EMPTIED.message)
         reason = replace(why, text=f"{why.text}; kept as it was {_when(before)}", full=None)
         return replace(result, kept=Kept(instead, reason))
 
@@ -147,10 +159,11 @@ class RecordedAnswers:
             return Received(document, entry.glance)
         cut = (None, exchange.broken) if entry.ended else (exchange.broken, None)
         result = self._read(entry.role, exchange, entry.offset, *cut)
-        is_known = bool(size) or snapshot.third_party is not None
-        if is_known or isinstance(result, Failed) or not result.document.size:
+        if isinstance(result, Failed) or result.document.size == result.exchange.received:
             return result
-        why = damaged(f"it has {result.document.size:,} bytes, and should have none")
+        if result.exchange.broken is not None or result.probe.refusal is not None:
+            return result  # it was not read to its end
+        why = damaged(f"it has {result.document.size:,} bytes, and should have {size:,}")
         return Failed(WebClientErrorResponse(why, retryable=False), exchange)
 
     def _read(
@@ -191,6 +204,7 @@ class RecordedAnswers:
             return Failed(nothing, exchange)
         if self._snapshot.third_party is not None:
             exchange = replace(exchange, received=size, charset=parser.encoding)
+        self._snapshot.store.measured.add(offset)
         exchange = replace(exchange, broken=ended or broken)
         document = Document(self._snapshot.store, exchange, size, None, ((offset, size),))
         if parser.may_have_children and late() is None:

@@ -211,6 +211,11 @@ class Entry:
         )
 
     @property
+    def is_document(self) -> bool:
+        """Whether the response is the document; with a last good one, it has lost what that had."""
+        return self.error is None and not self.refused and not self.ended
+
+    @property
     def failed_with(self) -> int | None:
         """The status with which it failed, if it did and there was one."""
         return None if self.error is None else status_of(self.error)

@@ -1,13 +1,13 @@
 """An open snapshot: what it is of, the options of its crawl, and where its documents are.
 
 The options of a file describe the crawl that was. Those that are plain data are used again, within
-bounds; limits only as far as the reader allows, pauses and patterns never.
+bounds; limits, filters and pauses are not: they only tell why something is not in the file.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
 from usp._base.filters import is_regular
-from usp._base.urls import is_http_url
+from usp._base.urls import is_http_url, without_fragment, without_login
 from usp._snapshot.recorded_responses import RecordStore, Room, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
@@ -57,33 +57,24 @@ _DATE = 64  # characters
 class RecordedOptions:
     """The options of a recorded crawl, as far as its file may choose them.
 
-    ``values`` are used again. ``patterns`` are not when the file is loaded: what they left out is what
-    is not in it, and so it is with ``callbacks``. ``ignored`` are names of options that no file decides
-    about.
+    ``values`` are used again. ``filters`` are not when the file is loaded: what they left out is what
+    is not in it, and so it is with ``callbacks``. ``limits`` are only why something is not in the file.
+    ``ignored`` are names of options that no file decides about.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     limits: Limits | None = None
-    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    filters: dict[str, tuple[str, ...] | str] = field(default_factory=dict)
     callbacks: bool = False
     ignored: tuple[str, ...] = ()
 
     @property
-    def safe_patterns(self) -> bool:
-        """Whether an update may use the patterns: regular expressions could take for ever."""
-        texts = [pattern for patterns in self.patterns.values() for pattern in patterns]
-        return not any(map(is_regular, texts)) and sum(map(len, texts)) <= _PATTERN_TEXT
-
-    def limits_within(self, reader: Limits, *, replayed: bool) -> Limits:
-        """Return the limits of the crawl, none of them above those of the ``reader``.
-
-        Those of time and transfer are not about what is ``replayed``: they were reached, or not.
-        """
-        recorded, least = asdict(self.limits or reader), asdict(reader)
-        for name in recorded.keys() - (_OF_FETCHING if replayed else {"lowest_rate"}):
-            both = (recorded[name], least[name])
-            least[name] = min((one for one in both if one is not None), default=None)
-        return Limits(**least)
+    def unsafe(self) -> dict[str, tuple[str, ...]]:
+        """The patterns, if an update may not use them: regular expressions could take for ever."""
+        patterns = {name: one for name, one in self.filters.items() if isinstance(one, tuple)}
+        texts = [text for one in patterns.values() for text in one]
+        is_safe = not any(map(is_regular, texts)) and sum(map(len, texts)) <= _PATTERN_TEXT
+        return {} if is_safe else patterns
 
 
 def looser(one: Limits, other: Limits) -> Limits:
@@ -91,12 +82,20 @@ def looser(one: Limits, other: Limits) -> Limits:
     return Limits(**{name: None if None in (a, b) else max(a, b) for (name, a), b in pairs})
 
 
+def within_both(one: Limits, other: Limits) -> Limits:
+    """Return limits that are not above either."""
+    pairs = zip(asdict(one).items(), asdict(other).values(), strict=True)
+    return Limits(
+        **{name: b if a is None else a if b is None else min(a, b) for (name, a), b in pairs}
+    )
+
+
 def option_values(options: CrawlOptions) -> dict[str, Any]:
     """Return the options that decide what is in the tree; none of them is a secret."""
     usual = CrawlOptions()
     values = {
         name: value
-        for name in (*_FLAGS, "extra_known_paths", "sitemaps_since", *_PATTERNS)
+        for name in (*_FLAGS, "extra_known_paths", *_FILTERS)
         if (value := getattr(options, name)) != getattr(usual, name)
     }
     if isinstance(since := options.sitemaps_since, date):
@@ -113,9 +112,9 @@ def read_options(given: object) -> RecordedOptions:
     values = read_table(_OPTIONS, given)
     ignored = tuple(sorted(mapping(given).keys() - _OPTIONS.keys()))[:_MOST_TEXTS]
     limits, callbacks = values.pop("limits", None), values.pop("callbacks", False)
-    patterns = {name: values.pop(name) for name in _PATTERNS if name in values}
     CrawlOptions(**values)  # which checks them
-    return RecordedOptions(values, limits, patterns, callbacks, ignored)
+    filters = {name: values.pop(name) for name in _FILTERS if name in values}
+    return RecordedOptions(values, limits, filters, callbacks, ignored)
 
 
 def _texts(given: object) -> tuple[str, ...]:
@@ -139,8 +138,8 @@ def _limits(given: object) -> Limits:
 
 _FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
 _PATTERNS = ("include_sitemaps", "exclude_sitemaps")
+_FILTERS = (*_PATTERNS, "sitemaps_since")
 _CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
-_OF_FETCHING = {"seconds", "document_seconds", "lowest_rate", "spool_bytes"}
 _OPTIONS: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(_FLAGS, flag),
     **dict.fromkeys(("extra_known_paths", *_PATTERNS), _texts),
@@ -178,6 +177,7 @@ class OpenSnapshot:
     losses: list[str] = field(default_factory=list)
     room: Room = field(init=False, repr=False)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
+    _urls: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
         self.room = Room(self.file.size)
@@ -189,6 +189,13 @@ class OpenSnapshot:
     @property
     def documents(self) -> int:
         return len(self.entries if self.third_party is None else self.third_party)
+
+    def has(self, url: str, above: Container[str] = ()) -> bool:
+        """Return whether the file tells what came of a URL, which is not one of those above it."""
+        if not self._urls:
+            self._urls = {url for _, url in self.entries}  # without logins
+        url = without_fragment(url)
+        return without_login(url) in self._urls and url not in above
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether the records of a document are as they were written, as far as that is known.

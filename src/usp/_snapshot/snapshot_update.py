@@ -8,11 +8,13 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
 from usp._base.urls import without_login
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
+from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._http.flow import Conditions, condition
 from usp._snapshot.recording import SnapshotRecorder, document_of
@@ -57,12 +59,21 @@ def _is_current(entry: Entry, order: FetchOrder) -> bool:
     return is_good and bool(order.lastmod) and entry.lastmod == order.lastmod
 
 
+def _listed(result: Received | Failed) -> set[str]:
+    """Return the sitemaps that a document lists, or the first of its pages if it lists none."""
+    if isinstance(result, Failed):
+        return set()
+    pages = StoredPages(result.document, result.exchange.final_url)
+    return {child.loc for child in result.probe.children} or {one.url for one in islice(pages, 1)}
+
+
 class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
 
     It ``trusts`` what indexes say about dates. ``counts`` are how many documents were what,
     ``received`` and ``saved`` the bytes of bodies.
-    ``kept`` are the URLs of documents that failed, and whose last good responses are kept. ``refused``
+    ``kept`` are the URLs of documents that failed, or have lost their pages or most of their sitemaps
+    since the last update, and whose last good responses are kept. ``refused``
     are those of them that were answered, but not with the document. ``keeps`` is whether a limit may
     end this crawl that did not end the recorded one; then what it leaves out is kept, too.
 
@@ -101,6 +112,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self.unread_pages: Loss | None = None
         self.kept: set[str] = set()
         self._same: set[str] = set()  # URLs of documents that are as they were
+        self._shrunk: set[tuple[Role, str]] = set()  # have lost what they had, for the first time
         self.refused: dict[str, Failure] = {}
         self._left = set(before.entries)
         self.counts = dict.fromkeys(
@@ -141,7 +153,8 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         """Return what need not be asked for because its index says that it has not changed."""
         key = key_of(order.role, order.url)
         entry = self._before.entries.get(key) if self._trusts and order.attempt == 1 else None
-        if entry is None or not _is_current(entry, order) or not self._before.is_sound(entry):
+        is_current = entry is not None and entry.last_good is None and _is_current(entry, order)
+        if entry is None or not is_current or not self._before.is_sound(entry):
             with self._lock:
                 self.requests += 1
             return None
@@ -153,11 +166,15 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         entry = self._good(key) if exchange.status == _NOT_MODIFIED else None
         if entry is None:
             return None
-        result = self._answers.recalled(replace(entry, error=None).asked_as(order.url)).result
+        result = self._as_recorded(entry.asked_as(order.url))
         if not isinstance(result, Received):
             return None
         self._seen[key] = exchange
         return result
+
+    def _as_recorded(self, entry: Entry) -> Received | Failed:
+        """Return a document as it was recorded, whatever became of it later."""
+        return self._answers.recalled(replace(entry, error=None)).result
 
     def add(self, settled: FinalResult) -> None:
         """Write a document, or copy its records if it has not changed."""
@@ -179,6 +196,11 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             self.writer.add(self._with_last_good(entry, before), document)
             return
         what = self._against(before or self._before.entries.get(key), key, document)
+        if what == "changed" and before is not None and self._has_shrunk(settled, before):
+            self.received += document.size
+            self._shrunk.add(key)
+            self.writer.add(self._with_last_good(entry, before), document)
+            return
         if what in ("added", "changed") or before is None:
             self.writer.add(entry, document)
         else:
@@ -218,10 +240,29 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         is_declared = settled.role is Role.SITEMAP and not settled.is_guess
         if before is None:
             return entry
-        if is_declared or entry.failed_with not in _GONE:
-            return self._with_last_good(entry, before)
-        self.gone.add(entry.url)
-        return entry
+        is_gone = not is_declared and entry.failed_with in _GONE
+        if is_gone and not (settled.role is Role.ROBOTS and self._is_sudden(entry.key)):
+            self.gone.add(entry.url)
+            return entry
+        if is_gone:
+            self._shrunk.add(entry.key)
+        return self._with_last_good(entry, before)
+
+    def _is_sudden(self, key: tuple[Role, str]) -> bool:
+        """Return whether the last update did not find yet that a document has lost what it had."""
+        was = self._before.entries[key]
+        is_known = was.last_good is not None and (was.is_document or was.failed_with in _GONE)
+        return not is_known and not self._accept
+
+    def _has_shrunk(self, settled: FinalResult, before: Entry) -> bool:
+        """Return whether a document suddenly has no pages, or few of its sitemaps and no others."""
+        if settled.role is Role.HOMEPAGE or not self._is_sudden(before.key):
+            return False
+        now, result = _listed(settled.result), settled.result
+        if now and isinstance(result, Received) and not result.probe.children:
+            return False
+        had = _listed(self._as_recorded(before))
+        return now < had and 2 * len(now) < len(had)
 
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
         """Return a document that failed, or is not what it was, with its last good response."""
@@ -272,10 +313,15 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         return self.gone_pages is None or self._accept
 
     def _measure(self) -> None:
-        if self.counts["changed"] or self.removed or self.gone:
-            snapshot = unfinished_snapshot(self._file.so_far(), self.writer.entries)
+        if self.counts["changed"] or self.removed or self.gone or self._shrunk:
+            entries, kept = dict(self.writer.entries), set(self.kept)
+            for key in self._shrunk:  # what would be if it were not kept
+                good = entries[key].last_good
+                entries[key] = replace(entries[key], last_good=None)
+                kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}
+            snapshot = unfinished_snapshot(self._file.so_far(), entries)
             with closing(snapshot.file):
-                self.gone_pages = self._lost_by(snapshot, self._same | self.kept)
+                self.gone_pages = self._lost_by(snapshot, self._same | kept)
         self.unread_pages = self.gone_pages
         if self.kept and not self._keeps:
             self.unread_pages = self._lost_by(self.tree, self._same)

@@ -7,6 +7,7 @@ missing, and 130 after Ctrl-C.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -28,6 +29,8 @@ click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
     "help",
 ]
 click.rich_click.OPTIONS_TABLE_HELP_SECTIONS = ["help", "range", "required", "default"]
+
+_OPTION = re.compile("--[a-z][a-z-]*+")
 
 
 class _CommandGroup(click.RichGroup):
@@ -131,7 +134,8 @@ def _status(argv: Sequence[str] | None) -> int:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."
-        message, origin = error.format_message(), _origin(error)
+        message = error.format_message()
+        origin = _origin(error, set(_OPTION.findall(message.partition(";")[0])))  # advice follows
         message = f"{message.rstrip('.')} ({origin})" if origin else message
         messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
@@ -141,13 +145,12 @@ def _status(argv: Sequence[str] | None) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _origin(error: click.UsageError) -> str:
-    """Return where a wrong value came from, if not from the command line."""
-    if error.ctx is None or not isinstance(error, click.BadParameter):
+def _origin(error: click.UsageError, named: set[str]) -> str:
+    """Return where a wrong value of one of the options came from, if not from the command line."""
+    if error.ctx is None:
         return ""
-    hints = (error.param_hint,) if isinstance(error.param_hint, str) else error.param_hint or ()
     for parameter in error.ctx.command.params:
-        if parameter is error.param or set(parameter.opts) & set(hints):
+        if named & {*parameter.opts, *parameter.secondary_opts}:
             source = error.ctx.get_parameter_source(parameter.name or "")
             if source is ParameterSource.ENVIRONMENT:
                 return f"set by {parameter.envvar}"

@@ -269,6 +269,10 @@ class FailureCode(Code):
         The tree was loaded from a file that has no response for this URL.
         usp.load('site.warc.gz')
         Update the snapshot, or record the website again."""
+    EMPTIED = """emptied: it has lost its pages, or most of its sitemaps
+        An update found less than it had. It is kept as it was until the next update finds the same.
+        <urlset></urlset> where there were pages
+        Update once more, or use --accept."""
     DAMAGED_RECORD = """damaged-record: its record in the snapshot is damaged
         The record ends too early, or its compressed data is damaged. What could be read is kept.
         a WARC file that was not copied to its end

@@ -144,6 +144,11 @@ class RawEntry:
         """Take a field of the document's own vocabulary."""
         raise NotImplementedError
 
+    def text_of(self, name: str, texts: str) -> str:
+        """Return the text of a field that has markup inside: all texts in it."""
+        del name
+        return texts
+
     def finish(self, notes: Notes) -> list[Entry]:
         """Return what the entry has become; note what it lacks."""
         raise NotImplementedError
@@ -204,10 +209,14 @@ MAX_NAME = 100
 class OpenField:
     """What a field means, its depth, and its text, as far as there is room for it.
 
-    It is ``nested`` if it is not directly below its entry. Damage goes to ``notes``.
+    It is ``nested`` if it is not directly below its entry, and ``has_markup`` if there are elements in
+    it that mean nothing. Damage goes to ``notes``.
     """
 
-    __slots__ = ("_decoded", "_notes", "_raw", "_room", "attributes", "depth", "meaning", "nested")
+    __slots__ = (
+        *("_decoded", "_notes", "_raw", "_room", "attributes", "depth", "has_markup", "meaning"),
+        "nested",
+    )
 
     def __init__(
         self, meaning: Meaning, attributes: str, depth: int, notes: Notes, *, nested: bool
@@ -216,6 +225,7 @@ class OpenField:
         self.attributes = attributes
         self.depth = depth
         self.nested = nested
+        self.has_markup = False
         self._notes = notes
         self._room = MAX_FIELD
         self._raw: list[str] = []

@@ -180,7 +180,8 @@ class TreeReader:
                 raise FastPathDeclined
             role, local, space = known.get(child.tag) or self._meaning(child.tag, kind)
             if role is _FIELD:
-                text = self._text(child, kind) if len(child) else child.text or ""
+                text = child.text or ""
+                text = entry.text_of(local, self._text(child, kind)) if len(child) else text
                 entry.add(local, text, child if child.keys() else "", notes)
             elif role is _RECORD_FIELD:
                 text = self._text(child, kind) if len(child) else child.text or ""

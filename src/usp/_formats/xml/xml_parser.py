@@ -257,8 +257,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         meaning = self._scope.meanings(type(self._entry)).get(name) or self._known(name)
         role = meaning.role
         if role is ElementRole.OTHER:
-            if not self._has_entries:
-                self._count_unknown(name)
+            if self._field is not None or not self._has_entries:
+                self._take_unknown(name)
         elif role is ElementRole.ENTRY and self._field and self._field.is_empty_loc:
             self._wrap(name, meaning)
             role = ElementRole.OTHER
@@ -380,9 +380,11 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._stack.append(kept(self.root_tag[0]))
             self._scopes.append(self._scope)
 
-    def _count_unknown(self, name: str) -> None:
-        """Count elements directly below the root that mean nothing, as long as none has meant more."""
-        if len(self._stack) == 1:
+    def _take_unknown(self, name: str) -> None:
+        """Take an element that means nothing, in a field, or below the root before the first entry."""
+        if self._field is not None:
+            self._field.has_markup = True
+        elif len(self._stack) == 1:
             self._unknown = self._unknown or (self.scanner.line, f"<{name}>")
             self._unknown_count += 1
 
@@ -524,6 +526,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         assert self._entry is not None
         self._field = None
         text = field.text()
+        if field.has_markup:
+            text = self._entry.text_of(field.meaning.local, text)
         if field.nested:
             self._entry.nested_loc = text
         else:

@@ -40,6 +40,7 @@ _NUMBERS = {
         060 other-failure  061 other-problem  062 limit-document-bytes  063 limit-unpacked-bytes
         064 limit-ratio  065 limit-depth  066 limit-sitemaps  068 limit-url-length
         069 limit-spool-bytes  070 limit-document-seconds  071 limit-lowest-rate  072 limit-seconds
+        073 emptied
         152 recursion  153 redirect-recursion  154 bad-sitemap-link  156 sitemap-line-misnamed
         157 sitemap-line-indented  158 sitemap-line-wrapped  159 sitemap-line-unnamed
         160 sitemap-line-words  161 sitemap-line-several  162 sitemap-line-tail
