@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from re import _compiler as sre_compiler  # type: ignore[attr-defined]
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as sre  # type: ignore[attr-defined]
 from typing import Any
@@ -29,16 +30,6 @@ SUFFIXES = ("", "\0", " !", "\n<")
 _POOL = " a0/.\t\n\xa0\x1cA_:-<>\"'&;#=?!%@[](),\0é"
 _MANY = 3  # so many samples of a set of characters, or of a list of alternatives
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_CATEGORIES = {
-    op.CATEGORY_DIGIT: str.isdecimal,
-    op.CATEGORY_SPACE: str.isspace,
-    op.CATEGORY_WORD: lambda c: c.isalnum() or c == "_",
-}
-_NOT_CATEGORIES = {
-    op.CATEGORY_NOT_DIGIT: op.CATEGORY_DIGIT,
-    op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
-    op.CATEGORY_NOT_WORD: op.CATEGORY_WORD,
-}
 
 
 def recipes(pattern: re.Pattern[Any]) -> list[tuple[str, str, str, bool]]:
@@ -146,24 +137,14 @@ def _characters(code: Any, argument: Any) -> list[str]:
     """Return characters that a set has: its own first, and of the usual ones those in it."""
     if code is op.ANY:
         return ["a", " ", "<"]
-    if code is op.NOT_LITERAL:
-        return [c for c in _POOL if ord(c) != argument]
-    negated = argument[0][0] is op.NEGATE
+    alone = sre.parse("")
+    alone.append((code, argument))
+    usual = list(filter(sre_compiler.compile(alone).match, _POOL))
+    if code is not op.IN or argument[0][0] is op.NEGATE:
+        return usual
     own = [chr(value) for kind, value in argument if kind is op.LITERAL]
     own += [chr(value[0]) for kind, value in argument if kind is op.RANGE]
-    usual = [c for c in _POOL if any(_has(item, c) for item in argument) != negated]
-    return usual if negated else [*own, *usual]
-
-
-def _has(item: Any, character: str) -> bool:
-    kind, value = item
-    if kind is op.LITERAL:
-        return ord(character) == value
-    if kind is op.RANGE:
-        return value[0] <= ord(character) <= value[1]
-    if kind is op.CATEGORY and value in _NOT_CATEGORIES:
-        return not _CATEGORIES[_NOT_CATEGORIES[value]](character)
-    return kind is op.CATEGORY and _CATEGORIES[value](character)
+    return [*own, *usual]
 
 
 def growth(call: Callable[[Any], object], text: Callable[[int], Any]) -> float:

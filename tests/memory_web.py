@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from usp.web_client.abstract_client import (
@@ -37,6 +37,7 @@ class Doc:
     body: str | bytes = b""
     status: int = 200
     moved_to: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
     stumbles: int = 0
     pieces: int = 1
     broken: bool = False
@@ -46,6 +47,7 @@ class Doc:
     error: type[BaseException] = ValueError
     after: int = 0
     instead: tuple[object, ...] = ()
+    redirects: tuple[str, ...] = ()
 
     def fail(self, method: str) -> None:
         """Raise the error if it is that of the method."""
@@ -77,10 +79,12 @@ class Web:
         with self._lock:
             turn = self.asked.count(path)
             self.asked.append(path)
+        redirects: list[str] = []
         for _ in range(10):
             doc = self.docs.get(path, Doc(status=404))
             if doc.moved_to is None:
                 break
+            redirects.append(self.base + path)
             path = doc.moved_to
         else:
             return error(310, "too many redirects")
@@ -94,7 +98,7 @@ class Web:
         if doc.status != 200:
             return error(doc.status)
         this_time = doc.breaks[min(turn, len(doc.breaks) - 1)]
-        return replace(doc, breaks=(this_time,)), self.base + path
+        return replace(doc, breaks=(this_time,), redirects=tuple(redirects)), self.base + path
 
     def response(self, kind: type, answer: tuple[Doc, str], before: object) -> Any:
         """Give what a client gives: a response, or something that is none."""
@@ -128,7 +132,14 @@ class _Facts(ResponseFacts):
 
     def header(self, case_insensitive_name: str) -> str | None:
         self._doc.fail("header")
-        return None
+        lowered = {name.lower(): value for name, value in self._doc.headers.items()}
+        return lowered.get(case_insensitive_name.lower())
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self._doc.headers.items())
+
+    def redirects(self) -> tuple[str, ...]:
+        return self._doc.redirects
 
     def url(self) -> str:
         self._doc.fail("url")

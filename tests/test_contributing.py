@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md is true: its files exist, and its examples work when they are applied."""
+"""What contributors read is true: files that it names exist, and its examples work when applied."""
 
 from __future__ import annotations
 
@@ -53,6 +53,16 @@ def test_every_file_that_is_named_exists():
     assert len(named) > 15
     missing = [path for path in named - new if not (ROOT / path).exists()]
     assert not missing
+
+
+def test_the_architecture_names_modules_that_exist_and_every_folder_in_its_layers():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    names = set(re.findall(r"`(?:xml/)?(\w+\.py)`", text))
+    assert len(names) > 10
+    assert names <= {path.name for path in (ROOT / "src").rglob("*.py")}
+    layers = text[text.index("## Layers") : text.index("## Glossary")]
+    folders = {f"usp/{path.parent.name}" for path in (ROOT / "src" / "usp").glob("*/__init__.py")}
+    assert folders - {"usp/_demo"} <= set(re.findall(r"`(usp/\w+)`", layers))
 
 
 def test_there_is_an_example_for_each_kind_of_change():

@@ -76,25 +76,6 @@ def test_the_options_of_a_fleet_are_those_of_a_crawl_and_more():
     assert told == ["event"]
 
 
-def call(function, **given):
-    """Call an entry point, as far as its arguments are looked at."""
-    more = [0] if function is SitemapFetcher else []
-    called = function("https://example.org/a.xml", *more, **given)
-    if inspect.iscoroutine(called):
-        called.send(None)
-
-
-@together("function", [*OF_A_WEBSITE, *OF_A_SITEMAP])
-def test_a_keyword_that_is_not_an_option_is_a_type_error(function):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'use_robot'"):
-        call(function, use_robot=False)
-
-
-def test_where_a_website_has_its_sitemaps_is_not_asked_about_one_sitemap():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'use_robots'"):
-        stream.pages_of_sitemap("https://example.org/a.xml", use_robots=False)
-
-
 def test_what_is_given_beside_options_replaces_theirs():
     given = CrawlOptions(crawl_delay=True, wait=1.5, use_robots=False)
     keywords = {"crawl_delay": False, "use_html_links": True}
@@ -184,6 +165,15 @@ def test_an_option_of_the_wrong_type(options, message, wrong):
 
 def test_flags_are_true_or_false_as_anything_is():
     assert not usp.CrawlOptions(use_robots=None, crawl_delay=0).use_robots  # type: ignore[arg-type]
+
+
+def test_a_keyword_that_is_not_an_option_is_a_type_error():
+    for entry, url in cases(ENTRY_POINTS):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'use_robot'"):
+            entry(url, use_robot=False)
+    for entry in cases(RUNS_OF_A_SITEMAP):  # where a website has its sitemaps
+        with pytest.raises(TypeError, match="unexpected keyword argument 'use_robots'"):
+            entry(SITEMAP, use_robots=False)
 
 
 def test_options_that_are_not_options():

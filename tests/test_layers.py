@@ -22,51 +22,33 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["selection"],
     ["objects"],
     [
-        "_base",
-        "helpers",
-        "exceptions",
-        "limits",
-        "events",
-        "options",
-        "objects.exchange",
-        "objects.failure_codes",
-        "objects.problem_codes",
-        "web_client.abstract_client",
-        "",
+        *("_base", "helpers", "exceptions", "limits", "events", "options", "objects.exchange"),
+        *("objects.failure_codes", "objects.problem_codes", "web_client.abstract_client", ""),
     ],
 ]
 
 DEFERRED = {  # imports inside functions, and why they may point up or wait
-    (
-        "helpers",
-        "_crawl.schedule",
-    ): "get_url_retry_on_client_errors: the crawl knows when to ask again",
-    ("helpers", "_formats.unpack"): "gunzip: a name that programs know for what formats does",
-    ("helpers", "_formats.decode"): "ungzipped_response_content: the same",
-    ("checks.rules.sm3_document", "_formats.xml.raw_entries"): "rules load no parser",
-    ("objects.abstract_sitemap", "export.arrow"): "to_arrow, the Arrow stream: pyarrow is an extra",
-    ("objects.abstract_sitemap", "selection"): "select: filters of pages",
-    ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
-    ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
-    ("_base.display", "_base.urls"): "most text is printable",
-    (
-        "options",
-        "_base.filters",
-    ): "the help shows the defaults of options; only what is given is read",
-    ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
-    ("fleet.options", "export.schema"): "the same; only chosen columns are looked up",
-    ("fleet.options", "_http.identity"): "the same; only options that are given are checked",
-    ("objects.abstract_sitemap", "_snapshot.recording"): "save: warcio is an extra",
-    ("_crawl.thread_driver", "_snapshot.recording"): "the same; most crawls are not recorded",
-    ("_crawl.fetch", "web_client.requests_client"): "programs on asyncio never need it",
-    ("_inputs", "_snapshot.warc"): "most inputs are not files",
-    ("_inputs", "snapshot"): "the same, and most files are not snapshots",
-    ("_inputs", "_inputs.folder"): "the same, or folders",
-    ("_inputs", "aio"): "most programs do without asyncio",
-    (
-        "aio",
-        "web_client.aiohttp_client",
-    ): "aiohttp is an extra: only who hands in no client needs it",
+    "helpers -> _crawl.schedule": "get_url_retry_on_client_errors: the crawl knows when",
+    "helpers -> _formats.unpack": "gunzip: a name that programs know for what formats does",
+    "helpers -> _formats.decode": "ungzipped_response_content: the same",
+    "checks.rules.sm3_document -> _formats.xml.raw_entries": "rules load no parser",
+    "objects.abstract_sitemap -> export.arrow": "to_arrow, the Arrow stream: pyarrow is an extra",
+    "objects.abstract_sitemap -> selection": "select: filters of pages",
+    "objects.abstract_sitemap -> report.notebook": "_repr_html_: only notebooks ask for it",
+    "helpers -> limits": "ungzipped_response_content: how much is unpacked",
+    "_base.display -> _base.urls": "most text is printable",
+    "options -> _base.filters": "the help shows the defaults of options; what is given is read",
+    "fleet.options -> web_client.zones": "the help of usp crawl shows the defaults of options",
+    "fleet.options -> export.schema": "the same; only chosen columns are looked up",
+    "fleet.options -> _http.identity": "the same; only options that are given are checked",
+    "objects.abstract_sitemap -> _snapshot.recording": "save: warcio is an extra",
+    "_crawl.thread_driver -> _snapshot.recording": "the same; most crawls are not recorded",
+    "_crawl.fetch -> web_client.requests_client": "programs on asyncio never need it",
+    "_inputs -> _snapshot.warc": "most inputs are not files",
+    "_inputs -> snapshot": "the same, and most files are not snapshots",
+    "_inputs -> _inputs.folder": "the same, or folders",
+    "_inputs -> aio": "most programs do without asyncio",
+    "aio -> web_client.aiohttp_client": "aiohttp is an extra: only who hands in no client needs it",
 }
 
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -151,7 +133,7 @@ def test_a_module_imports_only_what_stands_below_it_or_beside_it():
         f"{module} imports {name}, which stands above it"
         for module in BY_NAME
         for name, deferred in ours(module)
-        if rank(name) < rank(module) and not (deferred and (module, name) in DEFERRED)
+        if rank(name) < rank(module) and not (deferred and f"{module} -> {name}" in DEFERRED)
     ]
     assert not wrong
 
@@ -159,7 +141,7 @@ def test_a_module_imports_only_what_stands_below_it_or_beside_it():
 def test_every_deferred_import_is_on_the_list_and_every_one_on_the_list_exists():
     """The command line may load what it needs when a command runs: it is the top layer."""
     found = {
-        (module, name)
+        f"{module} -> {name}"
         for module in BY_NAME
         for name, deferred in ours(module)
         if deferred and rank(module) > 0
@@ -223,53 +205,6 @@ def test_the_exceptions_from_purity_are_needed():
     assert all(outside(module) for module in NOT_PURE)
     for module, name in HARMLESS:
         assert name in {loaded_name.split(".")[0] for loaded_name in loaded(module)}
-
-
-FOREIGN_NAMES = {  # names of other libraries that only look private
-    "_replace": "of named tuples",
-    "_exit": "of os",
-    "_Decompress": "the type of zlib's objects",
-    "_value_": "of members of an enum",
-}
-
-
-def private_names(path: Path) -> Iterator[tuple[ast.Attribute, bool]]:
-    """Yield each private attribute of something else than self, and whether it is of this module."""
-    nodes = list(ast.walk(parsed(path)))
-    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    own |= {
-        node.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node)
-    }
-    own |= {
-        node.target.id
-        for node in nodes
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    }
-    for node in nodes:
-        if not isinstance(node, ast.Attribute) or is_own(node):
-            continue
-        if node.attr.startswith("_") and not node.attr.startswith("__"):
-            yield node, node.attr in own
-
-
-def is_own(node: ast.Attribute) -> bool:
-    """Return whether an attribute is one of self, cls or super()."""
-    of = node.value
-    if isinstance(of, ast.Call):
-        of = of.func
-    return isinstance(of, ast.Name) and of.id in {"self", "cls", "super"}
-
-
-def test_private_attributes_are_touched_in_their_own_module_only():
-    strange = [
-        f"{name_of(path)}, line {node.lineno}: {ast.unparse(node)}"
-        for path in MODULES
-        for node, is_of_this_module in private_names(path)
-        if not is_of_this_module and node.attr not in FOREIGN_NAMES
-    ]
-    assert not strange
 
 
 TWICE = {"__init__", "__main__", "formats", "options"}

@@ -174,24 +174,14 @@ def test_the_patterns_are_found():
 
 
 def test_every_pattern_that_is_made_when_needed_is_tried_too():
-    made = set()
-    for module, tree in trees().items():
-        for function, parents in _functions(tree):
-            if any(_calls_re(node) for node in ast.walk(function)):
-                made.add(".".join([module, *parents, function.name]))
+    made = {
+        f"{module}.{function.name}"
+        for module, tree in trees().items()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and any(map(_calls_re, ast.walk(function)))
+    }
     assert made == set(MADE)
-
-
-def _functions(
-    tree: ast.AST, parents: tuple[str, ...] = ()
-) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, tuple[str, ...]]]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node, parents
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node, (*parents, node.name))
-        else:
-            yield from _functions(node, parents)
 
 
 def _calls_re(node: ast.AST) -> bool:

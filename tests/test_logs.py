@@ -6,8 +6,6 @@ import logging
 import re
 from pathlib import Path
 
-import pytest
-
 import usp
 from usp._base.display import get_logger
 from usp.tree import sitemap_tree_for_homepage
@@ -16,29 +14,12 @@ from usp.web_client.abstract_client import AbstractWebClient, WebClientErrorResp
 HOSTILE = "\x1b[31m\x07\u202e\u2066\x9b\r\nERROR:root:forged \u200f"
 
 
-class Collecting(logging.Handler):
-    """Formats as the most careless handler does."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(logging.Formatter("%(message)s").format(record))
+def written(caplog) -> list[str]:
+    """Return what was logged as the most careless handler formats it."""
+    return [logging.Formatter("%(message)s").format(record) for record in caplog.records]
 
 
-@pytest.fixture
-def collected():
-    handler, logger = Collecting(), logging.getLogger("usp")
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    yield handler.lines
-    logger.removeHandler(handler)
-    logger.setLevel(before)
-
-
-def test_arguments_messages_and_tracebacks_are_escaped(collected):
+def test_arguments_messages_and_tracebacks_are_escaped(caplog):
     log = get_logger("usp.tests.logs")
     log.warning("about %s and %d, %.1f, %s", HOSTILE, 3, 0.5, ValueError(HOSTILE))
     log.warning(HOSTILE)
@@ -50,6 +31,7 @@ def test_arguments_messages_and_tracebacks_are_escaped(collected):
             error.__class__.fail(HOSTILE)
         except AttributeError:
             log.exception("it failed")
+    collected = written(caplog)
     assert len(collected) == 4
     assert "and 3, 0.5, " in collected[0]
     assert collected[3].startswith("it failed\nTraceback")
@@ -72,7 +54,9 @@ def test_a_logger_is_made_safe_once():
     assert len(logger.filters) == 1
 
 
-def test_what_a_website_wrote_does_not_steer_whoever_reads_the_log(collected):
+def test_what_a_website_wrote_does_not_steer_whoever_reads_the_log(caplog):
+    caplog.set_level(logging.DEBUG, "usp")
+
     class Client(AbstractWebClient):
         def set_max_response_data_length(self, max_response_data_length):
             pass
@@ -81,8 +65,8 @@ def test_what_a_website_wrote_does_not_steer_whoever_reads_the_log(collected):
             return WebClientErrorResponse(f"404 {HOSTILE}", retryable=False)
 
     sitemap_tree_for_homepage("http://h.example/", Client())
-    assert collected
-    assert all(line.isprintable() for line in collected)
+    assert caplog.records
+    assert all(line.isprintable() for line in written(caplog))
 
 
 def test_every_logger_of_the_package_is_made_safe():

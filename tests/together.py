@@ -17,10 +17,8 @@ def together(names: str | tuple[str, ...], rows: Iterable[Any], **_: object) -> 
 
     Before each row, what the fixtures ``site``, ``monkeypatch`` and ``caplog`` have noted is forgotten.
     """
-    parameters = [names] if isinstance(names, str) and "," not in names else names
-    if isinstance(parameters, str):
-        parameters = [name.strip() for name in parameters.split(",")]
-    table = [(row,) if isinstance(names, str) and "," not in names else row for row in rows]
+    parameters = [one.strip() for one in names.split(",")] if isinstance(names, str) else names
+    table = [row if len(parameters) > 1 else (row,) for row in rows]
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)

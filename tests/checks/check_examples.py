@@ -20,17 +20,13 @@ from __future__ import annotations
 
 import gzip
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import memory_web
 import usp
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    AbstractWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
+from memory_web import Doc, Web
 
 HOME = "https://example.org"
 ROBOTS = "User-agent: *\nAllow: /\n"
@@ -53,65 +49,15 @@ _BODY = re.compile(r"\(as ([a-z0-9, -]+)\)\n")
 _HEADERS = re.compile(r"(?!User-agent)((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
 
 
-@dataclass(frozen=True)
-class Reply:
-    """What a URL returns."""
-
-    body: bytes = b""
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    leads_to: str | None = None
-
-
-class Response(AbstractWebClientSuccessResponse):
-    def __init__(self, url, reply, redirects):
-        self._url, self._reply, self._redirects = url, reply, redirects
-
-    def status_code(self):
-        return self._reply.status
-
-    def status_message(self):
-        return "OK"
-
-    def header(self, case_insensitive_name):
-        lowered = {name.lower(): value for name, value in self._reply.headers.items()}
-        return lowered.get(case_insensitive_name.lower())
-
-    def headers(self):
-        return tuple(self._reply.headers.items())
-
-    def raw_data(self):
-        return self._reply.body
-
-    def url(self):
-        return self._url
-
-    def redirects(self):
-        return self._redirects
-
-
-class Client(AbstractWebClient):
-    """A client for one example."""
+class Client(memory_web.Client):
+    """A client for one example, whose documents are by their URLs."""
 
     def __init__(self, replies):
-        self.replies = replies
-        self.requested = []
-
-    def set_max_response_data_length(self, max_response_data_length):
-        pass
-
-    def get(self, url):
-        self.requested.append(url)
-        redirects = []
-        while (reply := self.replies.get(url, Reply(status=404))).leads_to is not None:
-            redirects.append(url)
-            url = reply.leads_to
-        if reply.status < 400:
-            return Response(url, reply, tuple(redirects))
-        return WebClientErrorResponse(f"{reply.status} No", retryable=False, status=reply.status)
+        super().__init__(Web(replies, ""), 1)
+        self.requested = self.web.asked
 
 
-def replies_of(example: str, now: datetime | None = None) -> dict[str, Reply]:
+def replies_of(example: str, now: datetime | None = None) -> dict[str, Doc]:
     """Return the documents of an example by their URLs."""
     start, *parts = _DOCUMENT.split(filled(example, now or datetime.now(UTC)))
     found, declared = {}, []
@@ -131,7 +77,7 @@ def _url(path: str) -> str:
     return HOME + path if path.startswith(("/", ".")) else path
 
 
-def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200) -> Reply:
+def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200) -> Doc:
     headers = {"Content-Type": TYPES.get(path.rpartition(".")[2], "text/html")}
     given = _HEADERS.match(body)
     if given:
@@ -145,7 +91,7 @@ def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200)
     data = _wrapped(body).encode(encoding)
     for _ in layers:
         data = gzip.compress(data)
-    return Reply(data, status, headers, None if leads_to is None else _url(leads_to))
+    return Doc(data, status, None if leads_to is None else _url(leads_to), headers)
 
 
 def _wrapped(text: str) -> str:
@@ -203,7 +149,7 @@ def codes_in(example: str, **options) -> list[str]:
     return [finding.code for finding in found_in(example, **options)]
 
 
-def found_at(path: str, reply: Reply) -> list[usp.checks.Finding]:
+def found_at(path: str, reply: Doc) -> list[usp.checks.Finding]:
     """Return what is found in a sitemap alone."""
     url = f"{HOME}/{path}"
     return list(usp.check(usp.sitemap_tree_for_sitemap(url, Client({url: reply}))))

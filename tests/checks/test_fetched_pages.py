@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from check_examples import HOME, Client, Reply, locs, replies_of
+from check_examples import HOME, Client, locs, replies_of
 
 import usp
+from memory_web import Doc
 from usp._crawl.stored_pages import SourcePosition
 from usp.checks import fetching
 from usp.checks.fetching import Sample
@@ -20,7 +21,7 @@ HTML = {"Content-Type": "text/html"}
 def fetched(pages, *, robots="User-agent: *\nAllow: /\n", listed=ENTRIES, most=10):
     """Check a website with pages; return what was found, and which URLs were requested for it."""
     replies = replies_of(listed)
-    replies[f"{HOME}/robots.txt"] = Reply(f"{robots}Sitemap: {HOME}/sitemap.xml\n".encode())
+    replies[f"{HOME}/robots.txt"] = Doc(f"{robots}Sitemap: {HOME}/sitemap.xml\n".encode())
     replies.update({f"{HOME}{path}": reply for path, reply in pages.items()})
     return checked(usp.sitemap_tree_for_homepage(f"{HOME}/", Client(replies)), replies, most)
 
@@ -33,7 +34,7 @@ def checked(tree, replies, most=5):
 
 def one(html, **headers):
     """Check a website with one page."""
-    reply = Reply(html.encode(), headers=HTML | headers)
+    reply = Doc(html.encode(), headers=HTML | headers)
     found, _ = fetched({"/a": reply}, listed=locs("/a"))
     return [(finding.name, finding.message) for finding in found]
 

@@ -8,23 +8,18 @@ import pytest
 from check_examples import found_in
 
 import usp
+from usp.checks.registry import ENTRIES
 
-STORY = """<url><loc>https://example.org/a</loc><news:news><news:publication>
-<news:name>{name}</news:name><news:language>{language}</news:language></news:publication>
-<news:publication_date>{date}</news:publication_date><news:title>Tea</news:title></news:news></url>"""
-VIDEO = """<url><loc>https://example.org/a</loc><video:video>
-<video:thumbnail_loc>https://example.org/a.jpg</video:thumbnail_loc>
-<video:title>Tea</video:title><video:description>Tea</video:description>
-<video:content_loc>https://example.org/a.mp4</video:content_loc>{more}</video:video></url>"""
+STORY, VIDEO = ENTRIES["<news:"], ENTRIES["<video:"]
 
 
-def story(date="{now-1h}", language="en", name="The Tea Times"):
-    text = STORY.replace("{date}", date).replace("{language}", language).replace("{name}", name)
+def story(date="{now-1h}", language="en"):
+    text = STORY.replace("{now-5h}", date).replace(">en<", f">{language}<").replace("…", "")
     return [(one.name, one.message) for one in found_in(text)]
 
 
 def video(more):
-    return [one.name for one in found_in(VIDEO.replace("{more}", more))]
+    return [one.name for one in found_in(VIDEO.replace("…", more))]
 
 
 DATES = {
@@ -66,7 +61,7 @@ VIDEOS = {
     "<video:rating>0</video:rating>": [],
     "<video:rating>5.0</video:rating>": [],
     "<video:expiration_date>{day}</video:expiration_date>": [],
-    "<video:player_loc>https://example.org/a.mp4#player</video:player_loc>": [],
+    "<video:player_loc>https://example.org/tea.mp4#player</video:player_loc>": [],
     '<video:platform relationship="ALLOW">web</video:platform>': [],
     "<video:restriction></video:restriction>": [],
     "<video:duration>0</video:duration>": ["video-duration"],
@@ -79,7 +74,7 @@ VIDEOS = {
         "deprecated-video-field"
     ],
     '<video:price currency="EUR">1.99</video:price>': ["deprecated-video-field"],
-    "<video:player_loc>https://example.org/a</video:player_loc>": ["video-is-page"],
+    "<video:player_loc>https://example.org/tea</video:player_loc>": ["video-is-page"],
     "<video:player_loc>javascript:play()</video:player_loc>": ["bad-video-url"],
 }
 
@@ -89,11 +84,11 @@ def test_a_video_at_the_edge_is_fine_and_one_beyond_it_is_not():
 
 
 def test_each_video_of_a_page_is_told():
-    two = VIDEO.replace("{more}", "<video:duration>0</video:duration>")
+    two = VIDEO.replace("…", "<video:duration>0</video:duration>")
     body = two[two.index("<video:video>") : two.index("</url>")]
     found = found_in(two.replace("</url>", body + "</url>"))
     assert [one.name for one in found] == ["video-duration"] * 2
-    assert {one.page for one in found} == {"https://example.org/a"}
+    assert {one.page for one in found} == {"https://example.org/tea"}
 
 
 # Relative URLs are found, though they are read ----------------------------------------------------

@@ -169,6 +169,10 @@ FOUND = {
     ("the same time in one of two sitemaps", "SM502", 1): website(
         dated(*[TIME] * 30), dated("2024-05-07", path="/b")
     ),
+    ("newer than its index says, after a redirect", "SM503", 1): (
+        dated_index(DAY).replace("teas.xml\n", "teas.xml -> /new.xml\n")
+        + f"--- /new.xml\n{dated('2024-06-01')}"
+    ),
     ("an index that says nothing", "SM504", 1): dated_index("yesterday", "2024"),
 }
 

@@ -7,7 +7,6 @@ import gzip
 from check_examples import (
     HOME,
     Client,
-    Reply,
     codes_in,
     found_at,
     found_in,
@@ -18,6 +17,7 @@ from check_examples import (
 )
 
 import usp
+from memory_web import Doc
 from usp.checks import Severity
 from usp.checks.rules import sm2_transport
 
@@ -167,7 +167,7 @@ RSS = b"""<rss version="2.0"><channel><title>Tea</title><link>https://example.or
 def sent(body: bytes, name: str = "sitemap.xml", **headers: str) -> list[str]:
     """Return the codes of what is found in a sitemap that was sent with some headers."""
     named = {header.replace("_", "-"): value for header, value in headers.items()}
-    return [one.code for one in found_at(name, Reply(body, headers=named))]
+    return [one.code for one in found_at(name, Doc(body, headers=named))]
 
 
 TYPES = {

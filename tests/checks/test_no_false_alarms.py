@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from check_examples import HOME, Client, Reply, locs, replies_of
+from check_examples import HOME, Client, locs, replies_of
 
 import usp
+from memory_web import Doc
 from usp._demo import demo_site
 from website import atom, rss
 
@@ -206,7 +207,7 @@ def other_findings(name):
     url = case.get("url", f"{usual}.gz" if name.endswith(".gz") else usual)
     labels = {"Content-Type": "content_type", "Content-Encoding": "content_encoding"}
     headers = {header: case[key] for header, key in labels.items() if case.get(key)}
-    client = Client({url: Reply((CORPUS / name).read_bytes(), headers=headers)})
+    client = Client({url: Doc((CORPUS / name).read_bytes(), headers=headers)})
     tree = usp.sitemap_tree_for_sitemap(url, client)
     found = {one.name for one in usp.check(tree)}
     known = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from check_examples import HOME, Client, index, locs, replies_of
 
@@ -60,14 +58,6 @@ def test_a_tree_alone_is_checked_without_requests():
     before = len(client.requested)
     assert [one.code for one in usp.check(tree)] == ["SM402"]
     assert len(client.requested) == before
-
-
-def test_it_is_the_same_on_asyncio():
-    async def found():
-        client = Client(replies_of(SITE + OTHER.format(f"{HOME}/teas.xml")))
-        return [one.code async for one in usp.aio.check(f"{HOME}/", client)]
-
-    assert asyncio.run(found()) == []
 
 
 def test_a_public_website_does_not_lead_to_private_addresses():

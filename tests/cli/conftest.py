@@ -26,10 +26,21 @@ class Ended:
     def lines(self) -> list[str]:
         return self.out.splitlines()
 
+    def ends(
+        self, status: int, *told: str, out: str | None = None, err: str | None = None
+    ) -> Ended:
+        """Check the exit status, what the standard error tells, and all that was written."""
+        assert self.status == status
+        for words in told:
+            assert words in self.err
+        assert out in (None, self.out)
+        assert err in (None, self.err)
+        return self
+
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Run a command line in this process."""
+    """Run a command line in this process; pytest shows the last one if the test fails."""
     monkeypatch.setenv("COLUMNS", "80")
 
     def _run(*argv: str) -> Ended:
@@ -37,6 +48,7 @@ def run(capsys, monkeypatch):
         with pytest.raises(SystemExit) as ended:
             main(list(argv))
         captured = capsys.readouterr()
+        print("usp", *map(repr, argv))
         return Ended(ended.value.code, captured.out, captured.err)
 
     return _run

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases import cases
 from usp._base.urls import looks_like_sitemap
 from usp.cli.options import input_type
 from website import atom, index, rss, urlset
@@ -28,21 +29,18 @@ OTHERS = [
 ]
 
 
-def test_a_website_is_completed(subtests):
-    for written, url in WEBSITES.items():
-        with subtests.test(written=written):
-            assert input_type(written).url == url
-            assert not input_type(written).is_sitemap
+def test_a_website_is_completed():
+    for written, url in cases(WEBSITES.items()):
+        assert input_type(written).url == url
+        assert not input_type(written).is_sitemap
 
 
-def test_sitemaps_feeds_and_robots_are_sitemaps_and_other_pages_are_websites(subtests):
-    for path in SITEMAPS:
-        with subtests.test(path=path):
-            assert looks_like_sitemap(f"https://example.org{path}")
-            assert input_type(f"example.org{path}").is_sitemap
-    for path in OTHERS:
-        with subtests.test(path=path):
-            assert not looks_like_sitemap(f"https://sitemap.example.org{path}")
+def test_sitemaps_feeds_and_robots_are_sitemaps_and_other_pages_are_websites():
+    for path in cases(SITEMAPS):
+        assert looks_like_sitemap(f"https://example.org{path}")
+        assert input_type(f"example.org{path}").is_sitemap
+    for path in cases(OTHERS):
+        assert not looks_like_sitemap(f"https://sitemap.example.org{path}")
 
 
 @pytest.fixture
@@ -61,12 +59,11 @@ def site(serve):
     )
 
 
-def test_a_feed_is_listed_alone(run, site, subtests):
+def test_a_feed_is_listed_alone(run, site):
     for path in ["/feed/", "/?feed=atom"]:
-        with subtests.test(path=path):
-            assert run("ls", site + path, "-f", "pages").lines == [f"{site}/story"]
-            assert run("ls", site + path).lines[0] == site + path
-            assert "1 page" in run("tree", site + path).out
+        assert run("ls", site + path, "-f", "pages").lines == [f"{site}/story"]
+        assert run("ls", site + path).lines[0] == site + path
+        assert "1 page" in run("tree", site + path).out
 
 
 def test_an_index_is_followed(run, site):
@@ -74,15 +71,14 @@ def test_an_index_is_followed(run, site):
     assert run("ls", f"{site}/all").lines == listed
 
 
-def test_anything_else_stands_for_its_website(run, site, subtests):
+def test_anything_else_stands_for_its_website(run, site):
     for path in ["/shop/", "/notes", "/empty", "/missing", "/shop/index.html"]:
         for options in [["-f", "pages"], []]:
-            with subtests.test(path=path, options=options):
-                ended = run("ls", site + path, *options)
-                assert ended.status == 0
-                assert f"is not a sitemap; its website {site}/ was read instead" in ended.err
-                assert ended.lines == run("ls", site, *options).lines
-                assert ended.lines[-1].strip() == f"{site}/page"
+            ended = run("ls", site + path, *options).ends(
+                0, f"is not a sitemap; its website {site}/ was read instead"
+            )
+            assert ended.lines == run("ls", site, *options).lines
+            assert ended.lines[-1].strip() == f"{site}/page"
 
 
 def test_what_is_recognised_is_asked_for_once(run, serve):

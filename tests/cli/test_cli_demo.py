@@ -13,8 +13,7 @@ from usp.web_client.requests_client import RequestsWebClient
 
 
 def test_the_demo_ends_by_itself_and_shows_everything(run):
-    ended = run("demo")
-    assert (ended.status, ended.err) == (0, "")
+    ended = run("demo").ends(0, err="")
     for part in (
         r"/robots\.txt  robots\.txt: 3 sitemaps",
         r"/sitemaps/pages\.xml  XML: 4 pages with 5 alternates",

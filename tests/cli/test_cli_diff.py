@@ -29,8 +29,7 @@ def files(put):
 
 
 def test_changes_are_lines_of_text(run, files):
-    ended = run("diff", *files)
-    assert ended.status == 1
+    ended = run("diff", *files).ends(1)
     assert ended.lines == [
         f"+ {H}/4",
         f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01",
@@ -40,8 +39,7 @@ def test_changes_are_lines_of_text(run, files):
 
 
 def test_the_same_twice_is_status_0(run, files):
-    ended = run("diff", files[0], files[0])
-    assert (ended.status, ended.out, ended.err) == (0, "", "usp: nothing changed\n")
+    run("diff", files[0], files[0]).ends(0, out="", err="usp: nothing changed\n")
 
 
 def test_a_file_is_named_as_it_was_given(run, files, put):
@@ -89,14 +87,12 @@ def test_colors_are_for_terminals(run, files, monkeypatch):
     assert run("diff", *files).out == plain
 
 
-def test_what_cannot_be_read_is_trouble(run, files, put, subtests):
+def test_what_cannot_be_read_is_trouble(run, files, put):
     put({"page.html": "<html><body>hello</body></html>"})
     for given in ["nothing.xml", "http://127.0.0.1:1/", "page.html"]:
-        with subtests.test(given=given):
-            for pair in ([files[0], given], [given, files[0]]):
-                ended = run("diff", *pair)
-                assert (ended.status, ended.out) == (2, "")
-                assert ended.err
+        for pair in ([files[0], given], [given, files[0]]):
+            ended = run("diff", *pair).ends(2, out="")
+            assert ended.err
 
 
 def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, serve, put):
@@ -106,8 +102,7 @@ def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, serve, put)
     folder, start = "saved", website.url("/index.xml")
     assert run("diff", "saved/index.xml", start).status != 2
     website.answers["/b.xml"] = Answer(status=404)
-    ended = run("diff", folder, start)
-    assert ended.status == 3
+    ended = run("diff", folder, start).ends(3)
     assert [line[0] for line in ended.lines if "/b.xml" in line] == ["!"]
     assert not [line for line in ended.lines if line[0] in "+-"]
     assert "2 unknown" in ended.err

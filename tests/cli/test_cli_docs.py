@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+from cases import cases
 from usp.cli.commands.cmd_ls import LINES, TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -17,10 +18,9 @@ def blocks(text: str, language: str = r"\w*") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-def test_every_output_format_is_documented(subtests):
-    for output in [*LINES, *TABLES]:
-        with subtests.test(output=output):
-            assert f"`{output}`" in DOCS
+def test_every_output_format_is_documented():
+    for output in cases([*LINES, *TABLES]):
+        assert f"`{output}`" in DOCS
 
 
 def test_the_two_commands_stand_in_blocks_of_one_line():
@@ -32,10 +32,9 @@ def test_the_two_commands_stand_in_blocks_of_one_line():
         assert shlex.split(found[0])
 
 
-def test_every_file_that_the_docs_name_is_there(subtests):
-    for path in sorted((ROOT / "docs").glob("**/*.md")):
-        with subtests.test(path=path):
-            text = path.read_text(encoding="utf-8")
-            for name in re.findall(r"`((?:src/usp|usp|tests|docs)/[\w./-]+)`", text):
-                place = ROOT / "src" / name if name.startswith("usp/") else ROOT / name
-                assert place.exists(), name
+def test_every_file_that_the_docs_name_is_there():
+    for path in cases(sorted((ROOT / "docs").glob("**/*.md"))):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"`((?:src/usp|usp|tests|docs)/[\w./-]+)`", text):
+            place = ROOT / "src" / name if name.startswith("usp/") else ROOT / name
+            assert place.exists(), name

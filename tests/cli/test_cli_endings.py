@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
+from cases import cases
 from usp._base.display import printable
 from usp.cli.commands.cmd_ls import LINES, TABLES
 from website import urlset
@@ -20,8 +21,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 def test_version_and_help(run):
     for option in ("-v", "--version"):
         assert run(option).out == f"usp v{usp.__version__}\n"
-    alone = run()
-    assert alone.status == 0
+    alone = run().ends(0)
     assert "Examples" in alone.out
     assert run("--help").out == run("-h").out
     assert run("ls", "--help").out == run("ls", "-h").out
@@ -32,23 +32,23 @@ def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("usp._inputs.crawl_with", interrupted)
-    ended = run("ls", "example.org")
-    assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
+    run("ls", "example.org").ends(130, out="", err="usp: interrupted\n")
 
 
-def test_a_reader_that_has_seen_enough_ends_any_output_quietly(process, put, here, subtests):
+def test_a_reader_that_has_seen_enough_ends_any_output_quietly(process, put, here):
     put({"map.xml": urlset(*(f"http://h/page/{number}" for number in range(5000)))})
     put({f"maps/{number}.xml": urlset() for number in range(500)})
-    for argv in [
-        *(["ls", "map.xml", "-f", form] for form in [*LINES, *TABLES]),
-        *(["tree", "maps", "--all"], ["diff", "map.xml", "maps"]),
-    ]:
-        with subtests.test(argv=argv):
-            reader, writer = os.pipe()
-            os.close(reader)
-            ended = process(*argv, stdout=writer, cwd=here)
-            os.close(writer)
-            assert (ended.returncode, ended.stderr) == (0, b"")
+    for argv in cases(
+        [
+            *(["ls", "map.xml", "-f", form] for form in [*LINES, *TABLES]),
+            *(["tree", "maps", "--all"], ["diff", "map.xml", "maps"]),
+        ]
+    ):
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = process(*argv, stdout=writer, cwd=here)
+        os.close(writer)
+        assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 @pytest.fixture
@@ -67,16 +67,17 @@ def shell(put, here):
     return _shell
 
 
-def test_what_the_terminal_cannot_show_is_percent_encoded(shell, subtests):
-    for encoding, word, tea in [
-        ("ascii", "caf%C3%A9", "%E8%8C%B6"),
-        ("latin-1", "café", "%E8%8C%B6"),
-        ("utf-8", "café", "茶"),
-    ]:
-        with subtests.test(encoding=encoding):
-            status, out, _ = shell("usp ls words.xml -f pages", PYTHONIOENCODING=encoding)
-            shown = [line.rpartition("/")[2] for line in out.decode(encoding).split()]
-            assert (status, shown) == (0, [word, "plain", f"{tea}?a=b&c=%20"])
+def test_what_the_terminal_cannot_show_is_percent_encoded(shell):
+    for encoding, word, tea in cases(
+        [
+            ("ascii", "caf%C3%A9", "%E8%8C%B6"),
+            ("latin-1", "café", "%E8%8C%B6"),
+            ("utf-8", "café", "茶"),
+        ]
+    ):
+        status, out, _ = shell("usp ls words.xml -f pages", PYTHONIOENCODING=encoding)
+        shown = [line.rpartition("/")[2] for line in out.decode(encoding).split()]
+        assert (status, shown) == (0, [word, "plain", f"{tea}?a=b&c=%20"])
 
 
 @given(st.text())
@@ -94,26 +95,29 @@ def test_the_library_does_not_need_the_command_line():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_closed_streams_are_reported_if_they_matter(shell, subtests):
-    for line, status in [
-        ("ls map.xml -f pages", 1),
-        ("tree map.xml", 1),
-        ("diff map.xml new.xml", 2),
-        ("--help", 1),
-    ]:
-        with subtests.test(line=line, status=status):
-            assert shell(f"usp {line} >&-") == (status, b"", b"usp: Bad file descriptor\n")
+def test_closed_streams_are_reported_if_they_matter(shell):
+    for line, status in cases(
+        [
+            ("ls map.xml -f pages", 1),
+            ("tree map.xml", 1),
+            ("diff map.xml new.xml", 2),
+            ("--help", 1),
+        ]
+    ):
+        assert shell(f"usp {line} >&-") == (status, b"", b"usp: Bad file descriptor\n")
     ended = shell("usp ls map.xml -f pages <&- 2>&-")
     assert ended == (0, b"https://h.example/1\n", b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_reported(process, shell, here, subtests):
-    for line in [
-        *("--help", "--version", "ls --help", "ls map.xml"),
-        *("ls map.xml -f csv", "ls map.xml -f parquet"),
-    ]:
-        with subtests.test(line=line), open("/dev/full", "wb") as full:  # noqa: PTH123
+def test_a_full_disk_is_reported(process, shell, here):
+    for line in cases(
+        [
+            *("--help", "--version", "ls --help", "ls map.xml"),
+            *("ls map.xml -f csv", "ls map.xml -f parquet"),
+        ]
+    ):
+        with open("/dev/full", "wb") as full:  # noqa: PTH123
             ended = process(*line.split(), stdout=full, cwd=here)
             assert ended.returncode == 1
             assert ended.stderr.endswith(b"No space left on device\n")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from cases import cases
 from usp._inputs import piped
 from usp.limits import LimitReached, Limits
 from website import urlset
@@ -65,16 +66,15 @@ def from_pipe(process):
     return _run
 
 
-def test_an_endless_standard_input_ends_at_the_limit_of_a_document(from_pipe, subtests):
-    for kind in ENDLESS:
-        with subtests.test(kind=kind):
-            limit = ["--max", "document_bytes=100KiB"]
-            ended = from_pipe(endless(kind), "ls", "-", "-f", "pages", *limit)
-            assert "Traceback" not in ended.stderr
-            assert "document_bytes=102,400" in ended.stderr
-            if kind in ("urlset", "text"):
-                assert ended.returncode == 0
-                assert 1000 < len(ended.stdout.splitlines()) < 100 * 1024 / len("http://h/1")
+def test_an_endless_standard_input_ends_at_the_limit_of_a_document(from_pipe):
+    for kind in cases(ENDLESS):
+        limit = ["--max", "document_bytes=100KiB"]
+        ended = from_pipe(endless(kind), "ls", "-", "-f", "pages", *limit)
+        assert "Traceback" not in ended.stderr
+        assert "document_bytes=102,400" in ended.stderr
+        if kind in ("urlset", "text"):
+            assert ended.returncode == 0
+            assert 1000 < len(ended.stdout.splitlines()) < 100 * 1024 / len("http://h/1")
 
 
 def test_a_pipe_with_a_name_is_bounded_too(from_pipe):
@@ -108,20 +108,19 @@ def pipe(put, here):
     return here / "pipe"
 
 
-def test_a_pipe_that_nobody_writes_to_ends_in_time(pipe, run, here, subtests):
+def test_a_pipe_that_nobody_writes_to_ends_in_time(pipe, run, here):
     for command in [
         *(["ls"], ["ls", "-f", "pages"], ["tree"], ["graph"], ["check"], ["report", "-o", "-"]),
         *(["diff", "a.xml"], ["report", "a.xml", "--compare"], ["check", "a.xml", "--baseline"]),
     ]:
         for limit in ["seconds", "document_seconds"]:
-            with subtests.test(command=command, limit=limit):
-                ended = run(*command, "pipe", "--max", f"{limit}=0.05")
-                assert ended.status in (1, 2)
-                assert f"the limit {limit}" in ended.err + ended.out
-                assert not (here / "report.html").exists()
-    ended = run("crawl", "pipe", "-o", "dataset", "--max", "seconds=0.05")
-    assert ended.status == 2
-    assert "'pipe': nothing was written to it within 0.05 s" in ended.err
+            ended = run(*command, "pipe", "--max", f"{limit}=0.05")
+            assert ended.status in (1, 2)
+            assert f"the limit {limit}" in ended.err + ended.out
+            assert not (here / "report.html").exists()
+    run("crawl", "pipe", "-o", "dataset", "--max", "seconds=0.05").ends(
+        2, "'pipe': nothing was written to it within 0.05 s"
+    )
 
 
 def test_a_pipe_is_waited_for_without_a_limit_of_time(pipe):
@@ -132,10 +131,9 @@ def test_a_pipe_is_waited_for_without_a_limit_of_time(pipe):
     late.join()
 
 
-def test_a_pipe_cannot_be_what_is_read_more_than_once(pipe, run, subtests):
+def test_a_pipe_cannot_be_what_is_read_more_than_once(pipe, run):
     for command in [["update", "pipe"], ["ls", "a.xml", "--ca-bundle", "pipe"]]:
-        with subtests.test(command=command):
-            assert run(*command).status == 2
+        assert run(*command).status == 2
 
 
 def test_what_fits_is_read_whole(from_pipe):

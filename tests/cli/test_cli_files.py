@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cases import cases
 from usp._base.files import replacing
 from usp.cli import config
 from usp.cli.commands import COMMANDS
@@ -27,28 +28,26 @@ def found(folder):
     return file and file.path
 
 
-def test_options_count_if_the_file_is_the_users_own(below, monkeypatch, subtests):
-    for place in [".", ".."]:
-        with subtests.test(place=place):
-            path = (below / place).resolve() / "usp.toml"
-            path.write_text('user-agent = "x"\n')
-            assert found(below) == path
-            with monkeypatch.context() as patched:
-                patched.setattr(os, "geteuid", lambda: 4711)
-                file, (notice,) = config.find(below)
-            path.unlink()
-            assert file is None
-            assert notice.endswith(f"belongs to another user; --config {path} reads it")
+def test_options_count_if_the_file_is_the_users_own(below, monkeypatch):
+    for place in cases([".", ".."]):
+        path = (below / place).resolve() / "usp.toml"
+        path.write_text('user-agent = "x"\n')
+        assert found(below) == path
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "geteuid", lambda: 4711)
+            file, (notice,) = config.find(below)
+        path.unlink()
+        assert file is None
+        assert notice.endswith(f"belongs to another user; --config {path} reads it")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_options_do_not_count_if_others_can_write_the_file(below, monkeypatch, subtests):
+def test_options_do_not_count_if_others_can_write_the_file(below, monkeypatch):
     monkeypatch.setattr(config, "_is_private", lambda *_: False)
     (below / "usp.toml").write_text('user-agent = "x"\n')
-    for mode in [0o600, 0o644, 0o646, 0o664, 0o666]:
-        with subtests.test(mode=mode):
-            (below / "usp.toml").chmod(mode)
-            assert (found(below) is not None) == (mode in (0o600, 0o644))
+    for mode in cases([0o600, 0o644, 0o646, 0o664, 0o666]):
+        (below / "usp.toml").chmod(mode)
+        assert (found(below) is not None) == (mode in (0o600, 0o644))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such groups")
@@ -103,45 +102,42 @@ ELSEWHERE = {
 }
 
 
-def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below, subtests):
+def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below):
     (below / "old.csv").write_text("old")
     (below / "link").symlink_to(below.parent / "log")
     if hasattr(os, "mkfifo"):
         os.mkfifo(below / "pipe")
     path = below / "usp.toml"
     for is_table in [False, True]:
-        for command, setting in [(name, one) for name, many in ELSEWHERE.items() for one in many]:
-            with subtests.test(is_table=is_table, command=command, setting=setting):
-                path.write_text(f"[{command}]\n{setting}\n" if is_table else f"{setting}\n")
-                values, (notice,) = config.defaults(config.find(below)[0], command, COMMANDS, below)
-                assert values == {}
-                name = setting.partition(" ")[0].replace("_", "-")
-                assert notice.startswith(f"{path}: {name} is ignored: ")
-                assert notice.endswith(f"; --config {path} allows it")
-                assert "hidden-1" not in notice
-                if "\\u0000" not in setting:
-                    named = config.read_named(path)
-                    assert config.defaults(named, command, COMMANDS, below)[0] != {}
+        for command, setting in cases(
+            [(name, one) for name, many in ELSEWHERE.items() for one in many]
+        ):
+            path.write_text(f"[{command}]\n{setting}\n" if is_table else f"{setting}\n")
+            values, (notice,) = config.defaults(config.find(below)[0], command, COMMANDS, below)
+            assert values == {}
+            name = setting.partition(" ")[0].replace("_", "-")
+            assert notice.startswith(f"{path}: {name} is ignored: ")
+            assert notice.endswith(f"; --config {path} allows it")
+            assert "hidden-1" not in notice
+            if "\\u0000" not in setting:
+                named = config.read_named(path)
+                assert config.defaults(named, command, COMMANDS, below)[0] != {}
 
 
 def test_what_is_ignored_is_told_and_the_file_can_be_named(below, run):
     (below / "usp.toml").write_text('[ls]\noutput = "pages.csv"\n')
-    ignored = run("ls", "a.xml", "-f", "pages")
-    assert (ignored.status, ignored.out) == (0, "http://h/p\n")
-    assert "output is ignored" in ignored.err
-    named = run("ls", "a.xml", "--config", "usp.toml")
-    assert (named.status, named.out, named.err) == (0, "", "")
+    run("ls", "a.xml", "-f", "pages").ends(0, "output is ignored", out="http://h/p\n")
+    run("ls", "a.xml", "--config", "usp.toml").ends(0, out="", err="")
     assert "http://h/p" in (below / "pages.csv").read_text()
 
 
-def test_a_log_file_is_in_the_folder_of_the_file_that_names_it(below, run, subtests):
+def test_a_log_file_is_in_the_folder_of_the_file_that_names_it(below, run):
     (below.parent / "usp.toml").write_text('log-file = "usp.log"\nverbose = 1\n')
     for command in ["ls", "check"]:
-        with subtests.test(command=command):
-            for _ in range(2):  # the second time, it exists
-                assert f"sets log-file = '..{os.sep}usp.log'" in run(command, "a.xml").err
-            assert not (below / "usp.log").exists()
-            assert "a.xml" in (below.parent / "usp.log").read_text()
+        for _ in range(2):  # the second time, it exists
+            assert f"sets log-file = '..{os.sep}usp.log'" in run(command, "a.xml").err
+        assert not (below / "usp.log").exists()
+        assert "a.xml" in (below.parent / "usp.log").read_text()
 
 
 WRONG = {
@@ -161,25 +157,22 @@ WRONG = {
 }
 
 
-def test_what_is_wrong_in_a_file_is_an_error_in_words_that_names_it(below, run, subtests):
+def test_what_is_wrong_in_a_file_is_an_error_in_words_that_names_it(below, run):
     for said, text in [(said, text) for said, texts in WRONG.items() for text in texts]:
-        with subtests.test(text=text):
-            (below / "usp.toml").write_text(text)
-            ended = run("ls", "a.xml")
-            assert (ended.status, ended.out) == (2, "")
-            assert ended.err.startswith("usp ls: ")
-            assert said in ended.err
-            assert "usp.toml" in ended.err or "--since" in said
-            assert len(ended.err) < 1000
+        (below / "usp.toml").write_text(text)
+        ended = run("ls", "a.xml").ends(2, out="")
+        assert ended.err.startswith("usp ls: ")
+        assert said in ended.err
+        assert "usp.toml" in ended.err or "--since" in said
+        assert len(ended.err) < 1000
 
 
-def test_a_pyproject_without_our_table_is_left_alone(below, run, subtests):
+def test_a_pyproject_without_our_table_is_left_alone(below, run):
     texts = ["tool = 3", "[tool]\nusp = 3", "tool = [[1]]", "[tool.other]\nx = 1\n", "broken = "]
     for text in texts:
-        with subtests.test(text=text):
-            (below / "pyproject.toml").write_text(text)
-            assert run("ls", "a.xml").status == 0
-            assert run("ls", "a.xml", "--config", "pyproject.toml").status == 2
+        (below / "pyproject.toml").write_text(text)
+        assert run("ls", "a.xml").status == 0
+        assert run("ls", "a.xml", "--config", "pyproject.toml").status == 2
 
 
 def test_links_in_a_folder_lead_nowhere_outside(put, here, run):
@@ -194,15 +187,14 @@ def test_links_in_a_folder_lead_nowhere_outside(put, here, run):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, subtests):
-    for mode in [0o600, 0o640, 0o644]:
-        with subtests.test(mode=mode):
-            path = tmp_path / "pages.csv"
-            path.write_text("old")
-            path.chmod(mode)
-            with replacing(path) as file:
-                file.write(b"new")
-                (part,) = tmp_path.glob(".pages.csv.*")
-                assert stat.S_IMODE(part.stat().st_mode) == mode  # from the first byte on
-            assert path.read_text() == "new"
-            assert stat.S_IMODE(path.stat().st_mode) == mode
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path):
+    for mode in cases([0o600, 0o640, 0o644]):
+        path = tmp_path / "pages.csv"
+        path.write_text("old")
+        path.chmod(mode)
+        with replacing(path) as file:
+            file.write(b"new")
+            (part,) = tmp_path.glob(".pages.csv.*")
+            assert stat.S_IMODE(part.stat().st_mode) == mode  # from the first byte on
+        assert path.read_text() == "new"
+        assert stat.S_IMODE(path.stat().st_mode) == mode

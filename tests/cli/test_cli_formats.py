@@ -43,28 +43,26 @@ def urls_of(out: str | bytes, form: str) -> list[str]:
 
 
 def test_every_format_has_the_pages_of_the_site_and_files_tell_theirs_by_their_suffix(
-    run, blog, tmp_path, subtests
+    run, blog, tmp_path
 ):
     pages = run("ls", blog, "-f", "pages").lines
     assert len(pages) == 12
     packed = (f"{form}.gz" for form in (*FORMATS, "txt") if form != "parquet")
     for suffix in [*FORMATS, "txt", *packed]:
-        with subtests.test(suffix=suffix):
-            path = tmp_path / f"pages.{suffix}"
-            ended = run("ls", blog, "-o", str(path))
-            assert (ended.status, ended.out) == (0, "")
-            assert list(tmp_path.iterdir()) == [path]
-            data = path.read_bytes()
-            path.unlink()
-            form, _, is_packed = suffix.partition(".")
-            data = gzip.decompress(data) if is_packed else data
-            if form != "parquet":
-                data = data.decode()
-                assert data == run("ls", blog, "-f", form.replace("txt", "pages")).out
-            assert urls_of(data, form) == (pages if form != "xml" else list(dict.fromkeys(pages)))
+        path = tmp_path / f"pages.{suffix}"
+        run("ls", blog, "-o", str(path)).ends(0, out="")
+        assert list(tmp_path.iterdir()) == [path]
+        data = path.read_bytes()
+        path.unlink()
+        form, _, is_packed = suffix.partition(".")
+        data = gzip.decompress(data) if is_packed else data
+        if form != "parquet":
+            data = data.decode()
+            assert data == run("ls", blog, "-f", form.replace("txt", "pages")).out
+        assert urls_of(data, form) == (pages if form != "xml" else list(dict.fromkeys(pages)))
 
 
-def test_filters_are_for_every_format(run, blog, subtests):
+def test_filters_are_for_every_format(run, blog):
     for options, expected in [
         (["--since", "2024-05-05", "--dated"], ["/blog/5", "/blog/7", "/blog/9"]),
         (["--until", "2024-05-03", "--dated"], ["/blog/1", "/blog/3"]),
@@ -76,16 +74,14 @@ def test_filters_are_for_every_format(run, blog, subtests):
         (["--limit", "2", "--exclude", "sitemap:*/a.xml"], ["/blog/1", "http://other.example/"]),
     ]:
         for form in ["pages", "tabtree", "jsonl", "csv"]:
-            with subtests.test(options=options, expected=expected, form=form):
-                ended = run("ls", blog, "-f", form, *options)
-                assert ended.status == 0
-                if form == "tabtree":
-                    skipped = "sitemap:*/a.xml" in options  # the others are all there
-                    assert (f"\t\t{blog}/a.xml" in ended.lines) != skipped
-                    found = [line.strip() for line in ended.lines if line.startswith("\t\t\t")]
-                else:
-                    found = urls_of(ended.out, form)
-                assert found == [blog + path if path[0] == "/" else path for path in expected]
+            ended = run("ls", blog, "-f", form, *options).ends(0)
+            if form == "tabtree":
+                skipped = "sitemap:*/a.xml" in options  # the others are all there
+                assert (f"\t\t{blog}/a.xml" in ended.lines) != skipped
+                found = [line.strip() for line in ended.lines if line.startswith("\t\t\t")]
+            else:
+                found = urls_of(ended.out, form)
+            assert found == [blog + path if path[0] == "/" else path for path in expected]
 
 
 def test_columns_are_those_that_are_asked_for(run, blog):
@@ -95,47 +91,33 @@ def test_columns_are_those_that_are_asked_for(run, blog):
 
 def test_parquet_is_refused_on_a_terminal(run, blog, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    ended = run("ls", blog, "-f", "parquet")
-    assert ended.status == 2
-    assert "-o pages.parquet" in ended.err
+    run("ls", blog, "-f", "parquet").ends(2, "-o pages.parquet")
 
 
 def test_without_pyarrow_the_command_says_what_brings_it(run, blog, monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
         monkeypatch.setitem(sys.modules, name, None)
-    ended = run("ls", blog, "-o", str(tmp_path / "a.parquet"))
-    assert ended.status == 1
-    assert "pip install 'usp[arrow]'" in ended.err
+    run("ls", blog, "-o", str(tmp_path / "a.parquet")).ends(1, "pip install 'usp[arrow]'")
     assert not list(tmp_path.iterdir())
     assert run("ls", blog, "-f", "jsonl").status == 0
 
 
 def test_a_site_that_is_too_large_for_one_sitemap_needs_files(run, blog, monkeypatch):
     monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
-    ended = run("ls", blog, "-f", "xml")
-    assert (ended.status, ended.out) == (1, "")
-    assert "-o sitemap.xml" in ended.err
+    run("ls", blog, "-f", "xml").ends(1, "-o sitemap.xml", out="")
 
 
-def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_path, subtests):
+def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_path):
     for form in [*FORMATS, "pages"]:
-        with subtests.test(form=form):
-            site = serve({"/robots.txt": "Sitemap: {site}/gone.xml"})
-            path = tmp_path / "pages"
-            path.write_bytes(b"before")
-            for url in (site, f"{site}/gone.xml"):
-                ended = run("ls", url, "-f", form, "-o", str(path))
-                assert ended.status == 1
-                assert "gone.xml" in ended.err
-            assert path.read_bytes() == b"before"
-            assert run("ls", site, "-f", "pages", "--limit", "5").status == 1
-            for url in (site, f"{site}/gone.xml") if form not in ("parquet", "xml") else ():
-                ended = run("ls", url, "-f", form)
-                assert (ended.status, ended.out) == (1, "")
-                assert "gone.xml" in ended.err
-
-
-# Stopping ---------------------------------------------------------------------------------------
+        site = serve({"/robots.txt": "Sitemap: {site}/gone.xml"})
+        path = tmp_path / "pages"
+        path.write_bytes(b"before")
+        for url in (site, f"{site}/gone.xml"):
+            run("ls", url, "-f", form, "-o", str(path)).ends(1, "gone.xml")
+        assert path.read_bytes() == b"before"
+        assert run("ls", site, "-f", "pages", "--limit", "5").status == 1
+        for url in (site, f"{site}/gone.xml") if form not in ("parquet", "xml") else ():
+            run("ls", url, "-f", form).ends(1, "gone.xml", out="")
 
 
 @pytest.mark.parametrize("form", ["pages", "jsonl", "csv", "json", "xml"])
@@ -163,8 +145,7 @@ def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
 
 
 def test_a_limit_that_is_not_reached_tells_what_is_missing(run, site):
-    ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict")
-    assert ended.status == 3
+    ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict").ends(3)
     assert len(ended.lines) == 6
     assert "missing.xml" in ended.err
     assert run("ls", site, "-f", "pages", "--limit", "6", "--strict").status == 0

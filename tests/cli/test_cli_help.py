@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from cases import cases
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands.cmd_help import readable, topics
 
@@ -26,15 +27,14 @@ finally:
 """
 
 
-def test_help_in_a_pipe_is_plain_text_of_80_columns_and_needs_no_rich(subtests):
-    for argv in [[], ["crawl"]]:
-        with subtests.test(argv=argv):
-            command = [sys.executable, "-c", PLAIN.format(argv=[*argv, "--help"])]
-            told = {"env": terminals.environment(), "capture_output": True, "text": True}
-            text = subprocess.run(command, check=True, **told).stdout
-            assert text.isascii()
-            assert max(map(len, text.splitlines())) <= 80
-            assert text.startswith(" ".join(["Usage: usp", *argv]))
+def test_help_in_a_pipe_is_plain_text_of_80_columns_and_needs_no_rich():
+    for argv in cases([[], ["crawl"]]):
+        command = [sys.executable, "-c", PLAIN.format(argv=[*argv, "--help"])]
+        told = {"env": terminals.environment(), "capture_output": True, "text": True}
+        text = subprocess.run(command, check=True, **told).stdout
+        assert text.isascii()
+        assert max(map(len, text.splitlines())) <= 80
+        assert text.startswith(" ".join(["Usage: usp", *argv]))
 
 
 def test_help_on_a_terminal_has_panels():
@@ -48,13 +48,12 @@ def options_of(name: str) -> list[click.Option]:
     return [option for option in options if not option.hidden]
 
 
-def test_plain_help_lists_every_option(run, subtests):
+def test_plain_help_lists_every_option(run):
     for name in COMMANDS:
-        with subtests.test(name=name):
-            text = run(name, "--help").out
-            for option in options_of(name):
-                assert option.opts[-1] in text
-                assert " ".join(option.help.split()) in " ".join(text.split())
+        text = run(name, "--help").out
+        for option in options_of(name):
+            assert option.opts[-1] in text
+            assert " ".join(option.help.split()) in " ".join(text.split())
 
 
 def test_plain_help_lists_every_command_with_its_sentence(run):
@@ -62,12 +61,11 @@ def test_plain_help_lists_every_command_with_its_sentence(run):
     assert all(f"{name} {said}" in text for name, said in SHORT_HELP.items())
 
 
-def test_plain_help_is_as_wide_as_it_is_told(run, monkeypatch, subtests):
+def test_plain_help_is_as_wide_as_it_is_told(run, monkeypatch):
     for columns, most in [("60", 60), ("nonsense", 80), ("3", 52), ("²", 80)]:
-        with subtests.test(columns=columns, most=most):
-            monkeypatch.setenv("COLUMNS", columns)
-            options = run("ls", "--help").out.partition("\nOptions:")[2].splitlines()
-            assert max(map(len, options)) <= most
+        monkeypatch.setenv("COLUMNS", columns)
+        options = run("ls", "--help").out.partition("\nOptions:")[2].splitlines()
+        assert max(map(len, options)) <= most
 
 
 @pytest.fixture
@@ -78,19 +76,16 @@ def on_terminal(run, monkeypatch):
     return lambda name: re.sub(r"\x1b\[[\d;]*m", "", run(name, "--help").out)
 
 
-def test_the_panels_have_every_option_the_commands_own_first_and_examples_fit(
-    on_terminal, subtests
-):
-    for name in COMMANDS:
-        with subtests.test(name=name):
-            text = on_terminal(name)
-            shown = re.findall(r"^│ [*]? *(--[\w-]+)", text, re.MULTILINE)
-            longest = {max(option.opts, key=len) for option in options_of(name)}
-            assert set(shown) >= longest - {"--no-fold"}
-            assert re.findall("╭─ (.*?) ─", text)[0] == "Options"
-            assert "--help" in text.partition("╰")[0]
-            for line in COMMANDS[name].help.partition("Examples:")[2].splitlines():
-                assert line.strip() in text
+def test_the_panels_have_every_option_the_commands_own_first_and_examples_fit(on_terminal):
+    for name in cases(COMMANDS):
+        text = on_terminal(name)
+        shown = re.findall(r"^│ [*]? *(--[\w-]+)", text, re.MULTILINE)
+        longest = {max(option.opts, key=len) for option in options_of(name)}
+        assert set(shown) >= longest - {"--no-fold"}
+        assert re.findall("╭─ (.*?) ─", text)[0] == "Options"
+        assert "--help" in text.partition("╰")[0]
+        for line in COMMANDS[name].help.partition("Examples:")[2].splitlines():
+            assert line.strip() in text
 
 
 def test_options_that_belong_together_stand_together(run):
@@ -122,17 +117,15 @@ def test_every_page_of_the_documentation_is_a_topic(run):
     assert sorted(listed) == sorted(PAGES)
 
 
-def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run, subtests):
+def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run):
     for topic in PAGES:
-        with subtests.test(topic=topic):
-            shown = run("help", topic)
-            assert shown.status == 0
-            assert shown.out.startswith("# ")
-            prose = re.sub(r"^```.*?^```", "", shown.out, flags=re.MULTILINE | re.DOTALL)
-            assert not re.findall(r"\]\((?!https?:)\S+\)", prose)
-            assert "\n<!--" not in prose
-            source = PAGES[topic].read_text("utf-8")
-            assert shown.out.count("\n## ") == source.count("\n## ")
+        shown = run("help", topic).ends(0)
+        assert shown.out.startswith("# ")
+        prose = re.sub(r"^```.*?^```", "", shown.out, flags=re.MULTILINE | re.DOTALL)
+        assert not re.findall(r"\]\((?!https?:)\S+\)", prose)
+        assert "\n<!--" not in prose
+        source = PAGES[topic].read_text("utf-8")
+        assert shown.out.count("\n## ") == source.count("\n## ")
 
 
 def test_a_link_becomes_the_command_that_shows_its_page_and_no_other_of_its_name(run):
@@ -155,9 +148,7 @@ def test_the_topic_of_a_command_without_a_page_is_its_help(run):
 
 
 def test_an_unknown_topic_is_an_error_that_names_similar_ones_once(run):
-    ended = run("help", "steraming")
-    assert ended.status == 2
-    assert "unknown topic 'steraming'; did you mean streaming" in ended.err
+    run("help", "steraming").ends(2, "unknown topic 'steraming'; did you mean streaming")
     assert "did you mean tree or rules?" in run("help", "trees").err
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import usp
+from cases import cases
 from quick_usp import usp_command
 from website import index, robots, urlset
 
@@ -26,21 +27,19 @@ def folder(put, here):
     return here
 
 
-def test_a_dash_is_the_standard_output(run, folder, subtests):
+def test_a_dash_is_the_standard_output(run, folder):
     for name, *options in COMMANDS:
-        with subtests.test(name=name, options=options):
-            ended = run(name, "a.xml", *options, "-o", "-")
-            assert ended.status == 0
-            assert [path.name for path in folder.iterdir()] == ["a.xml"]
-            if name == "report":
-                assert ended.out.lower().startswith("<!doctype html>")
-                assert "http://h/1" in ended.out or "/1" in ended.out
-            else:
-                assert ended.out == run(name, "a.xml", *options).out
-                assert ended.out
+        ended = run(name, "a.xml", *options, "-o", "-").ends(0)
+        assert [path.name for path in folder.iterdir()] == ["a.xml"]
+        if name == "report":
+            assert ended.out.lower().startswith("<!doctype html>")
+            assert "http://h/1" in ended.out or "/1" in ended.out
+        else:
+            assert ended.out == run(name, "a.xml", *options).out
+            assert ended.out
 
 
-def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, folder, subtests):
+def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, folder):
     (folder / "folder").mkdir()
     (folder / "link.csv").symlink_to("gone/b.csv")
     site = serve({})
@@ -54,20 +53,15 @@ def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, f
     } | (in_proc if Path("/proc").is_dir() else {})
     for name in ["ls", "graph", "report"]:
         for target, told in wrong.items():
-            with subtests.test(name=name, target=target):
-                ended = run(name, site, "-o", target)
-                assert (ended.status, ended.out) == (2, "")
-                assert told in ended.err
-                assert "no folder '/proc" not in ended.err
-                assert site.web.requests == []
+            ended = run(name, site, "-o", target).ends(2, told, out="")
+            assert "no folder '/proc" not in ended.err
+            assert site.web.requests == []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")
 def test_a_folder_that_may_not_be_written_is_told(run, here):
     here.chmod(0o500)
-    ended = run("ls", "example.org", "-o", "out.csv")
-    assert ended.status == 2
-    assert "Permission denied" in ended.err
+    run("ls", "example.org", "-o", "out.csv").ends(2, "Permission denied")
     here.chmod(0o700)
 
 
@@ -77,7 +71,7 @@ def test_a_device_is_written_as_it_is(run, folder):
     assert not os.path.isfile(os.devnull)  # noqa: PTH113
 
 
-def test_the_suffix_of_a_file_beats_the_format_of_a_file_of_options(run, put, folder, subtests):
+def test_the_suffix_of_a_file_beats_the_format_of_a_file_of_options(run, put, folder):
     forms = {"ls": "csv", "graph": "mermaid", "check": "junit"}
     put({"usp.toml": "".join(f'[{name}]\nformat = "{form}"\n' for name, form in forms.items())})
     assert run("ls", "a.xml").out.startswith("url,")
@@ -90,9 +84,8 @@ def test_the_suffix_of_a_file_beats_the_format_of_a_file_of_options(run, put, fo
         ("check", "out.sarif", '{"$schema"'),
         ("check", "out.data", "<?xml"),
     ]:
-        with subtests.test(command=command, name=name):
-            assert run(command, "a.xml", "-o", name, *options).status in (0, 1)
-            assert (folder / name).read_text().startswith(begins)
+        assert run(command, "a.xml", "-o", name, *options).status in (0, 1)
+        assert (folder / name).read_text().startswith(begins)
 
 
 _BEGINNINGS = {
@@ -108,48 +101,31 @@ _BEGINNINGS = {
 }
 
 
-def test_the_suffix_of_a_file_sets_its_format_and_gz_compresses_it(run, put, here, subtests):
+def test_the_suffix_of_a_file_sets_its_format_and_gz_compresses_it(run, put, here):
     put({"a.xml": urlset("<url><loc>/rel</loc></url>")})
     for spelled in [str.lower, str.upper]:
         for command, suffix in [(name, one) for name, many in _BEGINNINGS.items() for one in many]:
-            with subtests.test(spelled=spelled, command=command, suffix=suffix):
-                plain, packed = (here / f"out{spelled(one)}" for one in (suffix, f"{suffix}.gz"))
-                for path in (plain, packed):
-                    assert run(command, "a.xml", "-o", path.name).status in (0, 1)
-                written = plain.read_bytes()
-                assert written.lower().startswith(_BEGINNINGS[command][suffix].lower())
-                unpacked = gzip.decompress(packed.read_bytes())
-                assert len(unpacked) == pytest.approx(len(written), abs=20)
-                if command == "check":  # unless the format was named
-                    run(command, "a.xml", "-f", "text", "-o", plain.name)
-                    assert plain.read_bytes().startswith(b"a.xml")
+            plain, packed = (here / f"out{spelled(one)}" for one in (suffix, f"{suffix}.gz"))
+            for path in (plain, packed):
+                assert run(command, "a.xml", "-o", path.name).status in (0, 1)
+            written = plain.read_bytes()
+            assert written.lower().startswith(_BEGINNINGS[command][suffix].lower())
+            unpacked = gzip.decompress(packed.read_bytes())
+            assert len(unpacked) == pytest.approx(len(written), abs=20)
+            if command == "check":  # unless the format was named
+                run(command, "a.xml", "-f", "text", "-o", plain.name)
+                assert plain.read_bytes().startswith(b"a.xml")
 
 
-def test_only_what_is_on_the_web_can_be_recorded(run, folder, stdin, subtests):
-    for start in ["-", "a.xml", "."]:
-        with subtests.test(start=start):
-            for command, option, said in (
-                ("snapshot", "-o", "not a file"),
-                ("watch", "--snapshot", "only a website"),
-            ):
-                stdin(urlset("http://h/1"))
-                ended = run(command, start, option, "a.warc.gz")
-                assert ended.status == 2
-                assert said in ended.err
-
-
-def test_a_file_has_no_host_of_its_own(run, folder, stdin, subtests):
+def test_a_file_has_no_host_of_its_own(run, folder, stdin):
     for start in ["a.xml", ".", "-"]:
         for options in [[], ["-f", "pages"], ["-o", "out.csv"]]:
-            with subtests.test(start=start, options=options):
-                stdin(urlset("http://h/1"))
-                ended = run("ls", start, "--same-host", *options)
-                assert (ended.status, ended.out) == (2, "")
-                assert "--same-host needs a website" in ended.err
-                assert not (folder / "out.csv").exists()
+            stdin(urlset("http://h/1"))
+            run("ls", start, "--same-host", *options).ends(2, "--same-host needs a website", out="")
+            assert not (folder / "out.csv").exists()
 
 
-def test_a_snapshot_of_which_nothing_was_read_replaces_nothing(run, put, folder, serve, subtests):
+def test_a_snapshot_of_which_nothing_was_read_replaces_nothing(run, put, folder, serve):
     """An index whose sitemaps are all missing has no pages; of files, it would be all that there is."""
     site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index("/gone.xml")})
     usp.sitemap_tree_for_homepage(site, record=folder / "site.warc.gz")
@@ -161,9 +137,8 @@ def test_a_snapshot_of_which_nothing_was_read_replaces_nothing(run, put, folder,
         (["diff", "a.xml", "site.warc.gz"], 2),
         (["report", "a.xml", "--compare", "site.warc.gz", "-o", "keep.csv"], 1),
     ]:
-        with subtests.test(argv=argv, status=status):
-            assert run(*argv).status == status
-            assert (folder / "keep.csv").read_text() == "kept"
+        assert run(*argv).status == status
+        assert (folder / "keep.csv").read_text() == "kept"
 
 
 def test_a_broken_sitemap_in_a_folder_is_told_however_its_name_is_spelled(run, put, folder):
@@ -173,24 +148,22 @@ def test_a_broken_sitemap_in_a_folder_is_told_however_its_name_is_spelled(run, p
     assert "NEWS.XML.GZ" in told
 
 
-def test_a_robots_txt_is_read_from_the_standard_input(run, stdin, subtests):
+def test_a_robots_txt_is_read_from_the_standard_input(run, stdin):
     for pack in [bytes, gzip.compress]:
         for text in [ROBOTS, f"\ufeff{ROBOTS}", ROBOTS.replace("\n", "\r\n")]:
-            with subtests.test(pack=pack, text=text):
-                stdin(pack(text.encode()))
-                ended = run("tree", "-")
-                assert ended.lines[0].startswith("-  robots.txt: 1 sitemap")
-                assert "https://h.example/a.xml" in ended.out
-                assert "local" not in ended.out + ended.err
+            stdin(pack(text.encode()))
+            ended = run("tree", "-")
+            assert ended.lines[0].startswith("-  robots.txt: 1 sitemap")
+            assert "https://h.example/a.xml" in ended.out
+            assert "local" not in ended.out + ended.err
 
 
-def test_no_command_shows_an_address_that_nobody_gave(run, stdin, subtests):
+def test_no_command_shows_an_address_that_nobody_gave(run, stdin):
     for name, *options in (["tree"], ["ls"], ["graph"], ["report", "-o", "-"]):
-        with subtests.test(name=name):
-            for text in (urlset("http://h/1"), index("http://h/a.xml"), ROBOTS, "not a sitemap"):
-                stdin(text)
-                ended = run(name, "-", *options)
-                assert "usp-local" not in ended.out + ended.err
+        for text in (urlset("http://h/1"), index("http://h/a.xml"), ROBOTS, "not a sitemap"):
+            stdin(text)
+            ended = run(name, "-", *options)
+            assert "usp-local" not in ended.out + ended.err
 
 
 def test_a_robots_txt_is_told_by_what_it_says(run, put, stdin):
@@ -201,10 +174,9 @@ def test_a_robots_txt_is_told_by_what_it_says(run, put, stdin):
 
 
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="needs bash")
-def test_pipes_are_as_good_as_files(folder, subtests):
-    for source in ["<(cat a.xml)", "/dev/stdin < a.xml", "- < a.xml"]:
-        with subtests.test(source=source):
-            command = [sys.executable, "-m", "usp.cli"] if source[0] == "<" else usp_command()
-            line = f"{shlex.join(command)} ls -f pages {source}"
-            done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, check=False)
-            assert (done.returncode, done.stdout, done.stderr) == (0, b"http://h/1\n", b"")
+def test_pipes_are_as_good_as_files(folder):
+    for source in cases(["<(cat a.xml)", "/dev/stdin < a.xml", "- < a.xml"]):
+        command = [sys.executable, "-m", "usp.cli"] if source[0] == "<" else usp_command()
+        line = f"{shlex.join(command)} ls -f pages {source}"
+        done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"http://h/1\n", b"")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from website import index, robots, urlset
 
 pytestmark = [
@@ -73,34 +74,34 @@ def document(tmp_path) -> Path:
     return path
 
 
-def test_while_modules_are_loaded(document, subtests):
-    for module, argv in [
-        ("usp.cli.app", ["--help"]),
-        ("rich_click", ["--help"]),
-        ("usp.cli.commands.cmd_ls", ["ls", "{document}"]),
-        ("usp._crawl.crawl", ["ls", "{document}"]),
-        ("requests", ["tree", "{document}"]),
-        ("pyarrow", ["ls", "{document}", "-o", "{document}.parquet"]),
-        ("usp.report", ["report", "{document}", "-o", "{document}.html"]),
-    ]:
-        with subtests.test(module=module, argv=argv):
-            words = [word.replace("{document}", str(document)) for word in argv]
-            assert python(AT_IMPORT.format(module=module, argv=words)) == (130, b"", TOLD)
+def test_while_modules_are_loaded(document):
+    for module, argv in cases(
+        [
+            ("usp.cli.app", ["--help"]),
+            ("rich_click", ["--help"]),
+            ("usp.cli.commands.cmd_ls", ["ls", "{document}"]),
+            ("usp._crawl.crawl", ["ls", "{document}"]),
+            ("requests", ["tree", "{document}"]),
+            ("pyarrow", ["ls", "{document}", "-o", "{document}.parquet"]),
+            ("usp.report", ["report", "{document}", "-o", "{document}.html"]),
+        ]
+    ):
+        words = [word.replace("{document}", str(document)) for word in argv]
+        assert python(AT_IMPORT.format(module=module, argv=words)) == (130, b"", TOLD)
 
 
-def test_while_parquet_is_written(document, subtests):
-    for name in ["__init__", "write_table", "close"]:
-        with subtests.test(name=name):
-            target = document.with_name("pages.parquet")
-            target.write_bytes(b"before")
-            argv = ["ls", str(document), "-o", str(target)]
-            program = AT_CALL.format(
-                module="pyarrow.parquet", owner="ParquetWriter", name=name, argv=argv
-            )
-            assert python(program) == (130, b"", TOLD)
-            assert target.read_bytes() == b"before"
-            left = sorted(path.name for path in document.parent.iterdir())
-            assert left == ["pages.parquet", "s.xml"]
+def test_while_parquet_is_written(document):
+    for name in cases(["__init__", "write_table", "close"]):
+        target = document.with_name("pages.parquet")
+        target.write_bytes(b"before")
+        argv = ["ls", str(document), "-o", str(target)]
+        program = AT_CALL.format(
+            module="pyarrow.parquet", owner="ParquetWriter", name=name, argv=argv
+        )
+        assert python(program) == (130, b"", TOLD)
+        assert target.read_bytes() == b"before"
+        left = sorted(path.name for path in document.parent.iterdir())
+        assert left == ["pages.parquet", "s.xml"]
 
 
 WHILE_READING = """
@@ -134,10 +135,9 @@ main()
 """
 
 
-def test_while_a_tree_is_read(document, subtests):
-    for how in ["in_a_destructor", "twice", "turned_into_another_error"]:
-        with subtests.test(how=how):
-            assert python(WHILE_READING, how, str(document)) == (130, b"", TOLD)
+def test_while_a_tree_is_read(document):
+    for how in cases(["in_a_destructor", "twice", "turned_into_another_error"]):
+        assert python(WHILE_READING, how, str(document)) == (130, b"", TOLD)
 
 
 def test_it_is_json_for_programs(document):
@@ -246,28 +246,26 @@ def test_ctrl_c_with_and_without_keeping_what_was_found(slow, times):
     assert b"Traceback" not in err
 
 
-def test_sigterm_leaves_nothing_behind(slow, tmp_path, subtests):
+def test_sigterm_leaves_nothing_behind(slow, tmp_path):
     """Neither files nor a line of progress."""
-    for command, name in [("snapshot", "out.warc.gz"), ("ls", "out.csv")]:
-        with subtests.test(command=command):
-            argv = [command, slow, "-k", "-o", str(tmp_path / name)]
-            assert ended_by(signal.SIGTERM, slow, *argv) == (-signal.SIGTERM, b"", b"")
-            assert list(tmp_path.iterdir()) == []
+    for command, name in cases([("snapshot", "out.warc.gz"), ("ls", "out.csv")]):
+        argv = [command, slow, "-k", "-o", str(tmp_path / name)]
+        assert ended_by(signal.SIGTERM, slow, *argv) == (-signal.SIGTERM, b"", b"")
+        assert list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_ends_a_watch_cleanly(serve, tmp_path, subtests):
+def test_a_signal_ends_a_watch_cleanly(serve, tmp_path):
     site = serve({"/map.xml": index("/a.xml"), "/a.xml": urlset("/1")})
-    for number in [signal.SIGINT, signal.SIGTERM]:
-        with subtests.test(number=number):
-            path = tmp_path / number.name / "site.warc.gz"
-            path.parent.mkdir()
-            argv = ["watch", f"{site}/map.xml", "--snapshot", str(path), "--every", "1h"]
-            with started(*argv) as process:
-                assert b"watching" in process.stderr.readline()
-                deadline = time.monotonic() + 60
-                while not path.exists() and time.monotonic() < deadline:
-                    time.sleep(0.01)
-                process.send_signal(number)
-                assert process.stderr.read() == b"usp: stopped: 0 changes in 1 round\n"
-                assert process.wait() == 0
-            assert list(path.parent.iterdir()) == [path]
+    for number in cases([signal.SIGINT, signal.SIGTERM]):
+        path = tmp_path / number.name / "site.warc.gz"
+        path.parent.mkdir()
+        argv = ["watch", f"{site}/map.xml", "--snapshot", str(path), "--every", "1h"]
+        with started(*argv) as process:
+            assert b"watching" in process.stderr.readline()
+            deadline = time.monotonic() + 60
+            while not path.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(number)
+            assert process.stderr.read() == b"usp: stopped: 0 changes in 1 round\n"
+            assert process.wait() == 0
+        assert list(path.parent.iterdir()) == [path]

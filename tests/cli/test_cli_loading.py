@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
+from cases import cases
 from usp import graph
+from usp.cli import options
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands import cmd_graph as graph_command
 from usp.cli.commands import cmd_ls as list_options
@@ -49,23 +51,21 @@ MACHINERY = {
 }
 
 
-def test_help_loads_no_machinery(subtests):
-    for modules in loaded(["--help"], ["--version"], []):
-        with subtests.test(modules=len(modules)):
-            assert not modules & MACHINERY
+def test_help_loads_no_machinery():
+    for modules in cases(loaded(["--help"], ["--version"], [])):
+        assert not modules & MACHINERY
 
 
-def test_the_help_of_a_command_loads_nothing_that_it_runs(subtests):
+def test_the_help_of_a_command_loads_nothing_that_it_runs():
     helped = loaded(*([name, "--help"] for name in COMMANDS))
-    for name, modules in zip(COMMANDS, helped, strict=True):
-        with subtests.test(name=name):
-            own = {f"usp.cli.commands.cmd_{name}", "usp.objects"}  # which has the codes of failures
-            assert not modules & (MACHINERY - own)
+    for name, modules in cases(zip(COMMANDS, helped, strict=True)):
+        own = {f"usp.cli.commands.cmd_{name}", "usp.objects"}  # which has the codes of failures
+        assert not modules & (MACHINERY - own)
 
 
 def test_options_list_what_the_library_writes():
     assert list(list_options.TABLES) == list(FORMATS)
-    assert list(list_options.COLUMNS) == list(COLUMNS)
+    assert list(options.COLUMNS) == list(COLUMNS)
     assert list(list_options.SITEMAP_TABLES) == list(SITEMAP_FORMATS)
     assert list(list_options.SITEMAP_COLUMNS) == list(SITEMAP_COLUMNS)
     assert set(graph_command.LANGUAGES) == set(graph.__all__)
@@ -90,8 +90,7 @@ def test_completion_knows_options_and_commands_without_loading_them(run, monkeyp
     assert "usp.cli.commands.cmd_ls" not in modules
 
 
-def test_the_list_of_commands_says_what_their_own_help_says(subtests):
-    for name in COMMANDS:
-        with subtests.test(name=name):
-            first = COMMANDS[name].help.split("\n\n")[0]
-            assert " ".join(first.split()) == SHORT_HELP[name]
+def test_the_list_of_commands_says_what_their_own_help_says():
+    for name in cases(COMMANDS):
+        first = COMMANDS[name].help.split("\n\n")[0]
+        assert " ".join(first.split()) == SHORT_HELP[name]

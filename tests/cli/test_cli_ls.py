@@ -5,8 +5,7 @@ from website import robots, urlset
 
 
 def test_tabtree_has_a_line_for_every_node_the_root_first(run, site):
-    ended = run("ls", site)
-    assert ended.status == 0
+    ended = run("ls", site).ends(0)
     assert ended.out == (
         f"{site}/\n"
         f"\t{site}/robots.txt\n"
@@ -37,30 +36,24 @@ def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
     assert run("ls", site, "-r", "-f", "pages", "-u").lines == ["/known", site, "/"]
     assert run("ls", site, "--no-known", "-u").lines[1:3] == ["\t/robots.txt", "\t\t/main.xml"]
     assert not [line for line in run("ls", site, "-k").lines if "sitemap.xml" in line]
-    nothing = run("ls", site, "-rk")
-    assert (nothing.status, nothing.out) == (0, f"{site}/\n")
+    nothing = run("ls", site, "-rk").ends(0, out=f"{site}/\n")
     assert nothing.err.startswith(
         f"usp: no sitemaps with pages were found at {site}/ (--html-links "
     )
 
 
-def test_a_sitemaps_own_url_is_the_root(run, site, subtests):
+def test_a_sitemaps_own_url_is_the_root(run, site):
     for path in ["/main.xml", "/robots.txt"]:
-        with subtests.test(path=path):
-            ended = run("ls", site + path, "-u")
-            assert ended.lines[0] == site + path
-            assert "/one" in [line.strip() for line in ended.lines]
-            assert not [line for line in ended.lines if "known" in line]
+        ended = run("ls", site + path, "-u")
+        assert ended.lines[0] == site + path
+        assert "/one" in [line.strip() for line in ended.lines]
+        assert not [line for line in ended.lines if "known" in line]
 
 
 def test_a_page_that_is_called_a_sitemap_is_an_error(run, serve):
     html = serve({"/sitemap.php": "<html><body>nothing</body></html>"})
-    ended = run("ls", f"{html}/sitemap.php", "-f", "pages")
-    assert (ended.status, ended.out) == (1, "")
+    ended = run("ls", f"{html}/sitemap.php", "-f", "pages").ends(1, out="")
     assert ended.err == f"usp: {html}/sitemap.php: it is an HTML page\n"
-
-
-# What websites write ---------------------------------------------------------------------------
 
 
 def test_nothing_a_terminal_would_obey_is_printed(run, serve):

@@ -10,6 +10,7 @@ import pytest
 import rich_click as click
 
 import usp
+from cases import cases
 from usp import cli
 from usp._base.reason import Advice, Topic
 from usp.cli import errors
@@ -37,7 +38,7 @@ def closed():
         yield url.removeprefix("http://")
 
 
-def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed, subtests):
+def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed):
     refused = f"connection refused by {closed}"
     paths = ("", "sitemap.xml", "blog/", "blog/post.html?page=2")
     told = {
@@ -47,22 +48,19 @@ def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed, subt
         f"{site}/gone.xml": f"{site}/gone.xml: 404 Not Found",
     }
     for command, start in [(command, start) for command in FETCHING for start in told]:
-        with subtests.test(command=command, start=start):
-            ended = run(command, start)
-            assert (ended.status, ended.err) == (1, f"usp: {told[start]}\n")
-            if command in ("ls", "tree"):
-                assert len(ended.lines) == (command == "ls")
+        ended = run(command, start).ends(1, err=f"usp: {told[start]}\n")
+        if command in ("ls", "tree"):
+            assert len(ended.lines) == (command == "ls")
 
 
-def test_each_failure_is_told_once(run, site, subtests):
+def test_each_failure_is_told_once(run, site):
     for command in FETCHING:
-        with subtests.test(command=command):
-            ended = run(command, site)
-            told = ended.err + (ended.out if command == "tree" else "")
-            assert told.count("missing.xml") == 1
-            assert told.count("404 Not Found") == 1
-            assert "WARNING" not in told
-            assert "Unable to fetch" not in told
+        ended = run(command, site)
+        told = ended.err + (ended.out if command == "tree" else "")
+        assert told.count("missing.xml") == 1
+        assert told.count("404 Not Found") == 1
+        assert "WARNING" not in told
+        assert "Unable to fetch" not in told
 
 
 def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
@@ -132,13 +130,12 @@ def test_a_file_and_the_environment_can_ask_for_json(run, site, put, monkeypatch
     assert run("ls", site).err.startswith("usp: ")
 
 
-def test_the_line_of_an_interrupt_is_json_if_all_others_are(monkeypatch, subtests):
+def test_the_line_of_an_interrupt_is_json_if_all_others_are(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["usp", "ls"])
-    for value in ["1", "true", "0", "false", "No", " "]:
-        with subtests.test(value=value):
-            monkeypatch.setenv("USP_JSON", value)
-            is_json = value in ("1", "true")
-            assert cli._line().startswith(b"{") == cli.wants_json() == is_json
+    for value in cases(["1", "true", "0", "false", "No", " "]):
+        monkeypatch.setenv("USP_JSON", value)
+        is_json = value in ("1", "true")
+        assert cli._line().startswith(b"{") == cli.wants_json() == is_json
 
 
 def test_the_code_of_another_version_has_the_reason_that_was_recorded():
@@ -168,14 +165,13 @@ def said(command: str, advice: Advice) -> str:
         return errors.why(failure)
 
 
-def test_hints_name_only_options_that_the_command_has(subtests):
+def test_hints_name_only_options_that_the_command_has():
     for command in sorted(COMMANDS):
-        for advice in ADVICE:
-            with subtests.test(command=command, advice=advice):
-                text = said(command, advice)
-                assert set(OPTION.findall(text)) <= options_of(command)
-                assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", text)
-                assert text.startswith("it failed")
+        for advice in cases(ADVICE):
+            text = said(command, advice)
+            assert set(OPTION.findall(text)) <= options_of(command)
+            assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", text)
+            assert text.startswith("it failed")
 
 
 def test_hints_name_the_options_there_are():
@@ -190,14 +186,13 @@ def test_hints_name_the_options_there_are():
         assert text == f"it failed {hint}" if hint.startswith("(") else hint in text
 
 
-def test_what_to_do_about_a_code_is_said_in_options_that_the_command_has(subtests):
-    for code in FailureCode:
-        with subtests.test(code=code):
-            with click.Context(COMMANDS["crawl"]):
-                text = errors.remedy(code.value)
-            assert text
-            assert set(OPTION.findall(text)) <= options_of("crawl")
-            assert not re.search(r"Limits\(|Zones\(|verify=|auth=|user_agent|\(\)", text)
+def test_what_to_do_about_a_code_is_said_in_options_that_the_command_has():
+    for code in cases(FailureCode):
+        with click.Context(COMMANDS["crawl"]):
+            text = errors.remedy(code.value)
+        assert text
+        assert set(OPTION.findall(text)) <= options_of("crawl")
+        assert not re.search(r"Limits\(|Zones\(|verify=|auth=|user_agent|\(\)", text)
 
 
 def test_a_hint_is_found_by_its_value_and_not_by_its_words():

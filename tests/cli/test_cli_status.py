@@ -36,32 +36,26 @@ def itself(serve):
     )
 
 
-def test_a_hole_counts_only_if_it_is_strict(run, site, subtests):
+def test_a_hole_counts_only_if_it_is_strict(run, site):
     for command in COMMANDS:
-        with subtests.test(command=command):
-            ended = run(command[0], site, *command[1:])
-            assert ended.status == 0
-            assert "incomplete" in ended.err
-            assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
-            assert run(command[0], site, "--strict", *command[1:]).status == 3
+        ended = run(command[0], site, *command[1:]).ends(0, "incomplete")
+        assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
+        assert run(command[0], site, "--strict", *command[1:]).status == 3
 
 
-def test_nothing_read_at_all_is_1(run, serve, subtests):
+def test_nothing_read_at_all_is_1(run, serve):
     for command in COMMANDS:
         for strict in [[], ["--strict"]]:
-            with subtests.test(command=command, strict=strict):
-                nobody = "http://127.0.0.1:9/"
-                gone = serve({"/robots.txt": robots("/a.xml"), "/i.xml": index("/a.xml")})
-                for start in (nobody, gone, f"{gone}/missing.xml", f"{gone}/i.xml"):
-                    assert run(command[0], start, *strict, *command[1:]).status == 1
+            nobody = "http://127.0.0.1:9/"
+            gone = serve({"/robots.txt": robots("/a.xml"), "/i.xml": index("/a.xml")})
+            for start in (nobody, gone, f"{gone}/missing.xml", f"{gone}/i.xml"):
+                assert run(command[0], start, *strict, *command[1:]).status == 1
 
 
-def test_an_index_that_lists_itself_is_complete(run, itself, subtests):
+def test_an_index_that_lists_itself_is_complete(run, itself):
     for command in COMMANDS:
-        with subtests.test(command=command):
-            ended = run(command[0], itself, "--strict", *command[1:])
-            assert ended.status == 0
-            assert "incomplete" not in ended.err
+        ended = run(command[0], itself, "--strict", *command[1:]).ends(0)
+        assert "incomplete" not in ended.err
 
 
 def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
@@ -79,8 +73,7 @@ def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
 
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
     put({"a.xml": index("http://h/b.xml"), "b.xml": index("http://h/a.xml")})
-    drawn = run("tree", ".", "--strict")
-    assert drawn.status == 0
+    drawn = run("tree", ".", "--strict").ends(0)
     assert "not followed: it is one of the sitemaps above it" in drawn.out
     assert "Recursion" not in drawn.out
     put({"a.xml": index("http://h/b.xml", "http://h/c.xml"), "c.xml": urlset("http://h/1")})
@@ -115,24 +108,19 @@ def demo():
         yield url
 
 
-def test_filters_that_leave_out_everything_are_named(run, demo, subtests):
+def test_filters_that_leave_out_everything_are_named(run, demo):
     for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
-        with subtests.test(how=how):
-            ended = run("ls", demo, *how, "--include", "/nothing/*")
-            assert ended.status == 0
-            assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
-            assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
+        ended = run("ls", demo, *how, "--include", "/nothing/*").ends(0)
+        assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
+        assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
 
 
-def test_sitemaps_without_pages_are_named(run, serve, subtests):
+def test_sitemaps_without_pages_are_named(run, serve):
     for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
-        with subtests.test(how=how):
-            site = serve({"/robots.txt": robots("/a.xml", "/b.txt"), "/a.xml": urlset()})
-            ended = run("ls", site, "-k", *how)
-            assert ended.status == 0
-            assert "usp: 1 sitemap read, without any pages\n" in ended.err
-            site.web.answers["/a.xml"] = urlset("/1")
-            assert "without any pages" not in run("ls", site, "-k", *how).err
+        site = serve({"/robots.txt": robots("/a.xml", "/b.txt"), "/a.xml": urlset()})
+        run("ls", site, "-k", *how).ends(0, "usp: 1 sitemap read, without any pages\n")
+        site.web.answers["/a.xml"] = urlset("/1")
+        assert "without any pages" not in run("ls", site, "-k", *how).err
 
 
 def test_programs_are_told_the_same(run, demo):
@@ -145,11 +133,9 @@ def test_programs_are_told_the_same(run, demo):
 
 def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo, serve):
     for start in ([demo, "-rk"], [serve({})]):
-        ended = run("ls", *start, "-f", "pages")
-        assert (ended.status, ended.out) == (0, "")
-        assert "no sitemaps with pages were found" in ended.err
-        assert "--html-links" in ended.err
-        assert "--known-path" in ended.err
+        run("ls", *start, "-f", "pages").ends(
+            0, "no sitemaps with pages were found", "--html-links", "--known-path", out=""
+        )
 
 
 def test_an_option_that_was_given_is_not_proposed(run, serve):
@@ -162,20 +148,19 @@ def test_an_option_that_was_given_is_not_proposed(run, serve):
 
 def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run, serve):
     site = serve({"/robots.txt": Answer(status=403)})
-    ended = run("check", site, "--fail-on", "never")
-    assert ended.status == 2
-    assert "403 Forbidden: the server blocks robots" in ended.err
+    ended = run("check", site, "--fail-on", "never").ends(
+        2, "403 Forbidden: the server blocks robots"
+    )
     assert "no sitemaps were found" not in ended.err
 
 
-def test_redirects_in_a_circle_are_named_and_no_limit_is_to_be_raised(run, serve, subtests):
+def test_redirects_in_a_circle_are_named_and_no_limit_is_to_be_raised(run, serve):
     for steps in [1, 2, 3]:
-        with subtests.test(steps=steps):
-            circle = {f"/{n}.xml": Answer(redirect=f"/{(n + 1) % steps}.xml") for n in range(steps)}
-            ended = run("tree", f"{serve(circle)}/0.xml")
-            assert ended.status == 1
-            assert "redirected in a circle, until the limit redirects=20 was reached" in ended.err
-            assert "--max" not in ended.err
+        circle = {f"/{n}.xml": Answer(redirect=f"/{(n + 1) % steps}.xml") for n in range(steps)}
+        ended = run("tree", f"{serve(circle)}/0.xml").ends(
+            1, "redirected in a circle, until the limit redirects=20 was reached"
+        )
+        assert "--max" not in ended.err
     on_and_on = {f"/{n}.xml": Answer(redirect=f"/{n + 1}.xml") for n in range(30)}
     ended = run("tree", f"{serve(on_and_on)}/0.xml")
     assert "raise it with --max redirects=" in ended.err

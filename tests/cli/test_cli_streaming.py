@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
+from cases import cases
 from quick_usp import usp_command
-from usp.cli.commands import cmd_ls as listing
 from website import Answer, dated, index, robots, rss, story, urlset
 
 LONG = "?" + "x" * 300  # the first bytes of a document only tell its encoding
@@ -40,42 +40,40 @@ def gate(serve):
     gate.second.set()
 
 
-def test_pages_are_written_as_they_are_found(gate, subtests):
+def test_pages_are_written_as_they_are_found(gate):
     for path in ["", "/i.xml"]:
-        for output in ["pages", "csv", "jsonl"]:
-            with subtests.test(path=path, output=output):
-                gate.first.clear()
-                gate.second.clear()
-                argv = [*usp_command(), "ls", gate.site + path, "-f", output, "--concurrency", "2"]
-                with subprocess.Popen(
-                    argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-                ) as process:
-                    read = process.stdout.readline
-                    if output == "csv":
-                        read()
-                    assert b"/a1" in read()
-                    assert b"/a2" in read()
-                    gate.first.set()
-                    assert b"/b1" in read()
-                    gate.second.set()
-                    assert b"/b2" in read()
-                    assert sum(1 for _ in process.stdout) == 20
-                    assert process.wait(120) == 0
-
-
-def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate, subtests):
-    for path, pages in [("", [b"/a1"]), ("/i.xml", [b"/a1"]), ("", [b"/a1", b"/a2", b"/b1"])]:
-        with subtests.test(path=path, pages=pages):
-            if len(pages) > 1:
-                gate.first.set()
-            argv = [*usp_command(), "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
+        for output in cases(["pages", "csv", "jsonl"]):
+            gate.first.clear()
+            gate.second.clear()
+            argv = [*usp_command(), "ls", gate.site + path, "-f", output, "--concurrency", "2"]
             with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-                for page in pages:
-                    assert page in process.stdout.readline()
-                process.stdout.close()
-                assert process.wait(120) == 0  # nobody has let the second sitemap go on
-                assert process.stderr.read() == b""
-            assert "/19.xml" not in gate.site.web.hits
+                read = process.stdout.readline
+                if output == "csv":
+                    read()
+                assert b"/a1" in read()
+                assert b"/a2" in read()
+                gate.first.set()
+                assert b"/b1" in read()
+                gate.second.set()
+                assert b"/b2" in read()
+                assert sum(1 for _ in process.stdout) == 20
+                assert process.wait(120) == 0
+
+
+def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate):
+    for path, pages in cases(
+        [("", [b"/a1"]), ("/i.xml", [b"/a1"]), ("", [b"/a1", b"/a2", b"/b1"])]
+    ):
+        if len(pages) > 1:
+            gate.first.set()
+        argv = [*usp_command(), "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            for page in pages:
+                assert page in process.stdout.readline()
+            process.stdout.close()
+            assert process.wait(120) == 0  # nobody has let the second sitemap go on
+            assert process.stderr.read() == b""
+        assert "/19.xml" not in gate.site.web.hits
 
 
 @pytest.fixture
@@ -98,6 +96,7 @@ def mixed(serve):
     )
 
 
+WHOLE = "--keep-partial"  # for which the whole tree is read first
 SELECTIONS = [
     [],
     ["--since", "2024-04", "--until", "2024-06-15"],
@@ -108,25 +107,18 @@ SELECTIONS = [
 
 
 @pytest.mark.long
-def test_the_stream_gives_what_the_tree_gives_byte_for_byte(run, mixed, monkeypatch, subtests):
+def test_the_stream_gives_what_the_tree_gives_byte_for_byte(run, mixed):
     for selection in SELECTIONS:
         for path in ["", "/i.xml", "/feed.rss", "/no.xml"]:
-            with subtests.test(selection=selection, path=path):
-                for output in ("pages", "csv", "jsonl", "json"):
-                    argv = ["ls", mixed + path, "-f", output, *selection]
-                    streamed = run(*argv)
-                    with monkeypatch.context() as patched:
-                        patched.setattr(listing, "_can_stream", lambda *_: False)
-                        assert run(*argv) == streamed
-                    assert streamed.out or selection or path == "/no.xml"
+            for output in ("pages", "csv", "jsonl", "json"):
+                argv = ["ls", mixed + path, "-f", output, *selection]
+                streamed = run(*argv)
+                assert run(*argv, WHOLE) == streamed
+                assert streamed.out or selection or path == "/no.xml"
 
 
-def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed, monkeypatch, subtests):
+def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed):
     for limit in [1, 3, 699, 700, 701, 705, 5000]:
-        with subtests.test(limit=limit):
-            for output in ("pages", "csv"):
-                argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
-                streamed = run(*argv).out
-                with monkeypatch.context() as patched:
-                    patched.setattr(listing, "_can_stream", lambda *_: False)
-                    assert run(*argv).out == streamed
+        for output in ("pages", "csv"):
+            argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
+            assert run(*argv, WHOLE).out == run(*argv).out

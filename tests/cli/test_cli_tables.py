@@ -47,23 +47,21 @@ def without_bytes(row):
     return [row[name] for name in NAMES if name != "bytes"]
 
 
-def test_every_sitemap_is_a_row_in_every_format(run, process, site, tmp_path, subtests):
+def test_every_sitemap_is_a_row_in_every_format(run, process, site, tmp_path):
     for form in ["json", "jsonl", "csv", "parquet", "text"]:
         for to_file in [True, False]:
-            with subtests.test(form=form, to_file=to_file):
-                suffix = {"text": "txt"}.get(form, form)
-                path = tmp_path / f"out.{suffix}"
-                if to_file:
-                    ended = run("ls", site, "-f", "sitemaps", "-o", str(path))
-                    assert (ended.status, ended.out) == (0, "")
-                    data = path.read_bytes()
-                elif form == "parquet":
-                    data = process("ls", site, "--sitemaps", "-f", "parquet").stdout
-                else:
-                    options = ["-f", "sitemaps"] if form == "text" else ["--sitemaps", "-f", form]
-                    data = run("ls", site, *options).out.encode()
-                rows = [without_bytes(row) for row in read(form, data)]
-                assert rows == expected(site)
+            suffix = {"text": "txt"}.get(form, form)
+            path = tmp_path / f"out.{suffix}"
+            if to_file:
+                run("ls", site, "-f", "sitemaps", "-o", str(path)).ends(0, out="")
+                data = path.read_bytes()
+            elif form == "parquet":
+                data = process("ls", site, "--sitemaps", "-f", "parquet").stdout
+            else:
+                options = ["-f", "sitemaps"] if form == "text" else ["--sitemaps", "-f", form]
+                data = run("ls", site, *options).out.encode()
+            rows = [without_bytes(row) for row in read(form, data)]
+            assert rows == expected(site)
 
 
 def read(form, data):
@@ -108,9 +106,6 @@ def test_what_was_looked_for_in_vain_is_a_row(run, serve):
     assert rows[0]["failure"]
 
 
-# The tree as JSON ---------------------------------------------------------------------------------
-
-
 def flat(node, parent=None):
     yield node, parent
     for child in node.get("sitemaps", ()):
@@ -140,19 +135,15 @@ def test_problems_depth_and_counts_are_as_asked_for(run, site):
     assert {node["pages"] for node, _ in flat(uncounted)} == {None}
 
 
-# One meaning of --json, everywhere ----------------------------------------------------------------
-
-
 def test_every_command_has_json_for_the_standard_error():
     for name in COMMANDS:
         (option,) = [p for p in COMMANDS[name].params if "--json" in p.opts]
         assert "standard error" in option.help, name
 
 
-def test_json_changes_the_standard_error_and_nothing_else(run, site, subtests):
+def test_json_changes_the_standard_error_and_nothing_else(run, site):
     for argv in [["ls", "-f", "pages"], ["ls"], ["tree"], ["tree", "-f", "json"], ["graph"]]:
-        with subtests.test(argv=argv):
-            name, *options = argv
-            plain, told = run(name, site, *options), run(name, site, *options, "--json")
-            assert told.out == plain.out
-            assert [json.loads(line) for line in told.err.splitlines()]
+        name, *options = argv
+        plain, told = run(name, site, *options), run(name, site, *options, "--json")
+        assert told.out == plain.out
+        assert [json.loads(line) for line in told.err.splitlines()]

@@ -15,6 +15,7 @@ from functools import partial
 
 import pytest
 
+from cases import cases
 from website import index, story, urlset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
@@ -55,39 +56,34 @@ def site(serve):
     return site
 
 
-COMMANDS = {
-    "tabtree": ["ls", "{site}"],
-    "pages": ["ls", "{site}", "-f", "pages"],
-    "jsonl": ["ls", "{site}", "-f", "jsonl"],
-    "json": ["ls", "{site}", "-f", "json", "--limit", "2"],
-    "sitemap": ["ls", "{site}/index.xml", "-f", "csv"],
-    "tree": ["tree", "{site}", "-p"],
-    "graph": ["graph", "{site}"],
-}
+COMMANDS = [
+    *(["ls", "{site}"], ["ls", "{site}", "-f", "pages"], ["ls", "{site}", "-f", "jsonl"]),
+    *(["ls", "{site}", "-f", "json", "--limit", "2"], ["ls", "{site}/index.xml", "-f", "csv"]),
+    *(["tree", "{site}", "-p"], ["graph", "{site}"]),
+]
 
 
 @pytest.mark.long
-def test_the_output_is_that_of_a_run_without_a_terminal(site, subtests):
-    for name, words in COMMANDS.items():
-        with subtests.test(name=name):
-            argv = [word.replace("{site}", site) for word in words]
-            with ThreadPoolExecutor() as runs:  # they wait for the website most of the time
-                without = runs.submit(run_plain, *argv)
-                file, pipe, terminal = (
-                    runs.submit(run_on_terminal, *argv, stdout=stdout)
-                    for stdout in ("file", "pipe", "terminal")
-                )
-            plain = without.result()
-            assert (plain.returncode, plain.stderr) == (0, b"")
-            for ran in (file.result(), pipe.result()):
-                assert (ran.status, ran.out) == (0, plain.stdout)
-                assert b" address" in ran.screen
-                assert shown(ran.screen) == []
-            ran = terminal.result()
-            assert ran.status == 0
+def test_the_output_is_that_of_a_run_without_a_terminal(site):
+    for words in cases(COMMANDS):
+        argv = [word.replace("{site}", site) for word in words]
+        with ThreadPoolExecutor() as runs:  # they wait for the website most of the time
+            without = runs.submit(run_plain, *argv)
+            file, pipe, terminal = (
+                runs.submit(run_on_terminal, *argv, stdout=stdout)
+                for stdout in ("file", "pipe", "terminal")
+            )
+        plain = without.result()
+        assert (plain.returncode, plain.stderr) == (0, b"")
+        for ran in (file.result(), pipe.result()):
+            assert (ran.status, ran.out) == (0, plain.stdout)
             assert b" address" in ran.screen
-            lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
-            assert [line.rstrip() for line in shown(ran.screen)] == lines
+            assert shown(ran.screen) == []
+        ran = terminal.result()
+        assert ran.status == 0
+        assert b" address" in ran.screen
+        lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
+        assert [line.rstrip() for line in shown(ran.screen)] == lines
 
 
 def test_parquet_comes_through_a_pipe_as_it_is(site):
@@ -106,25 +102,24 @@ def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
 
 
 @pytest.mark.long
-def test_the_line_gives_way_to_every_line_of_the_log(serve, times, subtests):
-    for stdout in ["file", "terminal"]:
-        with subtests.test(stdout=stdout):
+def test_the_line_gives_way_to_every_line_of_the_log(serve, times):
+    for stdout in cases(["file", "terminal"]):
 
-            def slowly():
-                time.sleep(0.3 * times)
-                return urlset("http://h/1")
+        def slowly():
+            time.sleep(0.3 * times)
+            return urlset("http://h/1")
 
-            children = {f"/{number}.xml": slowly for number in range(4)}
-            listed = index(*children, "/missing.xml")
-            site = serve({"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": listed, **children})
-            argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
-            plain = run_plain(*argv)
-            ran = run_on_terminal(*argv, stdout=stdout)
-            assert b" address" in ran.screen
-            told = plain.stderr.decode().splitlines()
-            if stdout == "terminal":
-                told += plain.stdout.decode().splitlines()
-            assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
+        children = {f"/{number}.xml": slowly for number in range(4)}
+        listed = index(*children, "/missing.xml")
+        site = serve({"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": listed, **children})
+        argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
+        plain = run_plain(*argv)
+        ran = run_on_terminal(*argv, stdout=stdout)
+        assert b" address" in ran.screen
+        told = plain.stderr.decode().splitlines()
+        if stdout == "terminal":
+            told += plain.stdout.decode().splitlines()
+        assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
 
 
 def neutral(line: str) -> str:
@@ -148,11 +143,10 @@ def demo_line(line: str) -> str:
     return re.sub(r"/\S*usp-demo-\w+|, [\d.]+ k?B$", "", line).rstrip()
 
 
-def test_who_wants_quiet_or_json_gets_no_line(site, subtests):
-    for options in [["-q"], ["--json"]]:
-        with subtests.test(options=options):
-            ran = run_on_terminal("ls", site, "-f", "pages", *options, stdout="file")
-            assert ran.screen == b""
+def test_who_wants_quiet_or_json_gets_no_line(site):
+    for options in cases([["-q"], ["--json"]]):
+        ran = run_on_terminal("ls", site, "-f", "pages", *options, stdout="file")
+        assert ran.screen == b""
 
 
 # What a website wrote -------------------------------------------------------------------------------
@@ -167,15 +161,14 @@ def document(put):
     return "s.xml"
 
 
-def test_nothing_steers_the_terminal_and_formats_can_still_be_read(document, subtests):
+def test_nothing_steers_the_terminal_and_formats_can_still_be_read(document):
     screens = {}
-    for form in ["csv", "json", "jsonl", "xml", "tabtree", "pages"]:
-        with subtests.test(form=form):
-            ran = run_on_terminal("ls", document, "-f", form, stdout="terminal")
-            assert ran.status == 0
-            text = ran.screen.decode().replace("\r\r\n", "\n").replace("\r\n", "\n")
-            assert all(char.isprintable() or char in "\n\t" for char in text), ascii(text)
-            screens[form] = text
+    for form in cases(["csv", "json", "jsonl", "xml", "tabtree", "pages"]):
+        ran = run_on_terminal("ls", document, "-f", form, stdout="terminal")
+        assert ran.status == 0
+        text = ran.screen.decode().replace("\r\r\n", "\n").replace("\r\n", "\n")
+        assert all(char.isprintable() or char in "\n\t" for char in text), ascii(text)
+        screens[form] = text
     assert json.loads(screens["jsonl"])["news"]["title"] == TITLE
     assert json.loads(screens["json"])[0]["news"]["title"] == TITLE
     (row,) = csv.DictReader(io.StringIO(screens["csv"]))
@@ -184,13 +177,12 @@ def test_nothing_steers_the_terminal_and_formats_can_still_be_read(document, sub
     assert "\u202e" in "".join(ET.fromstring(screens["xml"]).itertext())
 
 
-def test_a_file_or_a_pipe_has_what_the_website_wrote(document, subtests):
-    for form in ["csv", "jsonl", "xml"]:
-        with subtests.test(form=form):
-            plain = run_plain("ls", document, "-f", form).stdout
-            assert "\u202e".encode() in plain
-            for stdout in ("file", "pipe"):
-                assert run_on_terminal("ls", document, "-f", form, stdout=stdout).out == plain
+def test_a_file_or_a_pipe_has_what_the_website_wrote(document):
+    for form in cases(["csv", "jsonl", "xml"]):
+        plain = run_plain("ls", document, "-f", form).stdout
+        assert "\u202e".encode() in plain
+        for stdout in ("file", "pipe"):
+            assert run_on_terminal("ls", document, "-f", form, stdout=stdout).out == plain
 
 
 # Checks ---------------------------------------------------------------------------------------------

@@ -10,17 +10,6 @@ import pytest
 from website import index, robots, urlset
 
 
-def test_the_tree_has_a_line_for_each_sitemap_with_what_it_holds(run, site):
-    ended = run("tree", site)
-    assert ended.status == 0
-    text = ended.out
-    assert text.startswith(f"{site}/  ")
-    assert "robots.txt: " in text
-    assert "failed: 404 Not Found" in text
-    assert text.count("missing.xml") == 1
-    assert "\x1b" not in text
-
-
 @pytest.fixture
 def many(put, here):
     """A folder with an index of thirty sitemaps."""
@@ -58,8 +47,7 @@ def test_without_counting_no_document_is_read(run, many):
 
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     put({"index.xml": index("http://h/a.xml", "http://h/b.xml"), "a.xml": urlset("http://h/1")})
-    ended = run("tree", ".", "--strict")
-    assert ended.status == 3
+    ended = run("tree", ".", "--strict").ends(3)
     assert "http://h/b.xml" in ended.out
     assert "failed: not fetched: sitemaps in files are read without network access" in ended.out
 
@@ -76,8 +64,7 @@ def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
 
 def test_without_graphviz_the_command_says_what_to_install(run, many, monkeypatch):
     monkeypatch.setattr("usp.graph.shutil.which", lambda _: None)
-    ended = run("graph", ".", "-f", "svg")
-    assert (ended.status, ended.out) == (1, "")
+    ended = run("graph", ".", "-f", "svg").ends(1, out="")
     assert ended.err.startswith("usp: Graphviz is not installed")
 
 
@@ -94,25 +81,20 @@ def test_what_is_damaged_or_refused_in_a_folder_is_not_complete(run, put, here):
     assert "the compressed data breaks off" in run("tree", ".").out
     (here / "index.xml.gz").unlink()
     put({"b.xml": "<!DOCTYPE x [<!ENTITY a 'b'>]><urlset></urlset>"})
-    ended = run("tree", ".", "--strict")
-    assert ended.status == 3
+    ended = run("tree", ".", "--strict").ends(3)
     assert "b.xml" in ended.out
 
 
 def test_limits_hold_for_files_too(run, many):
-    ended = run("ls", "part-01.xml", "--max", "pages=0", "--strict")
-    assert ended.status == 3
-    assert "the limit pages=0" in ended.err
+    run("ls", "part-01.xml", "--max", "pages=0", "--strict").ends(3, "the limit pages=0")
 
 
-def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve, subtests):
+def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve):
     for declared, text, options, status in [
         (["/a.xml"], urlset("/1"), [], 0),
         (["/a.xml", "/gone.xml"], None, [], 1),
         (["/a.xml"], urlset("/1", "/2"), ["--max", "pages=1"], 3),
         (["/a.xml"], urlset("/1")[:-9], [], 3),
     ]:
-        with subtests.test(text=text, options=options, status=status):
-            site = serve({"/robots.txt": robots(*declared), "/a.xml": text})
-            ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict", *options)
-            assert ended.status == status
+        site = serve({"/robots.txt": robots(*declared), "/a.xml": text})
+        run("ls", site, "-f", "pages", "--limit", "100", "--strict", *options).ends(status)

@@ -51,40 +51,22 @@ class Asked:
 
 CALLBACKS = ["recurse_callback", "recurse_list_callback", "recurse_entry_callback"]
 
+ALL = index(*CHILDREN)
+DECLARED = {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": ALL}
+BESIDE = {"/robots.txt": robots("/i.xml"), "/i.xml": ALL}
+LINKED = {"/": '<html><link rel="sitemap" href="/sitemap.xml"></html>'}
 SITES = {
-    "robots.txt declares it": {
-        "/robots.txt": robots("/sitemap.xml"),
-        "/sitemap.xml": index(*CHILDREN),
-    },
-    "declared deeper": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index("/sitemap.xml"),
-        "/sitemap.xml": index(*CHILDREN),
-    },
-    "redirects to what is declared": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index(*CHILDREN),
-        "/sitemap.xml": Doc(moved_to="/i.xml"),
-    },
-    "what is declared redirects to it": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": Doc(moved_to="/sitemap.xml"),
-        "/sitemap.xml": index(*CHILDREN),
-    },
-    "another known path redirects to it": {
-        "/robots.txt": robots("/sitemap.xml"),
-        "/sitemap_index.xml": Doc(moved_to="/sitemap.xml"),
-        "/sitemap.xml": index(*CHILDREN),
-    },
-    "declared with a fragment": {
-        "/robots.txt": robots("/sitemap.xml#top"),
-        "/sitemap.xml": index(*CHILDREN),
-    },
-    "linked by the homepage, too": {
-        "/": '<html><link rel="sitemap" href="/sitemap.xml"></html>',
-        "/robots.txt": robots("/sitemap.xml"),
-        "/sitemap.xml": index(*CHILDREN),
-    },
+    "robots.txt declares it": DECLARED,
+    "declared deeper": BESIDE | {"/i.xml": index("/sitemap.xml"), "/sitemap.xml": ALL},
+    "redirects to what is declared": BESIDE | {"/sitemap.xml": Doc(moved_to="/i.xml")},
+    "what is declared redirects to it": (
+        BESIDE | {"/i.xml": Doc(moved_to="/sitemap.xml"), "/sitemap.xml": ALL}
+    ),
+    "another known path redirects to it": (
+        DECLARED | {"/sitemap_index.xml": Doc(moved_to="/sitemap.xml")}
+    ),
+    "declared with a fragment": DECLARED | {"/robots.txt": robots("/sitemap.xml#top")},
+    "linked by the homepage, too": DECLARED | LINKED,
 }
 
 
@@ -106,10 +88,7 @@ def test_children_that_a_callback_excludes_are_not_requested():
 EXCLUDED = {
     "by robots.txt": {"/robots.txt": robots("/sitemap.xml", "/c0.xml")},
     "deeper": {"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml", "/sitemap.xml")},
-    "and linked by the homepage": {
-        "/": '<html><link rel="sitemap" href="/sitemap.xml"></html>',
-        "/robots.txt": robots("/c0.xml", "/sitemap.xml"),
-    },
+    "and linked by the homepage": LINKED | {"/robots.txt": robots("/c0.xml", "/sitemap.xml")},
 }
 
 

@@ -20,7 +20,7 @@ from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import LocalWebClient
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, Site, index, robots, rss, urlset
+from website import Site, robots, urlset
 
 RECORDED = json.loads(Path(__file__).with_name("programs_on_1_8_1.json").read_text("utf-8"))
 
@@ -43,43 +43,10 @@ def test_every_program_was_recorded():
     assert sorted(RECORDED) == sorted(program.__name__ for program in programs.PROGRAMS)
 
 
-def test_reasons_that_programs_match_on(serve):
-    site = serve(
-        {
-            "/robots.txt": robots("/i.xml"),
-            "/i.xml": index("/i.xml", "/r.xml", "/gone.xml", "/html.xml"),
-            "/r.xml": Answer(redirect="/i.xml"),
-            "/html.xml": "<html></html>",
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
-    reasons = [node.reason for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap)]
-    i, r, gone, html = (site.url(f"/{name}.xml") for name in ("i", "r", "gone", "html"))
-    for words, reason in zip(
-        (
-            f"Recursion detected in URL {i}",
-            f"Recursion detected when {r} redirected to {i}",
-            f"Unable to fetch sitemap from {gone}: 404 Not Found",
-            f"No parsers support sitemap from {html}",
-        ),
-        reasons,
-        strict=True,
-    ):
-        assert words in reason
-
-
 def test_a_fetcher_with_a_client_without_network_raises_nothing_else_than_it_says():
     """1.8.1 lets NoWebClientException out; a tree names it instead: nothing raises out of a crawl."""
     node = SitemapFetcher("http://h/s.xml", 0, web_client=LocalWebClient()).sitemap()
     assert isinstance(node, InvalidSitemap)
-
-
-def test_a_feed_has_its_stories(serve):
-    site = serve({"/feed": rss("/story", title="Hello")})
-    node = SitemapFetcher(site.url("/feed"), 0).sitemap()
-    (page,) = node.pages
-    assert page.news_story.title == "Hello"
-    assert page.news_story.to_dict()["title"] == "Hello"
 
 
 def test_trees_that_were_built_by_hand_and_fetched_ones_mix(serve):

@@ -82,25 +82,16 @@ def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawl
     assert usp.load(tmp_path / "b.warc.gz") == tree
 
 
-# The homepage -----------------------------------------------------------------------------------------
-
-
-def test_normalizing_cuts_the_url_back_to_its_host_and_says_so(serve, caplog):
+def test_normalizing_cuts_the_url_back_to_its_host_and_says_so_if_that_changes_it(serve, caplog):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    with caplog.at_level(logging.WARNING, "usp.tree"):
-        tree = sitemap_tree_for_homepage(site.base + "/shop/index.html?x=1#top")
-    assert tree.url == site.base + "/"
-    assert paths(tree, site.base) == ["/p"]
-    assert [record.levelname for record in caplog.records if record.name == "usp.tree"] == [
-        "WARNING"
-    ]
-
-
-def test_a_homepage_that_is_one_already_is_used_without_a_word(serve, caplog):
-    site = serve({})
-    with caplog.at_level(logging.WARNING, "usp.tree"):
-        assert sitemap_tree_for_homepage(site.base + "/").url == site.base + "/"
-    assert not [record for record in caplog.records if record.name == "usp.tree"]
+    for given, levels in cases([("/shop/index.html?x=1#top", ["WARNING"]), ("/", [])]):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "usp.tree"):
+            tree = sitemap_tree_for_homepage(site.base + given)
+        assert tree.url == site.base + "/"
+        assert paths(tree, site.base) == ["/p"]
+        told = [record.levelname for record in caplog.records if record.name == "usp.tree"]
+        assert told == levels
 
 
 def test_without_normalizing_everything_is_looked_for_below_the_path(serve):

@@ -84,21 +84,6 @@ def test_a_transfer_that_breaks_off_before_anything_came_does_not_look_empty(ser
     assert any("closed before the end" in text for text in said), said
 
 
-def test_page_count_is_the_length_of_all_pages(serve):
-    site = serve(
-        {
-            "/i.xml": index("/a.xml", "/j.xml", "/gone.xml"),
-            "/j.xml": index("/a.xml", "/b.txt"),
-            "/a.xml": urlset("/1", "/2", "/1"),
-            "/b.txt": "{base}/3\n{base}/4\n{base}/3\n",
-        }
-    )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    for node in (tree, *tree.all_sitemaps()):
-        assert node.page_count() == len(list(node.all_pages()))
-    assert tree.page_count() == 6
-
-
 def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
     site = serve({"/a.xml": urlset(*(f"/{n}" for n in range(500)))})
     node = sitemap_tree_for_sitemap(site.url("/a.xml"))

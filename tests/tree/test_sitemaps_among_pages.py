@@ -27,11 +27,7 @@ MIXED = {
 
 def mixed_site(serve, body):
     return serve(
-        {
-            "/robots.txt": robots("/sitemap.xml"),
-            "/sitemap.xml": body,
-            "/child.xml": urlset("/c"),
-        }
+        {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": body, "/child.xml": urlset("/c")}
     )
 
 

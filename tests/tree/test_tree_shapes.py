@@ -10,13 +10,7 @@ from typing import Any
 
 import pytest
 
-from usp.objects.page import SitemapPage
-from usp.objects.sitemap import (
-    AbstractPagesSitemap,
-    IndexRobotsTxtSitemap,
-    IndexWebsiteSitemap,
-    PagesXMLSitemap,
-)
+from usp.objects.sitemap import AbstractPagesSitemap
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, robots, rss, urlset
 
@@ -404,26 +398,3 @@ def test_without_robots_and_known_paths_nothing_is_asked(serve):
     tree = sitemap_tree_for_homepage(site.base + "/", use_robots=False, use_known_paths=False)
     assert not tree.sub_sitemaps
     assert not site.requests
-
-
-# As values ------------------------------------------------------------------------------------------
-
-
-def test_a_single_sitemap_at_a_known_path_stands_below_the_website(serve):
-    """The first example of the sitemap tree guide."""
-    site = serve({"/sitemap.xml": urlset("/p")})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    page = SitemapPage(site.url("/p"))
-    assert tree == IndexWebsiteSitemap(
-        site.url("/"), [PagesXMLSitemap(site.url("/sitemap.xml"), [page])]
-    )
-
-
-def test_a_sitemap_that_robots_txt_declares_stands_below_robots_txt(serve):
-    """The second example: a known path that robots.txt declares is not listed again."""
-    site = serve({"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": urlset("/p")})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    sitemap = PagesXMLSitemap(site.url("/sitemap.xml"), [SitemapPage(site.url("/p"))])
-    robots_txt = IndexRobotsTxtSitemap(site.url("/robots.txt"), [sitemap])
-    assert tree == IndexWebsiteSitemap(site.url("/"), [robots_txt])
-    assert site.hits["/sitemap.xml"] == 1

@@ -23,13 +23,17 @@ KINDS = ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
 OURS = ["requests", "aiohttp"]
 
 
-def fetch(kind, *urls, start=None, limits=None, most=None, each=None, **options) -> list:
+def fetch(
+    kind, *urls, start=None, limits=None, most=None, each=None, copied=None, **options
+) -> list:
     """Fetch URLs with one client, in a crawl if there is a start: bodies, or errors, or what broke.
 
     What broke has what was received before as ``kept``. ``most`` is the limit of bytes; ``each`` is called
-    with every response before its body is read. ``session`` is what a session of the user's has.
+    with every response before its body is read. ``session`` is what a session of the user's has. With
+    ``copied``, a function, every URL is fetched by a new copy of the client.
     """
-    return asyncio.run(_fetch(kind, urls, start, limits or Limits(), most, each, options))
+    facts = start, limits or Limits(), most, each, copied
+    return asyncio.run(_fetch(kind, urls, facts, options))
 
 
 def respond(kind, url, **options) -> object:
@@ -39,30 +43,38 @@ def respond(kind, url, **options) -> object:
     return seen[0]
 
 
-async def _fetch(kind, urls, start, limits, most, each, options) -> list:
-    session = dict(options.pop("session", {}))
-    with contextlib.ExitStack() as stack:
-        mine = None
-        if kind.startswith("requests"):
-            if "own session" in kind:
-                mine = stack.enter_context(requests.Session())
-            for name, value in session.items():
-                getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
-            given = RequestsWebClient(session=mine, **options)
-        else:
-            for place in (options, session):
-                if place.get("auth"):
-                    place |= {"auth": aiohttp.BasicAuth(*place["auth"])}
-            if "own session" in kind:
-                mine = aiohttp.ClientSession(auto_decompress=False, **session)
-            given = AiohttpWebClient(session=mine, **options)
-        client = given.for_crawl(start, limits) if start else given
-        client.set_max_response_data_length(most)
-        results = [await _result(await _now(client.get(url)), each) for url in urls]
-        for one in (client, given, mine):
-            if one is not None:
-                await _now(one.close())
-        return results
+def _made(kind, options) -> tuple:
+    """Return a client, and its session if that is a user's."""
+    session, mine = dict(options.pop("session", {})), None
+    if kind.startswith("requests"):
+        mine = requests.Session() if "own session" in kind else None
+        for name, value in session.items():
+            getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
+        return RequestsWebClient(session=mine, **options), mine
+    for place in (options, session):
+        if place.get("auth"):
+            place |= {"auth": aiohttp.BasicAuth(*place["auth"])}
+    if "own session" in kind:
+        mine = aiohttp.ClientSession(auto_decompress=False, **session)
+    return AiohttpWebClient(session=mine, **options), mine
+
+
+async def _fetch(kind, urls, facts, options) -> list:
+    start, limits, most, each, copied = facts
+    given, mine = _made(kind, options)
+    client = given.for_crawl(start, limits) if start else given
+    client.set_max_response_data_length(most)
+    results, used = [], [given, mine]
+    for url in urls:
+        used.append(client)
+        if copied is not None:
+            client = copied(client)
+            used.append(mine and client._session)
+        results.append(await _result(await _now(client.get(url)), each))
+    for one in (client, *used):
+        if one is not None:
+            await _now(one.close())
+    return results
 
 
 async def _now(value: object) -> object:

@@ -217,12 +217,8 @@ CHUNKED = {
     },
     "ordinary": Case(chunked(*CHUNKS), OK, connections=1),
     "nothing": Case(chunked(b"0\r\n\r\n"), EMPTY, connections=1),
-    "line ends of LF": Case(
-        chunked(b"4\n0123\n6\n456789\n0\n\n"), OK, connections=1
-    ),
-    "capitals": Case(
-        ok("TRANSFER-ENCODING: CHUNKED", body=b"A\r\n0123456789\r\n0\r\n\r\n"), OK
-    ),
+    "line ends of LF": Case(chunked(b"4\n0123\n6\n456789\n0\n\n"), OK, connections=1),
+    "capitals": Case(ok("TRANSFER-ENCODING: CHUNKED", body=b"A\r\n0123456789\r\n0\r\n\r\n"), OK),
     "lower case size": Case(chunked(b"a\r\n0123456789\r\n0\r\n\r\n"), OK),
     "zeros first": Case(chunked(b"0000000000000000000a\r\n0123456789\r\n000\r\n\r\n"), OK),
     "blank after the size": Case(chunked(b"a \r\n0123456789\r\n0 \r\n\r\n"), OK),
@@ -250,12 +246,8 @@ CHUNKED = {
     ),
     "HTTP/1.0": Case(chunked(*CHUNKS, status="HTTP/1.0 200 OK"), OK),
     "twice": Case(chunked(*CHUNKS, fields=("Transfer-Encoding: chunked",)), OK),
-    "after gzip": Case(
-        ok("Transfer-Encoding: gzip, chunked", body=b"".join(CHUNKS)), OK
-    ),
-    "before gzip": Case(
-        ok("Transfer-Encoding: chunked, gzip", body=b"".join(CHUNKS)), OK
-    ),
+    "after gzip": Case(ok("Transfer-Encoding: gzip, chunked", body=b"".join(CHUNKS)), OK),
+    "before gzip": Case(ok("Transfer-Encoding: chunked, gzip", body=b"".join(CHUNKS)), OK),
     "identity": Case(sized("Transfer-Encoding: identity"), OK),
     "gzip alone": Case(sized("Transfer-Encoding: gzip"), OK, connections=2),
     "gzip alone, until the end": Case(ok("Transfer-Encoding: gzip"), OK),
@@ -263,12 +255,8 @@ CHUNKED = {
     "quoted name": Case(sized('Transfer-Encoding: "chunked"'), OK),
     "empty name": Case(sized("Transfer-Encoding:"), OK),
     "blank in its name": Case(sized("Transfer-Encoding: chun ked"), OK),
-    "tab before its name": Case(
-        ok("Transfer-Encoding:\tchunked", body=b"".join(CHUNKS)), OK
-    ),
-    "blank before its colon": Case(
-        ok("Transfer-Encoding : chunked", body=b"".join(CHUNKS)), OK
-    ),
+    "tab before its name": Case(ok("Transfer-Encoding:\tchunked", body=b"".join(CHUNKS)), OK),
+    "blank before its colon": Case(ok("Transfer-Encoding : chunked", body=b"".join(CHUNKS)), OK),
     "more follows": Case(chunked(*CHUNKS) + b"junk", OK, connections=2),
     "another response follows": Case(chunked(*CHUNKS) + sized(body=b"wrong"), OK, connections=2),
     "negative zero": Case(chunked(*CHUNKS[:2], b"-0\r\n\r\n"), bad_chunk(BODY)),
@@ -292,15 +280,11 @@ INTERIM = {
     "103": Case(EARLY + sized(), OK, connections=1),
     "199": Case(b"HTTP/1.1 199 Soon\r\n\r\n" + sized(), OK),
     "line ends of LF": Case(b"HTTP/1.1 100 Continue\n\n" + sized(end="\n"), OK),
-    "with a length": Case(
-        b"HTTP/1.1 100 Continue\r\nContent-Length: 10\r\n\r\n" + sized(), OK
-    ),
+    "with a length": Case(b"HTTP/1.1 100 Continue\r\nContent-Length: 10\r\n\r\n" + sized(), OK),
     "with two lengths": Case(
         b"HTTP/1.1 100 Go\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n" + sized(), OK
     ),
-    "in chunks": Case(
-        b"HTTP/1.1 100 Go\r\nTransfer-Encoding: chunked\r\n\r\n" + sized(), OK
-    ),
+    "in chunks": Case(b"HTTP/1.1 100 Go\r\nTransfer-Encoding: chunked\r\n\r\n" + sized(), OK),
     "closes, it says": Case(b"HTTP/1.1 100 Go\r\nConnection: close\r\n\r\n" + sized(), OK),
     "50": Case(b"HTTP/1.1 100 Continue\r\n\r\n" * 50 + sized(), OK, connections=1),
     "500": Case(b"HTTP/1.1 102 Processing\r\n\r\n" * 500 + sized(), OK),

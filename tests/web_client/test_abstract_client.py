@@ -39,12 +39,6 @@ def test_a_local_response_is_a_document_dressed_as_an_answer():
     response.close()
 
 
-def test_an_error_has_a_message_and_may_pass_or_not():
-    response = WebClientErrorResponse(message="m", retryable=True)
-    assert isinstance(response, AbstractWebClientResponse)
-    assert (response.message(), response.retryable()) == ("m", True)
-
-
 @pytest.fixture
 def naps(monkeypatch):
     taken: list[float] = []

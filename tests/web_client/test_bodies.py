@@ -45,13 +45,6 @@ PACKED = {
 }
 
 
-@together("answer", [Answer(DATA), Answer(DATA, chunked=True), Answer(b""), Answer(b"", 204)])
-def test_a_body_comes_whole_and_is_the_data_of_a_response(serve, client, answer):
-    site = serve({"/x": answer})
-    assert [fetch(kind, site.url("/x")) for kind in OURS] == [[answer.body]] * 2
-    assert client.get(site.url("/x")).raw_data() == answer.body
-
-
 def test_a_body_that_was_read_already_is_given_again(serve):
     site = serve({"/x": "body"})
     with requests.Session() as session:

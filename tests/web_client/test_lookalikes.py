@@ -7,15 +7,16 @@ import copy
 import gzip
 import logging
 import pickle
-from functools import partial
 from unittest import mock
 
 import pytest
 import requests
+from both import OURS, fetch
 from lookalikes import DOCS, KINDS, PAGES, Client, Duck, H, Response, Session, answer, respond
 
 import usp.aio
 from together import together
+from usp._http.identity import OUR_NAME
 from usp.fetch_parse import SitemapFetcher
 from usp.objects.sitemap import IndexRobotsTxtSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.stream import pages
@@ -303,50 +304,23 @@ COPIES = {
 }
 
 
-@pytest.fixture
-def site(serve):
-    return serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-
-
-def crawled(site, client):
-    return paths(
-        sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False), site.base
-    )
-
-
-@together("used", [False, True])
 @together("name", COPIES)
 @together(
-    "options",
-    [{}, {"wait": 0.001, "random_wait": True}, {"user_agent": "me", "headers": {"X-Key": "k"}}],
+    ("kind", "options"),
+    [
+        *((kind, {"wait": 0.001, "random_wait": True}) for kind in OURS),
+        *((kind, {"user_agent": "me", "headers": {"X-Key": "k"}}) for kind in OURS),
+        ("requests, own session", {"session": {"headers": {"User-Agent": "me", "X-Key": "k"}}}),
+    ],
 )
-def test_a_client_can_be_copied(site, name, used, options):
-    client = RequestsWebClient(**options)
-    client.set_timeout(5)
-    client.set_max_response_data_length(1000)
-    if used:
-        crawled(site, client)
-        client.get(site.url("/a.xml")).raw_data()
-    other = COPIES[name](client)
-    client.close()
-    assert other.max_concurrent_requests == client.max_concurrent_requests
-    assert crawled(site, other) == ["/p"]
-    assert other.get(site.url("/a.xml")).raw_data()
-    other.close()
+def test_a_client_can_be_copied_before_and_after_it_was_used(serve, kind, name, options):
+    site = serve({"/a.xml": "pages"})
+    urls = [site.url("/a.xml")] * 3
+    for start in (None, site.base):
+        assert fetch(kind, *urls, start=start, copied=COPIES[name], **options) == [b"pages"] * 3
     sent = site.requests[-1].headers
-    assert sent.get("X-Key") == ("k" if "headers" in options else None)
-
-
-@together("name", COPIES)
-def test_a_client_with_a_session_can_be_copied(site, name):
-    with requests.Session() as session:
-        session.headers["X-Mine"] = "yes"
-        client = RequestsWebClient(session=session)
-        crawled(site, client)
-        other = COPIES[name](client)
-        assert crawled(site, other) == ["/p"]
-        assert site.requests[-1].headers["X-Mine"] == "yes"
-        other._session.close()
+    expected = (None, OUR_NAME) if "wait" in options else ("k", "me")
+    assert (sent.get("X-Key"), sent["User-Agent"]) == expected
 
 
 @together("name", COPIES)
@@ -354,28 +328,6 @@ def test_a_subclass_keeps_what_is_its_own(name):
     client = Unmade()
     client.asked.append("before")
     assert COPIES[name](client).asked == ["before"]
-
-
-@together("used", [False, True])
-@together("name", COPIES)
-def test_the_asynchronous_client_can_be_copied(site, name, used):
-    aiohttp_client = pytest.importorskip("usp.web_client.aiohttp_client")
-    crawl = partial(usp.aio.sitemap_tree_for_homepage, site.base + "/", use_known_paths=False)
-
-    async def read():
-        client = aiohttp_client.AiohttpWebClient(user_agent="me")
-        if used:
-            await crawl(web_client=client)
-            response = await client.get(site.url("/a.xml"))
-            await response.close()
-        other = COPIES[name](client)
-        await client.close()
-        tree = await crawl(web_client=other)
-        await other.close()
-        return tree
-
-    assert paths(asyncio.run(read()), site.base) == ["/p"]
-    assert site.requests[-1].headers["User-Agent"] == "me"
 
 
 # Clients and responses that users wrote for ultimate-sitemap-parser --------------------------------

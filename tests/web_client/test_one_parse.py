@@ -199,18 +199,6 @@ def test_a_host_that_can_be_read_in_two_ways_is_not_asked_by_anybody(kind, odd, 
 
 
 @together("kind", KINDS)
-@together("odd", ["169.254.169.254\\@{home}/", "{home}\\@169.254.169.254/", "0251.0376.43518/"])
-def test_a_proxy_is_not_asked_for_a_private_address_in_disguise(kind, odd, serve, monkeypatch):
-    monkeypatch.setenv("no_proxy", "")
-    fake_zones(monkeypatch, public="127.0.0.1")
-    proxy = serve({})
-    url = "http://" + odd.format(home="127.0.0.1")
-    (result,) = fetch(kind, url, start="http://127.0.0.1/", proxy=proxy.base)
-    assert isinstance(result, WebClientErrorResponse)
-    assert not proxy.requests
-
-
-@together("kind", KINDS)
 def test_what_is_sent_is_what_was_judged(kind, serve):
     """The other spellings of this machine lead to the same host, under its usual name."""
     site = serve({"/x": "x"})

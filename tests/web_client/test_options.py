@@ -113,8 +113,7 @@ def test_the_defaults_are_those_that_programs_know(site):
     assert isinstance(RequestsWebClient(), AbstractWebClient)
     client = AiohttpWebClient()
     assert isinstance(client, AbstractAsyncWebClient)
-    assert (client._timeout.connect, client._timeout.sock_read) == DEFAULT_TIMEOUT
-    assert client._timeout.total is None
+    assert client._timeout_until(None) == aiohttp.ClientTimeout(None, connect=9.05, sock_read=60)
     for kind in OURS:
         site.requests.clear()
         fetch(kind, site.url("/"))
@@ -245,7 +244,7 @@ def test_and_to_aiohttp(site, verify):
     async def connector():
         client = AiohttpWebClient(verify=verify)
         await (await client.get(site.url("/"))).close()
-        chosen = client._session.connector._ssl
+        chosen = client._own.connector._ssl
         await client.close()
         return chosen
 

@@ -22,7 +22,6 @@ from lookalikes import PAGES, H, body_of, respond
 from together import together
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from usp.web_client.abstract_client import BrokenBody
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
@@ -79,13 +78,6 @@ def test_a_caching_session_keeps_redirects_as_long_as_anything_else(site, tmp_pa
         assert read(site, RequestsWebClient(session=session)) == REQUESTS
         again = read(site, RequestsWebClient(session=session))
     assert again == (0 if options.get("expire_after", 1) else REQUESTS)
-
-
-def test_what_is_in_a_cache_can_be_read_without_the_website(site):
-    with requests_cache.CachedSession("usp", backend="memory") as session:
-        read(site, RequestsWebClient(session=session))
-        site.close()
-        read(site, RequestsWebClient(session=session))
 
 
 # Mocks -------------------------------------------------------------------------------------------
@@ -220,15 +212,6 @@ def test_what_is_asked_for_can_be_looked_at(mocked):
     request = mocked.last_request
     assert (request.method, request.url, request.timeout) == ("GET", f"{ORG}/x", 3)
     assert request.headers["User-Agent"] == "me"
-
-
-def test_a_mocked_body_has_a_limit_too(mocked):
-    mocked.get(f"{ORG}/x", content=b"0123456789" * 10)
-    client = RequestsWebClient()
-    client.set_max_response_data_length(25)
-    assert client.get(f"{ORG}/x").raw_data() == (b"0123456789" * 10)[:25]
-    with pytest.raises(BrokenBody):
-        list(client.get(f"{ORG}/x").body())
 
 
 def test_a_mocked_adapter_can_be_mounted_on_a_session():

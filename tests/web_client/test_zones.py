@@ -11,7 +11,6 @@ import pytest
 from together import together
 from usp._base.urls import read_url
 from usp._http.flow import Flow
-from usp._http.requests_responses import kind_of
 from usp.web_client.zones import AddressGate, Refused, Zone, Zones, literal_of, zone_of
 
 ADDRESSES = {
@@ -110,102 +109,82 @@ def refused(gate, host, address) -> str | None:
     return None
 
 
-def starting(host="start.example", **zones):
-    """Give the gate of a crawl that starts at a host."""
+def starting(host="start.example", at=None, **zones):
+    """Give the gate of a crawl that starts at a host, which has answered at an address."""
     gate = AddressGate(Zones(**zones))
     gate.begin(host)
+    if at is not None:
+        gate.connected(host, at)
     return gate
 
 
-def begun(address, **zones):
-    """Give the gate of a crawl whose start has answered at an address."""
-    gate = starting(**zones)
-    gate.connected("start.example", address)
-    return gate
+START, OTHER, WIKI = "start.example", "other.example", "wiki.example"
+NOT_PUBLIC = "127.0.0.1 10.0.0.5 169.254.169.254 ::1 ::ffff:127.0.0.1 224.0.0.1"
+GATES = [  # a start, and by host the addresses at which it is reached, and at which it is not
+    # From a public start only public ones, also if the start changes its address.
+    ({"at": "8.8.8.8"}, {OTHER: "1.1.1.1"}, {OTHER: NOT_PUBLIC, START: NOT_PUBLIC}),
+    # A private start stays in its zone.
+    ({"at": "10.0.0.5"}, {OTHER: "192.168.0.1 8.8.8.8"}, {OTHER: "127.0.0.1", START: "127.0.0.1"}),
+    # Before the start has answered, only the start is trusted.
+    ({}, {START: "10.0.0.5"}, {OTHER: "10.0.0.5", START: "169.254.169.254 224.0.0.1"}),
+    *(  # What is allowed is reached.
+        ({"at": "8.8.8.8", "allow": (allow,)}, {WIKI: "10.0.0.5 ::ffff:10.0.0.5"}, others)
+        for allow in ("10.0.0.0/8", "10.0.0.5", WIKI, "WIKI.example.", "any")
+        for others in [{} if allow == "any" else {OTHER: "127.0.0.1"}]
+    ),
+    (  # A name that is allowed at a strange address opens no more.
+        {"at": "169.254.169.254", "allow": (START,)},
+        {START: "169.254.169.254"},
+        {OTHER: "169.254.169.254"},
+    ),
+    *(  # A start that is written as an address is trusted with its zone.
+        ({"host": read_url(f"http://{host}/").host}, {host: near}, {OTHER: "10.0.0.5"})
+        for host, near in {
+            "169.254.1.1": "169.254.9.9",
+            "198.18.0.1": "100.64.0.1",
+            "127.0.0.1": "127.0.0.9",
+            **dict.fromkeys(["localhost", "sub.localhost", "2130706433"], "127.0.0.5"),
+        }.items()
+    ),
+    *(  # A start that is not trusted is like any other.
+        ({"host": host, "trust_start": False}, {host: "8.8.8.8"}, {host: "127.0.0.1"})
+        for host in ("127.0.0.1", "localhost", START)
+    ),
+]
 
 
-NOT_PUBLIC = ["127.0.0.1", "10.0.0.5", "169.254.169.254", "::1", "::ffff:127.0.0.1", "224.0.0.1"]
-
-
-@together("address", NOT_PUBLIC)
-def test_from_a_public_start_only_public_addresses_are_reached(address):
-    gate = begun("8.8.8.8")
-    assert refused(gate, "other.example", "1.1.1.1") is None
-    assert refused(gate, "other.example", address)
-    assert refused(gate, "start.example", address), "a name that changes its address"
+@together(("start", "reached", "others"), GATES)
+def test_a_crawl_reaches_public_addresses_its_own_zone_and_what_is_allowed(start, reached, others):
+    gate = starting(**start)
+    for expected, hosts in ((True, reached), (False, others)):
+        for host, addresses in hosts.items():
+            for address in addresses.split():
+                assert (refused(gate, host, address) is None) == expected, (host, address)
 
 
 def test_the_message_says_why_and_what_permits_it():
-    gate = begun("8.8.8.8")
+    gate = starting(at="8.8.8.8")
     assert refused(gate, "10.0.0.5", "10.0.0.5") == (
         "refused to connect to 10.0.0.5 (a private address): the crawl began at a public address"
         ' (Zones(allow=("10.0.0.5",)) or --allow-network 10.0.0.5 permits it)'
     )
-    assert "wiki.example at 10.0.0.5 (a private" in refused(gate, "wiki.example", "10.0.0.5")
-
-
-@together("allow", ["10.0.0.0/8", "10.0.0.5", "wiki.example", "WIKI.example.", "any"])
-def test_what_is_allowed_is_reached(allow):
-    gate = begun("8.8.8.8", allow=(allow,))
-    assert refused(gate, "wiki.example", "10.0.0.5") is None
-    assert refused(gate, "wiki.example", "::ffff:10.0.0.5") is None
-    if allow != "any":
-        assert refused(gate, "other.example", "127.0.0.1")
-
-
-def test_a_private_start_stays_in_its_zone():
-    gate = begun("10.0.0.5")
-    assert refused(gate, "other.example", "192.168.0.1") is None
-    assert refused(gate, "other.example", "8.8.8.8") is None
-    assert refused(gate, "other.example", "127.0.0.1")
-    assert refused(gate, "start.example", "127.0.0.1")
-    assert "began at a private address" in refused(gate, "x", "::1")
-
-
-def test_before_the_start_has_answered_only_the_start_is_trusted():
-    gate = starting()
-    assert refused(gate, "other.example", "10.0.0.5")
-    assert refused(gate, "start.example", "10.0.0.5") is None
-    assert refused(gate, "start.example", "169.254.169.254")
-    assert refused(gate, "start.example", "224.0.0.1")
-
-
-@together(
-    "host", ["169.254.1.1", "198.18.0.1", "127.0.0.1", "localhost", "sub.localhost", "2130706433"]
-)
-def test_a_start_that_is_written_as_an_address_is_trusted_with_its_zone(host):
-    gate = starting(read_url(f"http://{host}/").host)
-    inside = {"1": "169.254.9.9", "l": "127.0.0.5", "s": "127.0.0.5", "2": "127.0.0.5"}
-    near = {"198.18.0.1": "100.64.0.1", "127.0.0.1": "127.0.0.9"}.get(host, inside[host[0]])
-    assert refused(gate, host, near) is None
-    assert refused(gate, "other.example", "10.0.0.5")
-
-
-def test_a_name_that_is_allowed_at_a_strange_address_opens_no_more():
-    gate = begun("169.254.169.254", allow=("start.example",))
-    assert refused(gate, "start.example", "169.254.169.254") is None
-    assert refused(gate, "other.example", "169.254.169.254")
-
-
-@together("start", ["127.0.0.1", "localhost", "start.example"])
-def test_a_start_that_is_not_trusted_is_like_any_other(start):
-    gate = starting(start, trust_start=False)
-    assert refused(gate, start, "127.0.0.1")
-    assert refused(gate, start, "8.8.8.8") is None
+    assert "wiki.example at 10.0.0.5 (a private" in refused(gate, WIKI, "10.0.0.5")
+    assert "began at a private address" in refused(starting(at="10.0.0.5"), "x", "::1")
+    assert "only public addresses" in refused(starting(trust_start=False), "x", "::1")
 
 
 def test_a_second_connection_to_another_zone_is_refused_even_if_both_were_let_through():
     gate = starting()
     for address in ("8.8.8.8", "127.0.0.1"):
-        gate.admit("start.example", address)
-    gate.connected("start.example", "8.8.8.8")
+        gate.admit(START, address)
+    gate.connected(START, "8.8.8.8")
     with pytest.raises(Refused):
-        gate.connected("start.example", "127.0.0.1")
+        gate.connected(START, "127.0.0.1")
 
 
 @together("again", [dataclasses.replace, lambda flow: pickle.loads(pickle.dumps(flow))])
 def test_a_copy_of_a_flow_has_not_learned_where_the_original_began(again):
-    first = Flow(kind_of)
+    first = Flow()
     first.gate.begin("127.0.0.1")
     first.admit("127.0.0.1", ["127.0.0.1"])
     with pytest.raises(Refused):

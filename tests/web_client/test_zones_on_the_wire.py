@@ -81,18 +81,6 @@ def test_nothing_is_sent_to_an_address_that_is_not_public(kind, host, site, monk
     assert not connected
 
 
-@together("kind", OURS)
-@together("host", ["2130706434", "0x7f000002", "127.2", "0177.0.0.2"])
-def test_an_address_in_another_notation_is_an_address(kind, host, site):
-    """Newer versions of aiohttp refuse such a URL by themselves."""
-    url = at(host, site.alt)
-    _, result = fetch(kind, site.url("/"), url, start=site.base)
-    assert isinstance(result, WebClientErrorResponse)
-    assert not result.retryable()
-    assert not site.hits["alt:/"]
-    assert fetch("requests", url, start=url) == [SECRET]
-
-
 @together("kind", KINDS)
 @together("address", ["127.0.0.2", "10.0.0.5", "::1", "169.254.169.254", "::ffff:127.0.0.2"])
 def test_a_name_with_such_an_address_is_refused(kind, address, site, monkeypatch):
@@ -151,35 +139,6 @@ def test_what_is_allowed_is_reached(kind, allow, site):
     urls = map(site.url, ("/", "alt:/", "/302"))
     results = fetch(kind, *urls, start=site.base, zones=Zones(allow=(allow,)))
     assert results == [b"home", SECRET, SECRET]
-
-
-@together("kind", KINDS)
-def test_a_name_that_is_allowed_is_reached_wherever_it_is(kind, site, monkeypatch):
-    names = ["wiki.example", "evil.example"]
-    fake_names(monkeypatch, {name: ["127.0.0.2"] for name in names})
-    urls = [site.url("/"), *(at(name, site.alt) for name in names)]
-    *reached, evil = fetch(kind, *urls, start=site.base, zones=Zones(allow=("wiki.example",)))
-    assert reached == [b"home", SECRET]
-    assert is_refused(evil)
-
-
-@together("kind", KINDS)
-def test_a_private_start_reaches_its_network_and_not_this_machine(kind, serve, monkeypatch):
-    fake_zones(monkeypatch, private="127.0.0.1 127.0.0.3")
-    fake_names(monkeypatch, {"start.example": ["127.0.0.1"]})
-    site = serve({"/": "home", "alt:/": "secret"})
-    start = at("start.example", site.base)
-    *reached, here = fetch(kind, start, site.url("/"), site.url("alt:/"), start=start)
-    assert reached == [b"home", b"home"]
-    assert is_refused(here, "the crawl began at a private address")
-
-
-@together("kind", KINDS)
-def test_a_start_that_is_not_trusted_must_be_public_itself(kind, serve):
-    site = serve({"/": "home"})
-    (result,) = fetch(kind, site.url("/"), start=site.base, zones=Zones(trust_start=False))
-    assert is_refused(result, "only public addresses are trusted")
-    assert not site.requests
 
 
 def test_a_whole_crawl_stays_outside(site):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import aiohttp
 import aiohttp.abc
@@ -24,18 +24,15 @@ from aiohttp.http import HttpVersion, RawResponseMessage
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from usp._base.shortage import scarce
-from usp._http.failures import was_hung_up
-from usp._http.flow import ErrorKind
+from usp._base.urls import HttpUrl, read_url
 from usp._http.http1 import BadResponse, ParsedHead, ResponseReader
-from usp._http.identity import is_harmless, trusting
+from usp._http.identity import is_harmless, proxy_of, trusting
 from usp._http.redirects import name_of, within_bounds
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import AddressGate, Refused, literal_of, look_up
 
 if TYPE_CHECKING:
     import ssl
-
-    from usp._base.urls import HttpUrl
 
 
 def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
@@ -69,7 +66,6 @@ class _Resolver(aiohttp.DefaultResolver):  # type: ignore[misc, valid-type]
     gate: AddressGate
 
     async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
-        """Look up a host."""
         found: list[Any] = await super().resolve(host, *args, **options)
         if _to_proxy.get():
             return found
@@ -85,8 +81,9 @@ class _Connector(aiohttp.TCPConnector):
     """
 
     def __init__(self, gate: AddressGate, checked: bool | ssl.SSLContext) -> None:
+        # Looking into the environment takes longer than a small response.
+        self.proxy_of = functools.lru_cache(maxsize=1000)(_proxy_of)
         self._gate = gate
-        self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
         self._gate_resolver = _Resolver()
         self._gate_resolver.gate = gate
         # What was looked up is not kept: the gate may have learned something since.
@@ -107,32 +104,30 @@ class _Connector(aiohttp.TCPConnector):
         protocol = connection.protocol
         if protocol is not None and scarce():
             protocol.force_close()  # after this answer: others wait for a descriptor
-        if not proxied:
-            known = None if protocol is None else self._peers.get(protocol)
-            last_peer.set(known or self._checked(host, connection))
+        if not proxied and isinstance(protocol, _Connection):
+            if protocol.peer is None and (peer := _peer(connection.transport)) is not None:
+                try:
+                    self._gate.connected(host, peer)
+                except Refused:
+                    connection.close()
+                    raise
+                protocol.peer = peer
+            last_peer.set(protocol.peer)
         return connection
 
-    def _checked(self, host: str, connection: Any) -> str | None:
-        """Return the peer of a new connection; raises :class:`Refused`."""
-        peer = _peer(connection.transport)
-        if peer is not None:
-            try:
-                self._gate.connected(host, peer)
-            except Refused:
-                connection.close()
-                raise
-            self._peers[connection.protocol] = peer
-        return peer
-
     async def close(self, *args: Any, **options: Any) -> None:
-        """Close the connections and the resolver."""
         await super().close(*args, **options)
         await self._gate_resolver.close()
+
+
+def _proxy_of(origin: str, proxies: tuple[tuple[str, str], ...]) -> str | None:
+    return proxy_of(read_url(origin), dict(proxies))
 
 
 class _Connection(ResponseHandler):
     """A connection; what aiohttp would parse is given to our reader."""
 
+    peer: str | None = None  # once the gate has allowed it
     _parser: Any
     _tail: bytes
     _arrivals: Callable[[], object] | None = None
@@ -175,27 +170,16 @@ def _arrivals(sock: Any) -> Callable[[], object]:
     return functools.partial(waiting.poll, 0)
 
 
-class _PartialBody(aiohttp.StreamReader):
-    """A body; what was received before it broke off can still be read."""
+class PartialBody(aiohttp.StreamReader):
+    """A body; what was received before it broke off can still be read, and ends with ``error``."""
 
-    __slots__ = ("_broke",)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._broke: BaseException | None = None
+    error: BaseException | None = None
 
     def set_exception(self, exc: BaseException, *causes: BaseException) -> None:
-        """Let the body end with an exception, once everything before it has been read."""
-        if self._buffer:
-            self._broke = exc
-        else:
+        """Take note that the body has broken off."""
+        self.error = exc
+        if not self._buffer:
             super().set_exception(exc, *causes)
-
-    def _read_nowait(self, n: int) -> bytes:
-        data = super()._read_nowait(n)
-        if self._broke is not None and not self._buffer:
-            super().set_exception(self._broke)
-        return data
 
 
 class _Parser:
@@ -214,7 +198,7 @@ class _Parser:
         self._connection = connection
         self._body_options = read_bufsize, timer, loop
         self._reader = ResponseReader(has_body=not skip_payload)
-        self._body: _PartialBody | None = None
+        self._body: PartialBody | None = None
 
     def feed_data(self, data: bytes) -> tuple[list[tuple[Any, Any]], bool, bytes]:
         """Read what arrives; returns the message once its head is complete."""
@@ -223,7 +207,7 @@ class _Parser:
         piece = reader.feed(data)
         if self._body is None and reader.head is not None:
             limit, timer, loop = self._body_options
-            self._body = _PartialBody(self._connection, limit, timer=timer, loop=loop)
+            self._body = PartialBody(self._connection, limit, timer=timer, loop=loop)
             messages = [(_message(reader.head), self._body)]
         if was_over:
             if data:  # it would be taken for the next response
@@ -268,12 +252,11 @@ class _Parser:
 
 
 def _message(head: ParsedHead) -> RawResponseMessage:
-    """Return a head as aiohttp has it."""
     return RawResponseMessage(
         HttpVersion(*head.version),
         head.status,
         head.reason,
-        CIMultiDictProxy(CIMultiDict(head.joined())),
+        CIMultiDictProxy(CIMultiDict(head.fields)),
         (),
         not head.is_persistent,
         None,
@@ -283,23 +266,8 @@ def _message(head: ParsedHead) -> RawResponseMessage:
 
 
 def _peer(transport: Any) -> str | None:
-    """Return the address of the peer, if it is known."""
     name = transport.get_extra_info("peername") if transport is not None else None
     return str(name[0]) if isinstance(name, tuple) and name else None
-
-
-def kind_of(error: Exception) -> ErrorKind:
-    """Return what an exception of ``aiohttp`` says about the host."""
-    if was_hung_up(error) and not isinstance(error, aiohttp.ClientProxyConnectionError):
-        return ErrorKind.ABORTED
-    connecting = isinstance(error, aiohttp.ClientConnectorError)
-    by_another = isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
-    if isinstance(error, aiohttp.ConnectionTimeoutError) or (connecting and not by_another):
-        return ErrorKind.UNREACHABLE
-    if isinstance(error, TimeoutError):
-        return ErrorKind.SILENT
-    aborted = isinstance(error, aiohttp.ServerConnectionError | aiohttp.ClientOSError)
-    return ErrorKind.ABORTED if aborted and not connecting else ErrorKind.OTHER
 
 
 # Sessions of users ------------------------------------------------------------------------------------

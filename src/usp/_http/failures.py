@@ -13,7 +13,8 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from http.client import BadStatusLine
+from http.client import BadStatusLine, HTTPException
+from typing import Literal, TypeAlias
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
@@ -28,6 +29,11 @@ _NOT_TLS = frozenset(
 _PROXY = frozenset(
     {"ProxyError", "InvalidProxyURL", "ClientProxyConnectionError", "ClientHttpProxyError"}
 )
+_CONNECTING = frozenset(
+    {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError", "ClientConnectorError"}
+)
+_WAITING = frozenset({"Timeout", "TimeoutError"})
+_CONNECTED = frozenset({"ProtocolError", "ServerConnectionError", "ClientOSError"})
 
 _LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
 LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
@@ -90,9 +96,26 @@ def reason_of(
     return reason
 
 
-def was_hung_up(error: BaseException) -> bool:
-    """Return whether a server closed a connection that it had accepted, perhaps before TLS began."""
-    return any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in causes(error))
+ErrorKind: TypeAlias = Literal["unreachable", "silent", "aborted", "other"]
+"""There was no connection, or no response in time, or it was closed; others recur at every retry."""
+
+
+def kind_of(error: BaseException) -> ErrorKind:
+    """Return what an exception of a client's library says about the host."""
+    found = list(causes(error))
+    names = {name for one in found for name in _names_of(one)}
+    if names & _PROXY:
+        return "other"
+    if any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in found):
+        return "aborted"  # perhaps before TLS began
+    if any(isinstance(one, ssl.SSLError) for one in found):
+        return "other"
+    if names & _CONNECTING:
+        return "unreachable"
+    if names & _WAITING:
+        return "silent"
+    is_nonsense = any(isinstance(one, HTTPException) for one in found)
+    return "aborted" if names & _CONNECTED and not is_nonsense else "other"
 
 
 def _is_cut(error: BaseException) -> bool:
@@ -116,7 +139,6 @@ def _has_spoken(error: BaseException) -> bool:
 
 
 def _names_of(error: BaseException) -> Iterator[str]:
-    """Yield the names of an exception's classes."""
     return (kind.__name__ for kind in type(error).__mro__)
 
 

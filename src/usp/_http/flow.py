@@ -1,30 +1,38 @@
 """The flow of requests to one document, the same for all of our clients.
 
-A client drives :meth:`Flow.exchange`, a generator: it sends each :class:`Request` without following
-redirects, and sends the :class:`Head` of the response to the generator, or throws the exception.
-Headers, secrets, redirects, cookies, deadlines and the meaning of failures are decided here.
+A :class:`FlowClient` sends each :class:`Request` without following redirects, and returns the
+:class:`Head` of the response. Headers, secrets, redirects, cookies, deadlines and the meaning of
+failures are decided here. Of the coroutines, those of a client that never waits are run by
+:func:`completed`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import email.utils
-import enum
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from usp._base.display import printable
 from usp._base.reason import Reason
 from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http.encodings import ACCEPTED, BodyDecoder
-from usp._http.failures import LARGE_HEAD, is_bot_wall, reason_of, too_large
+from usp._http.failures import LARGE_HEAD, is_bot_wall, kind_of, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
-from usp._http.identity import OUR_NAME, is_harmless, safe_headers, without_secrets
+from usp._http.identity import (
+    OUR_NAME,
+    Timeout,
+    checked_timeout,
+    is_harmless,
+    redacted,
+    safe_headers,
+    without_secrets,
+)
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
 from usp.limits import Limits
 from usp.objects.exchange import Exchange, Hop
@@ -101,15 +109,6 @@ class Arrived(NamedTuple):
     deadline: Deadline | None
 
 
-class ErrorKind(enum.Enum):
-    """What an exception says about the host."""
-
-    UNREACHABLE = "there was no connection"
-    SILENT = "there was no response in time"
-    ABORTED = "the connection was closed; a retry may succeed"
-    OTHER = "a retry will not succeed"
-
-
 class SessionFacts(NamedTuple):
     """What a flow needs to know about the session that sends."""
 
@@ -123,12 +122,11 @@ class SessionFacts(NamedTuple):
 class Flow:
     """The requests of one client, alone or in a crawl; may be used from several threads.
 
-    ``kind_of`` classifies exceptions of the client's library, ``error`` is the class of its failures.
-    Of ``headers``, those that may be secret are sent to the ``home`` host only: that of the start, or
-    else the first one requested. If that was by HTTPS, they are not sent without it.
+    ``error`` is the class of its failures. Of ``headers``, those that may be secret are sent to the
+    ``home`` host only: that of the start, or else the first one requested. If that was by HTTPS, they
+    are not sent without it.
     """
 
-    kind_of: Callable[[Exception], ErrorKind]
     error: type[WebClientErrorResponse] = WebClientErrorResponse
     zones: Zones | None = None
     user_agent: str | None = None
@@ -157,55 +155,6 @@ class Flow:
         if self.home is None:
             self.home = replace(start, rest="/", login=None)
 
-    def exchange(
-        self, url: str, session: SessionFacts
-    ) -> Generator[Request | Arrived | WebClientErrorResponse, Head, None]:
-        """Yield the requests for a URL, without secrets for other hosts, and then the outcome."""
-        outcome: Arrived | WebClientErrorResponse
-        try:
-            outcome = yield from self._follow(url, read_url(url), session)
-        except BadUrl as error:
-            outcome = self.error(Reason(FailureCode.BAD_URL, str(error)), retryable=False)
-        except (BadRedirect, Refused) as error:
-            outcome = self.error(error.reason, retryable=False)
-        yield outcome
-
-    def _follow(
-        self, url: str, start: HttpUrl, session: SessionFacts
-    ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
-        self.begin(start)
-        text = start.text()
-        texts = [url if url == text else text]  # of what was asked for, one after another
-        deadline, target = self.deadline(), start
-        cookies: HopCookies | None = None
-        hops: list[Hop] = []
-        while True:
-            request = self._request(target, texts, session, cookies, deadline)
-            try:
-                head = yield request
-            except (BadUrl, Refused):
-                raise
-            except Exception as error:  # noqa: BLE001 - the client throws what it takes for a failure
-                # A redirect may have led to another host: then this is not about the first one.
-                about = target.site == start.site
-                return self.failed(error, texts[-1], session, deadline, is_about_host=about)
-            if head.peer is not None:
-                self.gate.connected(target.host, head.peer)
-            location = head.location if head.status in REDIRECTS else None
-            hops.append(self._hop(request, head, leads_on=bool(location)))
-            failure = self.refused(head, texts, hops)
-            if failure is not None:
-                return failure
-            if head.cookies:
-                cookies = cookies or HopCookies()
-                cookies.take(target, head.cookies)
-            if not location:
-                return Arrived(texts[0], texts[-1], tuple(hops), deadline)
-            target = follow(target, location, self.limits)
-            texts.append(target.text())
-            if self.limits.redirects is not None and len(texts) > self.limits.redirects + 1:
-                raise too_many(texts, self.limits)
-
     def deadline(self) -> Deadline | None:
         """Return when the response to a request that is sent now must be complete."""
         limits, ends = self.limits, []
@@ -227,7 +176,7 @@ class Flow:
             self.gate.admit(host, address)
         return addresses[0] if addresses else None
 
-    def _request(
+    def request(
         self,
         target: HttpUrl,
         texts: list[str],
@@ -235,6 +184,7 @@ class Flow:
         cookies: HopCookies | None,
         deadline: Deadline | None,
     ) -> Request:
+        """Return the request to send next, without secrets for other hosts."""
         is_home = self.home is not None and self.home.may_share(target)
         headers = {"Accept-Encoding": ACCEPTED}
         name = session.user_agent if self.user_agent is None else self.user_agent or OUR_NAME
@@ -255,7 +205,7 @@ class Flow:
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
 
-    def _hop(self, request: Request, head: Head, *, leads_on: bool) -> Hop:
+    def hop(self, request: Request, head: Head, *, leads_on: bool) -> Hop:
         """Return what is kept of a request and its response, without secrets."""
         headers, sent = self._sent  # nearly all requests have the same
         if headers != request.headers:
@@ -306,18 +256,114 @@ class Flow:
         """Return the failure for an exception; ``is_about_host`` is whether it is the first host's."""
         if deadline is not None and time.monotonic() >= deadline.at:
             return self.error(deadline.reason, retryable=False, silent=is_about_host)
-        reason = without_secrets(reason_of(error, url, session.timeout), session.secrets())
-        shortage = shortage_of(error)
-        if shortage is not None:
-            return self.error(reason, retryable=True, shortage=shortage)
-        kind = self.kind_of(error)
-        is_about_host = is_about_host and reason.code is not FailureCode.PROXY_ERROR
-        return self.error(
+        secrets = session.secrets()
+        reason = without_secrets(reason_of(error, url, session.timeout), secrets)
+        shortage, kind = shortage_of(error), kind_of(error)
+        is_ours = shortage is not None or reason.code is FailureCode.PROXY_ERROR
+        is_about_host = is_about_host and not is_ours
+        failure = self.error(
             reason,
-            retryable=kind in (ErrorKind.SILENT, ErrorKind.ABORTED),
-            unreachable=is_about_host and kind is ErrorKind.UNREACHABLE,
-            silent=is_about_host and kind is ErrorKind.SILENT,
+            retryable=shortage is not None or kind in ("silent", "aborted"),
+            unreachable=is_about_host and kind == "unreachable",
+            silent=is_about_host and kind == "silent",
+            shortage=shortage,
         )
+        quote = getattr(failure, "quote", None)
+        # What is said about a URL may have parts of a password in it.
+        if quote and not isinstance(error, ValueError) and reason.code is not FailureCode.BAD_URL:
+            quote(redacted(str(error), secrets))
+        return failure
+
+
+class FlowClient:
+    """What our clients have in common; each adds how one request is sent."""
+
+    _flow: Flow
+    _proxies: Mapping[str, str]
+    _timeout: Any
+    _limit: int | None = None
+    _errors: ClassVar[tuple[type[Exception], ...]]  # of its library
+    _facts: Callable[[], SessionFacts]
+    _ask: Callable[[Request], Coroutine[Any, Any, tuple[Any, Head]]]  # follows no redirects
+    _leave: Callable[[Any], None]  # lets go of a response that redirects
+
+    async def _fetch(self, url: str) -> tuple[Any, Arrived | WebClientErrorResponse]:
+        """Return the last response for a URL, if there is one, and the outcome."""
+        flow, response = self._flow, None
+        cookies: HopCookies | None = None
+        hops: list[Hop] = []
+        try:
+            start = target = read_url(url)
+            flow.begin(start)
+            text = start.text()
+            texts = [url if url == text else text]  # of what was asked for, one after another
+            session, deadline = self._facts(), flow.deadline()
+            while True:
+                request = flow.request(target, texts, session, cookies, deadline)
+                try:
+                    response, head = await self._ask(request)
+                except (BadUrl, Refused):
+                    raise
+                except self._errors as error:
+                    # A redirect may have led to another host: then this is not about the first one.
+                    about = target.site == start.site
+                    failed = flow.failed(error, texts[-1], session, deadline, is_about_host=about)
+                    return None, failed
+                if head.peer is not None:
+                    flow.gate.connected(target.host, head.peer)
+                location = head.location if head.status in REDIRECTS else None
+                hops.append(flow.hop(request, head, leads_on=bool(location)))
+                failure = flow.refused(head, texts, hops)
+                if failure is not None or not location:
+                    return response, failure or Arrived(texts[0], texts[-1], tuple(hops), deadline)
+                cookies = cookies or HopCookies()
+                cookies.take(target, head.cookies)
+                target = follow(target, location, flow.limits)
+                texts.append(target.text())
+                if flow.limits.redirects is not None and len(hops) > flow.limits.redirects:
+                    raise too_many(texts, flow.limits)
+                self._leave(response)
+                response = None
+        except BadUrl as error:
+            return response, flow.error(Reason(FailureCode.BAD_URL, str(error)), retryable=False)
+        except (BadRedirect, Refused) as error:
+            return response, flow.error(error.reason, retryable=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything except our connections; a copy opens its own."""
+        state = dict(vars(self))
+        if "_flow" in state:  # else it is a subclass that does not call our __init__
+            state |= {"_own": None, "_flow": replace(self._flow)}
+        return state
+
+    def set_timeout(self, timeout: Timeout) -> None:
+        """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
+        self._timeout = checked_timeout(timeout)
+
+    def set_proxies(self, proxies: dict[str, str]) -> None:
+        """Set the proxies by scheme, as in ``requests``."""
+        self._proxies = proxies
+
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Set the headers that ask for a document only if it has changed."""
+        self._flow.conditions = conditions
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit how many bytes of a body are received."""
+        self._limit = max_response_data_length
+
+
+_Result = TypeVar("_Result")
+
+
+def completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Return the result of a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: _Result = end.value
+        return result
+    raise RuntimeError("it waits")
 
 
 def _size(headers: Mapping[str, str]) -> int:

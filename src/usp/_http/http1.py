@@ -49,28 +49,19 @@ class BadResponse(HTTPException):
 class ParsedHead(NamedTuple):
     """The status and the headers of a response, and how its body is framed.
 
-    ``fields`` are the headers as received, in Latin-1; ``headers`` are the same by name in lower case,
-    with the name as first written, and the values of the same name joined; a Location that is repeated
-    counts once. A body that is not ``chunked`` has ``length`` bytes, or ends with the connection if
-    that is None. ``is_persistent`` is whether the connection may be used again afterwards.
+    ``fields`` are the headers in Latin-1, with the values of the same name joined, except for those of
+    cookies; a Location that is repeated counts once. A body that is not ``chunked`` has ``length``
+    bytes, or ends with the connection if that is None. ``is_persistent`` is whether the connection may
+    be used again afterwards.
     """
 
     version: tuple[int, int]
     status: int
     reason: str
     fields: list[tuple[str, str]]
-    headers: dict[str, tuple[str, str]]
     length: int | None
     chunked: bool
     is_persistent: bool
-
-    def joined(self) -> list[tuple[str, str]]:
-        """Return the headers, with the values of the same name joined, except for those of cookies."""
-        fields = list(self.headers.values())
-        if "set-cookie" not in self.headers:
-            return fields
-        cookies = [field for field in self.fields if field[0].lower() == "set-cookie"]
-        return [field for field in fields if field[0].lower() != "set-cookie"] + cookies
 
 
 class ResponseReader:
@@ -189,7 +180,7 @@ def _parsed(data: bytes, *, has_body: bool) -> ParsedHead:
         fields = [(name, value.rstrip("\t ")) for name, value in fields]
     major, minor, status, reason = status_line.groups()
     version, code = (int(major or 1), int(minor or 0)), int(status)
-    headers = _merged(fields)
+    headers, cookies = _merged(fields)
     is_empty = not has_body or code in _NO_BODY or code < _FIRST_FINAL
     length, chunked = (0, False) if is_empty else _framing(headers)
     other = "content-length" if chunked else "transfer-encoding"  # others may go by that one
@@ -202,14 +193,21 @@ def _parsed(data: bytes, *, has_body: bool) -> ParsedHead:
         and ((version[0] == 1 and version[1] > 0) or "keep-alive" in said)
     )
     reason = (reason or "").rstrip("\t ")
-    return ParsedHead(version, code, reason, fields, headers, length, chunked, is_persistent)
+    fields = [*headers.values(), *cookies]
+    return ParsedHead(version, code, reason, fields, length, chunked, is_persistent)
 
 
-def _merged(fields: list[tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Return headers by name in lower case, with the values of the same name joined."""
+def _merged(
+    fields: list[tuple[str, str]],
+) -> tuple[dict[str, tuple[str, str]], list[tuple[str, str]]]:
+    """Return headers by name in lower case, with the values of the same name joined; and cookies."""
     headers: dict[str, tuple[str, str]] = {}
+    cookies = []
     for field in fields:
         key = field[0].lower()
+        if key == "set-cookie":
+            cookies.append(field)
+            continue
         before = headers.setdefault(key, field)
         if before is field:
             continue
@@ -217,7 +215,7 @@ def _merged(fields: list[tuple[str, str]]) -> dict[str, tuple[str, str]]:
             headers[key] = before[0], f"{before[1]}, {field[1]}"
         elif before[1] != field[1]:
             raise _bad_headers("different values of Location")
-    return headers
+    return headers, cookies
 
 
 def _framing(headers: dict[str, tuple[str, str]]) -> tuple[int | None, bool]:

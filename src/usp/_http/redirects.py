@@ -51,12 +51,15 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
         raise BadRedirect(
             f"redirected to {redact_url(text)!r}, which has a control character in it"
         )
+    base = here.text()
     try:
-        there = _join(here, text)
-    except BadUrl as error:
-        raise BadRedirect(f"redirected to {redact_url(text)!r}, which {error.why}") from None
-    except ValueError:
-        raise BadRedirect(f"redirected to {redact_url(text)!r}, which is not an HTTP URL") from None
+        there = read_url(urljoin(base, text))
+    except ValueError as error:
+        why = error.why if isinstance(error, BadUrl) else "is not an HTTP URL"
+        raise BadRedirect(f"redirected to {redact_url(text)!r}, which {why}") from None
+    _, mark, fragment = base.partition("#")
+    if mark and "#" not in there.rest:
+        there = dataclasses.replace(there, rest=f"{there.rest}#{fragment}")
     if longest is not None and len(there.text()) > longest:
         raise BadRedirect(limits.reached("url_length").after("redirected too far"))
     if there.login is None and here.login is not None and here.may_share(there):
@@ -83,21 +86,6 @@ def _text(location: bytes) -> str:
 
 def _with_slashes(found: re.Match[str]) -> str:
     return (found[1] or "") + found[2].replace("\\", "/")
-
-
-def _join(here: HttpUrl, location: str) -> HttpUrl:
-    """Join a location as ``requests`` does."""
-    if location.startswith("//"):
-        location = f"{here.scheme}:{location}"
-    base = here.text()
-    parts = urlsplit(location)
-    there = read_url(location if parts.netloc else urljoin(base, location))
-    _, mark, fragment = base.partition("#")
-    return (
-        there
-        if parts.fragment or not mark
-        else dataclasses.replace(there, rest=f"{there.rest.partition('#')[0]}#{fragment}")
-    )
 
 
 # Cookies -------------------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def remember_redirect(session: Any, response: Any) -> None:
         session.cache.save_response(response, expires=expires)
 
 
-def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
+def is_proxied(session: Any, url: str, proxies: Mapping[str, str], verify: Any) -> bool:
     """Return whether a session uses a proxy for a URL, perhaps one of the environment."""
     if not is_session(session):
         return bool(proxies)

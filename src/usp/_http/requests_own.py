@@ -261,7 +261,7 @@ class BoundedResponse(io.BufferedIOBase):
         self.status = self.code = head.status
         self.reason = head.reason
         self.headers = self.msg = _Fields()
-        self.msg.fields = head.joined()
+        self.msg.fields = head.fields
         self.will_close = not head.is_persistent or reader.has_excess
 
     def _read_status(self) -> tuple[str, int, str]:
@@ -288,12 +288,7 @@ class BoundedResponse(io.BufferedIOBase):
             return self.read1(size)
         return b"".join(iter(self.read1, b""))
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
     def _next(self, size: int) -> bytes:
-        """Receive more of the body."""
         reader, body = self._reader, b""
         while not body and not reader.is_over:
             if reader.error is not None:
@@ -371,8 +366,6 @@ class _GatedConnection(_DeadlineConnection):
     gate: AddressGate
     port: int
     timeout: Any
-    source_address: Any
-    socket_options: Any
     _dns_host: str
 
     def _new_conn(self) -> socket.socket:
@@ -390,28 +383,27 @@ class _GatedConnection(_DeadlineConnection):
     def _connect(self, host: str) -> socket.socket:
         """Return a connection to one of the addresses of a host that the gate admits."""
         family = urllib3_connection.allowed_gai_family()
+        this: Any = self
         try:
             found = socket.getaddrinfo(host, self.port, family, socket.SOCK_STREAM)
         except socket.gaierror as error:
-            raise self._no_connection(f"Failed to resolve '{host}' ({error})") from error
+            raise urllib3.exceptions.NameResolutionError(host, this, error) from error
         failure = OSError("it has no address")
         for address in self.gate.admitted(host, dict.fromkeys(str(info[4][0]) for info in found)):
             try:
                 sock = urllib3_connection.create_connection(
                     (address, self.port),
                     until(DEADLINE.get(), self.timeout),
-                    source_address=self.source_address,
-                    socket_options=self.socket_options,
+                    source_address=this.source_address,
+                    socket_options=this.socket_options,
                 )
             except OSError as error:
                 failure = error
-                continue
-            sys.audit("http.client.connect", self, host, self.port)
-            return sock
+            else:
+                sys.audit("http.client.connect", self, host, self.port)
+                return sock
         if isinstance(failure, TimeoutError):
             message = f"Connection to {host} timed out. (connect timeout={self.timeout})"
             raise urllib3.exceptions.ConnectTimeoutError(self, message) from failure
-        raise self._no_connection(f"Failed to establish a new connection: {failure}") from failure
-
-    def _no_connection(self, message: str) -> Exception:
-        return urllib3.exceptions.NewConnectionError(self, message)  # type: ignore[arg-type]
+        message = f"Failed to establish a new connection: {failure}"
+        raise urllib3.exceptions.NewConnectionError(this, message) from failure

@@ -15,8 +15,7 @@ from requests.structures import CaseInsensitiveDict
 from usp._base.display import excerpt, get_logger
 from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
-from usp._http.failures import was_hung_up
-from usp._http.flow import Arrived, BodyReader, ErrorKind, phrase
+from usp._http.flow import Arrived, BodyReader, phrase
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -50,8 +49,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         timeout: object = None,
         shown: Callable[[str], str] = without_login,
     ) -> None:
-        self._hops = () if way is None else way.hops
-        self._deadline = None if way is None else way.deadline
+        self._way = way or Arrived("", "", (), None)
         self._shown = shown
         self._timeout = timeout
         is_own = isinstance(requests_response, OwnResponse)
@@ -77,14 +75,15 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Return the URLs that redirected here."""
-        history = self._response.history
-        return tuple(self._shown(response.url) for response in history) if history else ()
+        urls = [hop.url for hop in self._way.hops[:-1]]
+        urls += [response.url for response in self._response.history]  # of a session that follows
+        return tuple(map(self._shown, urls))
 
     def hops(self) -> tuple[Hop, ...]:
         """Return the requests that led here, including the last one."""
         if self._shown is without_login:  # which their URLs do not have
-            return self._hops
-        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._hops)
+            return self._way.hops
+        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._way.hops)
 
     def url(self) -> str:
         """Return the URL after redirects."""
@@ -123,9 +122,8 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         consumed = getattr(self._response, "_content", False) is not False
         # A session that caches has read it already; others have no connection of urllib3.
         is_open = not consumed and isinstance(raw, urllib3.response.HTTPResponse)
-        body = BodyReader(
-            self.header("Content-Encoding") if is_open else None, limit, self._deadline
-        )
+        encoding = self.header("Content-Encoding") if is_open else None
+        body = BodyReader(encoding, limit, self._way.deadline)
         try:
             for data in _received(raw) if is_open else self._response.iter_content(_CHUNK):
                 yield from body.feed(data)
@@ -170,34 +168,6 @@ def excerpt_of(response: requests.Response) -> str:
         return next(iter(response.iter_content(_EXCERPT)), b"").decode("utf-8", "replace")
     except BODY_ERRORS as error:
         return f"({error})"
-
-
-def kind_of(error: Exception) -> ErrorKind:
-    """Return what an exception of ``requests`` or urllib3 says about the host."""
-    cause: object = error
-    if isinstance(error, requests.RequestException):
-        cause = error.args[0] if error.args else None
-    if isinstance(cause, urllib3.exceptions.MaxRetryError):
-        cause = cause.reason
-    timeouts = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
-    if isinstance(error, timeouts) or isinstance(cause, timeouts):
-        return ErrorKind.UNREACHABLE
-    if isinstance(error, requests.Timeout) or isinstance(
-        cause, urllib3.exceptions.ReadTimeoutError
-    ):
-        return ErrorKind.SILENT
-    if isinstance(cause, urllib3.exceptions.ProtocolError | urllib3.exceptions.SSLError) and (
-        was_hung_up(cause) or _is_abort(cause)
-    ):
-        return ErrorKind.ABORTED
-    return ErrorKind.OTHER
-
-
-def _is_abort(error: urllib3.exceptions.HTTPError) -> bool:
-    """Return whether the connection failed, and not what was read from it."""
-    cause = error.args[-1]
-    is_nonsense = isinstance(cause, HTTPException) and not isinstance(cause, OSError)
-    return isinstance(error, urllib3.exceptions.ProtocolError) and not is_nonsense
 
 
 # Responses of other classes ------------------------------------------------------------------------

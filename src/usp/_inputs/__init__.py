@@ -16,18 +16,8 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+from usp._base import urls
 from usp._base.files import is_ready, open_pipe
-from usp._base.urls import (
-    ARCHIVES,
-    DOCUMENTS,
-    PAGES,
-    Login,
-    looks_like_sitemap,
-    read_url,
-    url_parts,
-    with_login,
-    without_login,
-)
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.thread_driver import tree_of as finished
@@ -67,13 +57,13 @@ class Input:
     is_sitemap: bool
     path: Path | None = None
     is_stdin: bool = False
-    login: Login | None = field(default=None, repr=False)
+    login: urls.Login | None = field(default=None, repr=False)
     may_be_sitemap: bool = False
 
     @property
     def start(self) -> str:
         """The URL with its login, for the crawl only."""
-        return self.url if self.login is None else with_login(self.url, self.login)
+        return self.url if self.login is None else urls.with_login(self.url, self.login)
 
     @property
     def is_local(self) -> bool:
@@ -92,7 +82,7 @@ class Input:
     @property
     def has_path(self) -> bool:
         """Whether the URL has a path or a query, and so is not just a website."""
-        parts = url_parts(self.url)
+        parts = urls.url_parts(self.url)
         return bool(parts.path.strip("/") or parts.query)
 
 
@@ -111,13 +101,13 @@ def read_input(text: str) -> Input:
 
 def read_web_input(given: str) -> Input:
     """Return what a URL means that a user wrote; raises ``BadUrl``."""
-    login = read_url(given).login
-    parts = url_parts(without_login(given))
+    login = urls.read_url(given).login
+    parts = urls.url_parts(urls.without_login(given))
     if not parts.path and not parts.query:
         parts = parts._replace(path="/")
     url = parts.geturl()
-    start = Input(url, looks_like_sitemap(url), login=login)
-    may_be_sitemap = not start.is_sitemap and start.has_path and not parts.path.endswith(PAGES)
+    start = Input(url, urls.looks_like_sitemap(url), login=login)
+    may_be_sitemap = not start.is_sitemap and start.has_path and not parts.path.endswith(urls.PAGES)
     return replace(start, may_be_sitemap=may_be_sitemap)
 
 
@@ -129,8 +119,9 @@ def file_input(path: Path) -> Input:
 def _with_scheme(text: str) -> str:
     """Return the URL of a host written without a scheme; a word or a file name is not a host."""
     host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
-    named = "." in host or host.partition(":")[0] == "localhost"
-    return f"https://{text}" if named and not host.endswith((*DOCUMENTS, *ARCHIVES)) else ""
+    is_named = "." in host or host.partition(":")[0] == "localhost"
+    is_file = host.endswith((*urls.DOCUMENTS, *urls.ARCHIVES))
+    return f"https://{text}" if is_named and not is_file else ""
 
 
 def is_url(given: object) -> TypeGuard[str]:
@@ -146,7 +137,7 @@ def _input(given: str | PathLike[str]) -> Input:
 def web_input(url: str, *, is_sitemap: bool | None = None) -> Input:
     """Return a URL as what was named; None if only its looks tell whether it is that of a sitemap."""
     url = url.strip()
-    return Input(url, looks_like_sitemap(url) if is_sitemap is None else is_sitemap)
+    return Input(url, urls.looks_like_sitemap(url) if is_sitemap is None else is_sitemap)
 
 
 # The tree of it -------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -16,13 +15,11 @@ from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import (
     CrossHostDeclarations,
     FetchedPage,
-    Sample,
     fetched_pages,
-    robots_of,
 )
 from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
-from usp.checks.page_urls import SeenPages, normal_url
+from usp.checks.page_urls import normal_url
 from usp.checks.registry import Rule, RuleScope, RuleSelection
 from usp.checks.rules import RULES
 from usp.checks.rules.parser_rules import rule_of
@@ -39,8 +36,14 @@ from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebCl
 if TYPE_CHECKING:
     from os import PathLike
 
-    from usp.checks.hreflang import HreflangGroups
     from usp.objects.abstract_sitemap import AbstractSitemap
+
+
+_OTHER_DOCUMENTS = frozenset(
+    {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
+)  # what else is wrong with them does not matter
+_FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
+"""Failures whose reasons are in the words of logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,75 +71,46 @@ class Checking:
         return cls(RuleSelection.of(RULES, select, ignore, severities or {}), **rest)
 
     def findings(
-        self, root: AbstractSitemap, on_pages: Callable[[int], object] | None = None
+        self, root: AbstractSitemap, on_pages: Callable[[int], object] = lambda _: None
     ) -> Iterator[Finding]:
         """Yield what the rules find, sitemap by sitemap; what is about all of them at the end.
 
         ``on_pages`` is called with the number of pages of each block that was read.
         """
-        site = Site(root, robots=robots_of(root))
-        if self.is_live:
+        site = Site(root, self.fetch_pages)
+        if self.is_live and site.start_url is not None:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
-        return _Run(self, site, on_pages).findings()
-
-
-_OTHER_DOCUMENTS = frozenset(
-    {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
-)  # what else is wrong with them does not matter
-_FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
-"""Failures whose reasons are in the words of logs."""
-
-
-class _Run:
-    """One check of one tree."""
-
-    def __init__(
-        self, checking: Checking, site: Site, on_pages: Callable[[int], object] | None = None
-    ) -> None:
-        self._checking = checking
-        self._chosen = chosen = checking.chosen
-        self._sample = Sample(checking.fetch_pages)
-        self._site = site
-        self._on_pages = on_pages
-        self._rules: dict[RuleScope, list[Rule]] = defaultdict(list)
-        for rule in chosen.rules:
-            self._rules[rule.scope].append(rule)
-        uses = sorted({name for rule in chosen.rules for name in rule.uses})
-        self._collecting: list[Sample | SeenPages | HreflangGroups] = [
-            self._sample,
-            *(getattr(site, name) for name in uses),
-        ]
-        self._read: set[int | str] = set()  # documents that were checked, and their URLs
-
-    def findings(self) -> Iterator[Finding]:
-        waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(self._site.root, None)]
+        seen: set[int | str] = set()  # documents that were checked, and their URLs
+        waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(root, None)]
         while waiting:
             node, parent = waiting.pop()
-            sitemap = CheckedSitemap(self._site, node, parent)
-            yield from self._check(sitemap)
-            self._site.sitemaps.append(sitemap)
+            sitemap = CheckedSitemap(site, node, parent)
+            stored = node.stored
+            keys = () if stored is None else (id(stored.document), normal_url(node.url))
+            if seen.isdisjoint(keys):  # it may be in the tree twice, perhaps after a redirect
+                seen.update(keys)
+                yield from self._check(sitemap, on_pages)
+            site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
-        reported = {url for one in self._site.sitemaps for url in (one.url, one.requested)}
-        for failure in self._site.not_found:
+        reported = {url for one in site.sitemaps for url in (one.url, one.requested)}
+        for failure in site.not_found:
             # There is a rule about robots.txt; what is declared and looked for is told once.
-            if not self._site.is_robots_url(failure.url) and failure.url not in reported:
+            if not site.is_robots_url(failure.url) and failure.url not in reported:
                 yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
-        yield from self._ask(RuleScope.SITE, self._site, self._site.root.url)
-        if self._rules[RuleScope.FETCHED]:
-            client, options = self._checking.web_client, self._checking.options
-            for page in fetched_pages(self._site, self._sample, client, options):
+        yield from self._ask(RuleScope.SITE, site, root.url)
+        if any(rule.scope is RuleScope.FETCHED for rule in self.chosen.rules):
+            for page in fetched_pages(site, self.web_client, self.options):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
-    def _check(self, sitemap: CheckedSitemap) -> Iterator[Finding]:
+    def _check(
+        self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]
+    ) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
-        stored = sitemap.node.stored
-        url = normal_url(sitemap.url)
-        if stored is not None and not self._read.isdisjoint((id(stored.document), url)):
-            return  # it is in the tree twice, perhaps after a redirect
+        stored, site = sitemap.node.stored, sitemap.site
+        gathered = {"sample", *(name for rule in self.chosen.rules for name in rule.uses)}
         if stored is None:
             sitemap.problems = sitemap.node.problems
         else:
-            self._read |= {id(stored.document), url}
             is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
             examination = stored.examination(
                 is_robots=sitemap.is_robots, lists_sitemaps=not is_pages
@@ -148,10 +122,9 @@ class _Run:
                     first = examined.place(0).line
                 block = PageColumns(sitemap, examined)
                 sitemap.add(block)
-                for collecting in self._collecting:
-                    collecting.add(block)
-                if self._on_pages is not None:
-                    self._on_pages(len(block.urls))
+                for name in gathered:
+                    getattr(site, name).add(block)
+                on_pages(len(block.urls))
                 yield from self._ask(RuleScope.BLOCK, block, sitemap.url)
             sitemap.problems = examination.problems
             if not is_pages:  # what the tree knows, and the document alone does not show
@@ -177,7 +150,7 @@ class _Run:
             hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
             yield from self._found(rule_of(failure.code), [hit], sitemap.url)
         is_other = failure is not None and failure.code in _OTHER_DOCUMENTS
-        if is_other or (sitemap.is_robots and self._site.robots.is_something_else):
+        if is_other or (sitemap.is_robots and sitemap.site.robots.is_something_else):
             return
         for problem in sitemap.problems:
             rule = rule_of(problem.code)
@@ -194,17 +167,18 @@ class _Run:
         url: str,
     ) -> Iterator[Finding]:
         """Yield what the rules of a scope find in something of the document at a URL."""
-        for rule in self._rules[scope]:
-            assert rule.find is not None
+        for rule in self.chosen.rules:
+            if rule.scope is not scope or rule.find is None:
+                continue
             hits = rule.find(about)
             if isinstance(about, PageColumns | FetchedPage):
                 hits = map(about.located, hits)
             yield from self._found(rule, hits, url)
 
     def _found(self, rule: Rule, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
-        if rule.code not in self._chosen:
+        severity = self.chosen.severities.get(rule.code)
+        if severity is None:
             return
-        severity = self._chosen.severities[rule.code]
         for hit in hits:
             place = hit.sitemap or url, hit.page, hit.line, hit.column
             yield Finding(rule.code, rule.name, severity, hit.message, *place, rule.hint, hit.times)
@@ -246,17 +220,14 @@ def check(
 
     Raises ``ValueError`` for a rule that does not exist, before anything is fetched.
     """
-    checking = Checking.of(
-        select,
-        ignore,
-        severities,
+    find = _prepared(
+        *(source, web_client, options, baseline),
+        select=select,
+        ignore=ignore,
+        severities=severities,
         fetch_pages=fetch_pages,
-        web_client=web_client,
-        options=options or CrawlOptions(),
-        is_live=web_client is not None or is_url(source),
     )
-    known = _baseline(baseline)
-    return _findings(checking, tree_of(source, web_client, options), known)
+    return find(tree_of(source, web_client, options))
 
 
 async def check_async(
@@ -267,30 +238,33 @@ async def check_async(
     **keywords: Unpack[CheckKeywords],
 ) -> AsyncGenerator[Finding, None]:
     """Yield the same as :func:`check` on asyncio: fetched in the event loop, checked in a thread."""
-    is_async = isinstance(web_client, AbstractAsyncWebClient)
-    known = _baseline(keywords.pop("baseline", None))
-    checking = Checking.of(
-        **keywords,
-        web_client=None if is_async else web_client,
-        options=options or CrawlOptions(),
-        is_live=not is_async and (web_client is not None or is_url(source)),
-    )
-    tree = await tree_of_async(source, web_client, options)
-    findings = _findings(checking, tree, known)
+    find = _prepared(source, web_client, options, **keywords)
+    findings = find(await tree_of_async(source, web_client, options))
     while batch := await asyncio.to_thread(lambda: list(islice(findings, _BATCH))):
         for finding in batch:
             yield finding
 
 
-def _findings(
-    checking: Checking, tree: AbstractSitemap, known: Baseline | None
-) -> Iterator[Finding]:
-    findings = checking.findings(drop_non_sitemaps(tree))
-    return findings if known is None else known.new(findings)
+def _prepared(
+    source: Source,
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None,
+    options: CrawlOptions | None,
+    baseline: Baseline | str | PathLike[str] | None = None,
+    **keywords: Any,
+) -> Callable[[AbstractSitemap], Iterator[Finding]]:
+    """Return what checks the tree of a source: a client on asyncio fetches nothing more for it."""
+    client = None if isinstance(web_client, AbstractAsyncWebClient) else web_client
+    is_live = client is not None or (web_client is None and is_url(source))
+    given = options or CrawlOptions()
+    checking = Checking.of(**keywords, web_client=client, options=given, is_live=is_live)
+    if baseline is not None and not isinstance(baseline, Baseline):
+        baseline = Baseline.read(baseline)
 
+    def find(tree: AbstractSitemap) -> Iterator[Finding]:
+        findings = checking.findings(drop_non_sitemaps(tree))
+        return findings if baseline is None else baseline.new(findings)
 
-def _baseline(given: Baseline | str | PathLike[str] | None) -> Baseline | None:
-    return given if given is None or isinstance(given, Baseline) else Baseline.read(given)
+    return find
 
 
 _NOT_SITEMAPS = ("not-a-sitemap", "html-page", "forbidden-doctype", "empty-document")

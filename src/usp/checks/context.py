@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.urls import HttpUrl, unquote
-from usp.checks.fetching import CrossHostDeclarations, Robots
+from usp.checks.fetching import CrossHostDeclarations, Sample, robots_of
 from usp.checks.hreflang import HreflangGroups
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
 from usp.objects.problem import Failure, FailureCode, Problem
@@ -35,51 +34,36 @@ if TYPE_CHECKING:
 _SUCCESS = range(200, 300)
 
 
-@dataclass(slots=True)
 class Site:
     """The website: its tree, and what is known about it as a whole.
 
-    ``robots`` is what its robots.txt allows; ``sitemaps`` are those that were read so far, without
-    their pages.
+    It ``is_website`` if it was searched for sitemaps, and ``is_folder`` if all files in one were read;
+    otherwise the tree is that of one sitemap. ``start_url`` is None for files. ``robots`` is what the
+    robots.txt allows. ``tried`` are the requests for documents that are not in the tree, ``not_found``
+    is what could not be fetched, although it may exist. ``sitemaps`` are those that were read so far,
+    without their pages.
     """
 
-    root: AbstractSitemap
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    robots: Robots = field(default_factory=Robots)
-    sitemaps: list[CheckedSitemap] = field(default_factory=list)
-    seen_pages: SeenPages = field(default_factory=SeenPages)
-    hreflang_groups: HreflangGroups = field(default_factory=HreflangGroups)
-    cross_host: CrossHostDeclarations = field(default_factory=CrossHostDeclarations)
-
-    @property
-    def is_website(self) -> bool:
-        """Whether a website was searched for sitemaps, rather than one sitemap or a folder read."""
-        return isinstance(self.root, IndexWebsiteSitemap) and self.root.url.startswith("http")
-
-    @property
-    def start_url(self) -> str | None:
-        """The URL with which the crawl began; None for files."""
-        return self.root.url if self.root.url.startswith("http") else None
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether all sitemaps in a folder were read."""
-        return isinstance(self.root, IndexWebsiteSitemap) and self.root.url.startswith("file:")
+    def __init__(self, root: AbstractSitemap, fetch_pages: int = 0) -> None:
+        website = root if isinstance(root, IndexWebsiteSitemap) else None
+        self.root = root
+        self.now = datetime.now(UTC)
+        self.start_url = root.url if root.url.startswith("http") else None
+        self.is_website = website is not None and self.start_url is not None
+        self.is_folder = website is not None and root.url.startswith("file:")
+        self.tried: list[Exchange] = [] if website is None else website.tried
+        self.not_found: list[Failure] = [] if website is None else website.not_found
+        self.robots = robots_of(root)
+        self.sitemaps: list[CheckedSitemap] = []
+        self.sample = Sample(fetch_pages)
+        self.seen_pages = SeenPages()
+        self.hreflang_groups = HreflangGroups()
+        self.cross_host: CrossHostDeclarations | None = None
 
     @property
     def robots_txt(self) -> CheckedSitemap | None:
         """The robots.txt, if it was read."""
         return next((one for one in self.sitemaps if one.is_robots), None)
-
-    @property
-    def tried(self) -> list[Exchange]:
-        """The requests for documents that are not in the tree, such as a robots.txt that is missing."""
-        return self.root.tried if isinstance(self.root, IndexWebsiteSitemap) else []
-
-    @property
-    def not_found(self) -> list[Failure]:
-        """What was looked for and could not be fetched, although it may exist."""
-        return self.root.not_found if isinstance(self.root, IndexWebsiteSitemap) else []
 
     def is_robots_url(self, url: str) -> bool:
         """Return whether a URL is that of the website's robots.txt."""
@@ -108,6 +92,11 @@ class FieldTally:
 class CheckedSitemap:
     """A sitemap, an index or a robots.txt.
 
+    Its ``kind`` is ``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on. It
+    ``is_local`` if it was read from a file, and ``is_undeclared`` if it is at the top of a website's
+    tree: found by guessing, or a link. ``requested`` is its URL before redirects. ``now`` is when it
+    was fetched, for a snapshot too; otherwise the time of the check.
+
     When rules about sitemaps are asked, it has been read: ``pages`` is the number of its entries,
     ``children`` are those of an index as written, ``problems`` what is wrong with the document.
     """
@@ -119,6 +108,15 @@ class CheckedSitemap:
         self.number = len(site.sitemaps)
         self.url = node.url
         self.exchange: Exchange | None = node.exchange
+        self.requested = self.url if self.exchange is None else self.exchange.url
+        self.now = (self.exchange and self.exchange.started) or site.now
+        self.kind = kind_of(node).name
+        self.is_robots = isinstance(node, IndexRobotsTxtSitemap)
+        self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
+        self.is_feed = self.kind in ("rss", "atom")
+        self.is_local = not self.url.startswith(("http:", "https:"))
+        is_top = parent is not None and parent.node is site.root
+        self.is_undeclared = is_top and site.is_website and not self.is_robots
         self.failure: Failure | None = node.failure
         self.problems: list[Problem] = []
         self.children: list[ChildEntry] = []
@@ -128,32 +126,6 @@ class CheckedSitemap:
         self.tallies = {name: FieldTally() for name in ("lastmod", "changefreq", "priority")}
         self.origins = Origins()
         self.examination: Examination | None = None
-
-    @cached_property
-    def kind(self) -> str:
-        """``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on."""
-        return kind_of(self.node).name
-
-    @property
-    def now(self) -> datetime:
-        """When the sitemap was fetched, for a snapshot too; otherwise the time of the check."""
-        started = None if self.exchange is None else self.exchange.started
-        return self.site.now if started is None else started
-
-    @property
-    def is_robots(self) -> bool:
-        """Whether this is a robots.txt."""
-        return isinstance(self.node, IndexRobotsTxtSitemap)
-
-    @property
-    def is_index(self) -> bool:
-        """Whether this is a sitemap index."""
-        return isinstance(self.node, AbstractIndexSitemap) and not self.is_robots
-
-    @property
-    def is_feed(self) -> bool:
-        """Whether this is RSS or Atom, which have rules of their own."""
-        return self.kind in ("rss", "atom")
 
     @cached_property
     def urls(self) -> tuple[HttpUrl, ...]:
@@ -185,7 +157,7 @@ class CheckedSitemap:
         while above is not None and above.urls and not above.is_robots:
             urls += (above.url, above.requested)
             above = above.parent
-        return self.site.cross_host.has(origin, urls)
+        return self.site.cross_host is not None and self.site.cross_host.has(origin, urls)
 
     @cached_property
     def family(self) -> object:
@@ -198,40 +170,13 @@ class CheckedSitemap:
     @cached_property
     def claim(self) -> ChildEntry | None:
         """What its index says about it, if that has a date for it."""
-        parent = self.parent
-        return None if parent is None or not parent.is_index else parent.dated.get(self.url)
-
-    @cached_property
-    def dated(self) -> Mapping[str, ChildEntry]:
-        """The children of an index that have a date, by their URLs."""
-        return {child.loc: child for child in self.children if child.lastmod}
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it was read from a file."""
-        return not self.url.startswith(("http:", "https:"))
-
-    @property
-    def requested(self) -> str:
-        """The URL where it was requested, before redirects."""
-        return self.url if self.exchange is None else self.exchange.url
-
-    @property
-    def is_undeclared(self) -> bool:
-        """Whether it is at the top of a website's tree: found by guessing, or a link."""
-        return (
-            self.parent is not None
-            and self.parent.node is self.site.root
-            and self.site.is_website
-            and not self.is_robots
-        )
+        is_dated = self.declaration is not None and self.declaration.lastmod
+        return self.declaration if is_dated and self.parent and self.parent.is_index else None
 
     @property
     def declaration(self) -> ChildEntry | None:
         """The line or entry that declares it, if that is known."""
-        if self.parent is None:
-            return None
-        return self.parent.declarations.get(self.requested)
+        return None if self.parent is None else self.parent.declarations.get(self.requested)
 
     @cached_property
     def declarations(self) -> dict[str, ChildEntry]:
@@ -250,24 +195,20 @@ class CheckedSitemap:
             name = unquote(name.removeprefix(folder))  # the same wherever the folder is
         return f" (declared in {name}{line})"
 
+    def failed_with(self, code: FailureCode) -> bool:
+        """Return whether this is why it is missing."""
+        return self.failure is not None and self.failure.code is code
+
     @property
     def is_missing_file(self) -> bool:
         """Whether a folder was read, and has no file for this sitemap."""
-        return (
-            self.site.is_folder
-            and self.failure is not None
-            and self.failure.code is FailureCode.NOT_FETCHED
-        )
+        return self.site.is_folder and self.failed_with(FailureCode.NOT_FETCHED)
 
     @property
     def is_soft_404(self) -> bool:
         """Whether the server sent a web page with a status of success instead of a sitemap."""
-        return (
-            self.failure is not None
-            and self.failure.code is FailureCode.HTML_PAGE
-            and self.exchange is not None
-            and self.exchange.status in _SUCCESS
-        )
+        status = self.exchange and self.exchange.status
+        return status in _SUCCESS and self.failed_with(FailureCode.HTML_PAGE)
 
     @property
     def decoder(self) -> Decoder | None:

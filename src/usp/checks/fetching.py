@@ -28,7 +28,6 @@ from usp._crawl.orders import Failed, Received
 from usp._formats.html import PageHeadParser
 from usp.checks.page_urls import normal_all, same_page
 from usp.objects.sitemap import IndexRobotsTxtSitemap
-from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
+    from usp.options import CrawlOptions
 
 MAX_BYTES = 512 * 1024
 """How much of a robots.txt counts: RFC 9309 asks for at least 500 KiB."""
@@ -192,13 +192,12 @@ class CrossHostDeclarations:
     """The sitemaps that the robots.txt of other hosts declare: proof that they may list their pages.
 
     They are fetched as the documents of the website at ``start_url`` are: it may not lead everywhere.
-    All together may take as long as a crawl; then no further ones are fetched. None is for a tree
-    that is only read.
+    All together may take as long as a crawl; then no further ones are fetched.
     """
 
-    start_url: str | None = None
-    web_client: AbstractWebClient | None = None
-    options: CrawlOptions = field(default_factory=CrawlOptions)
+    start_url: str
+    web_client: AbstractWebClient | None
+    options: CrawlOptions
     _end: float | None = None
     _declared: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -206,20 +205,20 @@ class CrossHostDeclarations:
         """Return whether the robots.txt of an origin declares any of some sitemaps."""
         declared = self._declared.get(origin.origin)
         if declared is None:
-            if self.start_url is None or len(self._declared) >= MOST_HOSTS:
+            if len(self._declared) >= MOST_HOSTS:
                 return False
-            text = self._fetched(f"{origin.origin}/robots.txt", self.start_url)
+            text = self._fetched(f"{origin.origin}/robots.txt")
             declared = frozenset(normal_all(list(Protego.parse(text).sitemaps)))
             self._declared[origin.origin] = declared
         return bool(declared) and not declared.isdisjoint(normal_all(list(sitemaps)))
 
-    def _fetched(self, url: str, start_url: str) -> str:
+    def _fetched(self, url: str) -> str:
         seconds = self.options.effective_limits.seconds
         if seconds is not None:
             self._end = self._end or time.monotonic() + seconds
             if time.monotonic() > self._end:
                 return ""
-        for _, result in fetch_pages([url], start_url, self.web_client, self.options):
+        for _, result in fetch_pages([url], self.start_url, self.web_client, self.options):
             if isinstance(result, Received):
                 return text_of(result)
         return ""
@@ -248,7 +247,7 @@ class Listed:
 class Sample:
     """Takes some of all pages, each with the same chance, in one pass and in little memory."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int = 0) -> None:
         self._size = size
         self._random = random.Random(_SEED)  # noqa: S311 - not a secret
         self._seen = 0
@@ -265,51 +264,39 @@ class Sample:
 
 
 class FetchedPage:
-    """A page that was fetched: how, and what it says."""
+    """A page that was fetched: how, and what it says.
+
+    ``exchange`` is the request and its response, as far as they are known, ``failure`` why there is
+    no page, ``leads_to`` the URL to which it redirects.
+    """
 
     def __init__(self, listed: Listed, result: Received | Failed) -> None:
         self.listed = listed
         self.url = listed.url
-        self._result = result
+        self._received = result if isinstance(result, Received) else None
+        self.failure: Reason | None = None
+        if isinstance(result, Received):
+            self.exchange: Exchange | None = result.document.exchange
+        else:
+            self.exchange = result.exchange
+            self.failure = failure_reason(result.error)
+        self.status = None if self.exchange is None else self.exchange.status
+        final = self.url if self.exchange is None else self.exchange.final_url
+        self.leads_to = None if same_page(final, self.url) else final
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with the page, and where that is listed."""
         place = self.listed.place
         return replace(hit, page=self.url, line=place.line, column=place.column)
 
-    @property
-    def exchange(self) -> Exchange | None:
-        """The request and its response, as far as they are known."""
-        result = self._result
-        return result.document.exchange if isinstance(result, Received) else result.exchange
-
-    @property
-    def status(self) -> int | None:
-        """The HTTP status; None if there was no response."""
-        return None if self.exchange is None else self.exchange.status
-
-    @property
-    def failure(self) -> Reason | None:
-        """Why there is no page, if there is none."""
-        return None if isinstance(self._result, Received) else failure_reason(self._result.error)
-
-    @property
-    def leads_to(self) -> str | None:
-        """The URL to which the page redirects, if it does."""
-        exchange = self.exchange
-        if exchange is None or exchange.final_url == self.url:
-            return None
-        return None if same_page(exchange.final_url, self.url) else exchange.final_url
-
     @cached_property
     def head(self) -> PageHeadParser:
         """What the page tells search engines, if it is HTML."""
         parser = PageHeadParser()
-        result = self._result
-        if isinstance(result, Received):
-            kind = (result.document.exchange.content_type or _HTML[0]).partition(";")[0]
-            if kind.strip().lower() in _HTML:
-                parser.read(text_of(result))
+        if self._received is not None:
+            kind = self._received.document.exchange.content_type or _HTML[0]
+            if kind.partition(";")[0].strip().lower() in _HTML:
+                parser.read(text_of(self._received))
         return parser
 
     @property
@@ -330,34 +317,32 @@ class FetchedPage:
         return [value for name, value in headers if name.lower() == wanted]
 
     @property
-    def _linked(self) -> str | None:
-        """The canonical URL in the header ``Link``, as written; PDF documents have no other."""
-        links = (link for value in self._headers("link") for link in parse_header_links(value))
-        named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
-        return next(named, None)
-
-    @property
     def canonical(self) -> str | None:
         """The URL of the page that this one is a copy of, if it names one."""
-        exchange = self.exchange
-        written = self.head.canonical or self._linked
-        if exchange is None or not written:
+        # PDF documents have no other place for it than the header ``Link``.
+        links = (link for value in self._headers("link") for link in parse_header_links(value))
+        named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
+        written = self.head.canonical or next(named, None)
+        if self.exchange is None or not written:
             return None
         try:
-            return urljoin(exchange.final_url, written)
+            return urljoin(self.exchange.final_url, written)
         except ValueError:
             return None
 
 
 def fetched_pages(
-    site: Site, sample: Sample, web_client: AbstractWebClient | None, options: CrawlOptions
+    site: Site, web_client: AbstractWebClient | None, options: CrawlOptions
 ) -> Iterator[FetchedPage]:
-    """Fetch the pages of a sample that robots may fetch.
+    """Fetch the pages of the sample that robots may fetch.
 
     A host that does not respond to the request for its robots.txt is not asked for its pages as well.
     """
-    start = _start(site, sample)
-    origins = {listed.url: origin_of(listed.url) for listed in sample.pages}
+    sample = site.sample.pages
+    origins = {listed.url: origin_of(listed.url) for listed in sample}
+    start = site.start_url
+    if start is None:  # of files: the website that most of the pages are on
+        start = next((one for one, _ in Counter(origins.values()).most_common(1)), "")
     known = site.robots_txt
     robots = {} if known is None else {origin_of(known.url): site.robots}
     others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
@@ -367,7 +352,7 @@ def fetched_pages(
         if isinstance(result, Failed) and _status(result) is None:
             silent[origin_of(url)] = result
     by_url = {}
-    for listed in sample.pages:
+    for listed in sample:
         origin = origins[listed.url]
         if origin in silent:
             yield FetchedPage(listed, silent[origin])
@@ -377,14 +362,6 @@ def fetched_pages(
     pause = min(pause, _MAX_PAUSE)
     for url, result in fetch_pages(list(by_url), start, web_client, options, pause):
         yield FetchedPage(by_url[url], result)
-
-
-def _start(site: Site, sample: Sample) -> str:
-    """Return where the check began; for files, the website that most of the pages are on."""
-    if site.start_url is not None:
-        return site.start_url
-    most = Counter(origin_of(listed.url) for listed in sample.pages).most_common(1)
-    return most[0][0] if most else ""
 
 
 def _robots_of(result: Received | Failed) -> Robots:

@@ -19,7 +19,7 @@ from urllib.request import url2pathname
 
 from usp._base.display import excerpt as cut
 from usp._base.files import replacing
-from usp._base.urls import quote, urlsplit
+from usp._base.urls import urlsplit
 
 
 class Severity(StrEnum):
@@ -119,11 +119,6 @@ class FindingCounts:
         """How many findings there are."""
         return self.severities.total()
 
-    @property
-    def sitemaps(self) -> int:
-        """How many sitemaps have findings."""
-        return len(self._sitemaps)
-
     def at_least(self, severity: Severity) -> int:
         """Return how many findings are that severe, or more."""
         return sum(self.severities[one] for one in Severity if one.rank <= severity.rank)
@@ -134,7 +129,7 @@ class FindingCounts:
             "findings": self.total,
             "severities": {one.value: self.severities[one] for one in Severity},
             "rules": dict(sorted(self.rules.items())),
-            "sitemaps": self.sitemaps,
+            "sitemaps": len(self._sitemaps),
         }
 
 
@@ -157,38 +152,29 @@ class FindingGroup:
 
 
 class GroupedFindings:
-    """Findings by sitemap and rule."""
+    """Findings by sitemap and rule: the first ones of each, for some sitemaps of each rule."""
 
-    def __init__(self, examples: int = EXAMPLES, most_sitemaps: int = MOST_SITEMAPS) -> None:
+    def __init__(
+        self,
+        findings: Iterable[Finding],
+        examples: int = EXAMPLES,
+        most_sitemaps: int = MOST_SITEMAPS,
+    ) -> None:
         self._examples = examples
-        self._most = most_sitemaps
         self._groups: dict[tuple[str, str], FindingGroup] = {}
-        self._shown: Counter[str] = Counter()  # sitemaps with a group, by rule
         self.overflow: dict[str, FindingGroup] = {}  # by rule: in sitemaps that are not shown
-
-    @classmethod
-    def of(cls, findings: Iterable[Finding], **most: int) -> GroupedFindings:
-        """Return all findings grouped."""
-        grouped = cls(**most)
+        shown: Counter[str] = Counter()  # sitemaps with a group, by rule
         for finding in findings:
-            grouped.add(finding)
-        return grouped
-
-    def add(self, finding: Finding) -> None:
-        """Count a finding, and keep it if it is among the first."""
-        at = finding.sitemap, finding.code
-        group = self._groups.get(at)
-        if group is None:
-            if self._shown[finding.code] >= self._most:
-                other = self.overflow.setdefault(finding.code, FindingGroup(finding))
-                other.times += finding.times
-                other.sitemaps.add(hash(finding.sitemap))
-                return
-            self._shown[finding.code] += 1
-            group = self._groups[at] = FindingGroup(finding)
-        group.times += finding.times
-        if len(group.examples) <= self._examples:  # one more: "1 more" takes as much room as it
-            group.examples.append(finding)
+            at, code = (finding.sitemap, finding.code), finding.code
+            if at not in self._groups and shown[code] >= most_sitemaps:
+                group = self.overflow.setdefault(code, FindingGroup(finding))
+                group.sitemaps.add(hash(finding.sitemap))
+            else:
+                shown[code] += at not in self._groups
+                group = self._groups.setdefault(at, FindingGroup(finding))
+                if len(group.examples) <= examples:  # one more: "1 more" takes as much room as it
+                    group.examples.append(finding)
+            group.times += finding.times
 
     def sitemaps(self) -> dict[str, list[FindingGroup]]:
         """Return the groups of each sitemap, the most severe ones first."""
@@ -234,11 +220,6 @@ class SitemapNames:
         if path is None or not path.is_relative_to(self.folder):
             return None
         return path.relative_to(self.folder).as_posix()
-
-    def uri(self, url: str) -> str:
-        """Return the same as a URI, which is relative for files inside the folder."""
-        relative = self.relative(url)
-        return url if relative is None else quote(relative)
 
 
 def line_col(finding: Finding) -> str:

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import usp
 from usp._base.display import counted, excerpt, printable
+from usp._base.urls import quote
 from usp.checks.finding import (
     Finding,
     FindingCounts,
@@ -75,7 +76,7 @@ def text(report: CheckReport) -> Iterator[str]:
         yield from (_line(report, finding) for finding in report.counted())
         yield from _summary(report, None)
         return
-    grouped = GroupedFindings.of(report.counted())
+    grouped = GroupedFindings(report.counted())
     for sitemap, groups in grouped.sitemaps().items():
         yield report.paint(printable(report.places.name(sitemap)), "title")
         for group in groups:
@@ -184,7 +185,7 @@ def github(report: CheckReport) -> Iterator[str]:
     """Yield the annotations, and a summary."""
     shown: Counter[Severity] = Counter()
     annotated = 0
-    grouped = GroupedFindings.of(report.counted())
+    grouped = GroupedFindings(report.counted())
     for group in _in_turn(grouped):
         severity = group.first.severity
         if report.everything or shown[severity] < _MOST_ANNOTATIONS:
@@ -208,13 +209,10 @@ def _annotation(report: CheckReport, group: FindingGroup) -> str:
     first = group.first
     path = report.places.relative(first.sitemap)
     title = f"{first.code} {first.name}"
-    values = {"file": path, "line": first.line, "col": first.column}
+    values = _given(file=path, line=first.line, col=first.column, title=title)
     if path is None:  # an annotation can only be on a file; the rest is told
-        values, title = {}, f"{title}: {report.places.name(first.sitemap)}"
-    given = {name: value for name, value in values.items() if value is not None}
-    settings = ",".join(
-        f"{name}={_property(str(value))}" for name, value in {**given, "title": title}.items()
-    )
+        values = {"title": f"{title}: {report.places.name(first.sitemap)}"}
+    settings = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
     more = f" (and {group.times - first.times:,} more)" if group.times > first.times else ""
     message = "\n".join(filter(None, [f"{printable(message_of(first))}{more}", first.hint]))
     return f"::{_COMMANDS[first.severity]} {settings}::{_data(message)}"
@@ -238,11 +236,8 @@ def junit(report: CheckReport) -> Iterator[str]:
 
     A finding that is not a failure passes too, and stands in the output of its suite.
     """
-    grouped = GroupedFindings.of(
-        report.counted(),
-        examples=1_000_000 if report.everything else _MOST_EXAMPLES,
-        most_sitemaps=1_000_000 if report.everything else _MOST_SUITES,
-    )
+    most = (1_000_000, 1_000_000) if report.everything else (_MOST_EXAMPLES, _MOST_SUITES)
+    grouped = GroupedFindings(report.counted(), *most)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<testsuites>"
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -348,19 +343,22 @@ def _bounded(report: CheckReport) -> Iterator[Finding]:
     yield from (replace(group.first, times=group.times) for group in rest.values())
 
 
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the values that are known, by name."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _described(rule: Rule) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    return {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why or rule.summary},
         "help": {"text": _help(rule), "markdown": _help(rule, mark=True)},
+        "helpUri": rule.sources[0],
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.group.name.lower()]},
     }
-    if rule.sources:
-        described["helpUri"] = rule.sources[0]
-    return described
 
 
 def _help(rule: Rule, *, mark: bool = False) -> str:
@@ -374,32 +372,24 @@ def _help(rule: Rule, *, mark: bool = False) -> str:
 
 def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
     more = f" ({finding.times:,} times)" if finding.times > 1 else ""
-    result: dict[str, Any] = {
-        "ruleId": finding.code,
-        "level": _LEVELS[finding.severity],
-        "message": {"text": f"{message_of(finding)}{more}"},
-        "locations": [{"physicalLocation": _location(report, finding)}],
-        "partialFingerprints": {"finding/v1": _fingerprint(report, finding)},
-    }
-    if finding.code in numbers:
-        result["ruleIndex"] = numbers[finding.code]
-    if finding.times > 1:
-        result["occurrenceCount"] = finding.times
-    if finding.page is not None:
-        result["properties"] = {"page": finding.page}
-    return result
+    return _given(
+        ruleId=finding.code,
+        ruleIndex=numbers.get(finding.code),
+        level=_LEVELS[finding.severity],
+        message={"text": f"{message_of(finding)}{more}"},
+        locations=[{"physicalLocation": _location(report, finding)}],
+        partialFingerprints={"finding/v1": _fingerprint(report, finding)},
+        occurrenceCount=finding.times if finding.times > 1 else None,
+        properties=None if finding.page is None else {"page": finding.page},
+    )
 
 
 def _location(report: CheckReport, finding: Finding) -> dict[str, Any]:
-    artifact = {"uri": _escaped(report.places.uri(finding.sitemap))}
-    if report.places.relative(finding.sitemap) is not None:
-        artifact["uriBaseId"] = _ROOT
-    location: dict[str, Any] = {"artifactLocation": artifact}
-    if finding.line is not None:
-        location["region"] = {"startLine": finding.line}
-        if finding.column is not None:
-            location["region"]["startColumn"] = finding.column
-    return location
+    path = report.places.relative(finding.sitemap)
+    uri = _escaped(finding.sitemap) if path is None else quote(path)
+    place = _given(startLine=finding.line, startColumn=finding.column)
+    artifact = _given(uri=uri, uriBaseId=path and _ROOT)
+    return _given(artifactLocation=artifact, region=place if finding.line else None)
 
 
 def _escaped(uri: str) -> str:

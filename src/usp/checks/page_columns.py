@@ -42,8 +42,7 @@ class PageColumns:
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with its page, and where that is."""
-        if hit.at is None:
-            return hit
+        assert hit.at is not None
         place = self.place(hit.at)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
 

@@ -17,7 +17,9 @@ A rule is a function with a decorator. Its docstring is its documentation::
 Both examples are run as tests: ``tests/checks/check_examples.py`` says how they are written. Here they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
-robots.txt that declares it, too. Without a source, that of its group counts.
+robots.txt that declares it, too, and a sitemap without a body lists one page. ``Good: with X instead
+of Y`` is the bad example with that changed. Without a source or a good example, that of its group
+counts.
 """
 
 from __future__ import annotations
@@ -41,6 +43,14 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
+_PAGE = "<url><loc>https://example.org/tea</loc></url>"
+_GOOD = {  # by the digit of a group: what most of its rules want
+    "1": "--- /sitemap.xml (declared)",
+    "3": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>',
+    "9": f"{_PAGE}\n--- /tea\n<!DOCTYPE html><title>Tea</title>",
+}
+
+
 class Group(Enum):
     """What rules are about: the first digit of their codes."""
 
@@ -58,7 +68,9 @@ class Group(Enum):
     def __init__(self, digit: str, title: str, source: str = "") -> None:
         self.digit = digit
         self.title = title
-        self.source = f"https://developers.google.com/search/docs/{source}" if source else None
+        self.usual = {"Good": _GOOD[digit]} if digit in _GOOD else {}
+        if source:
+            self.usual["Source"] = f"https://developers.google.com/search/docs/{source}"
 
     @classmethod
     def of(cls, code: str) -> Group:
@@ -164,23 +176,22 @@ _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
-    found = {
-        title.removesuffix("s"): part for title, part in zip(parts[::2], parts[1::2], strict=True)
-    }
+    titles = (title.removesuffix("s") for title in parts[::2])
+    found = Group.of(code).usual | dict(zip(titles, parts[1::2], strict=True))
     summary, _, why = text.strip().partition("\n\n")
-    if source := Group.of(code).source:  # of most rules of the group
-        found.setdefault("Source", source)
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
         raise ValueError(
             f"{code} {name}: its docstring has no {', '.join(sorted(missing)) or 'reason'}"
         )
+    bad, good = (cleandoc("\n" + found[title]).strip("\n") for title in ("Bad", "Good"))
+    right, instead, wrong = good.removeprefix("with ").partition(" instead of ")
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
         "sources": tuple(found["Source"].split()),
-        "bad": _completed(cleandoc("\n" + found["Bad"]).strip("\n")),
-        "good": _completed(cleandoc("\n" + found["Good"]).strip("\n")),
+        "bad": _completed(bad),
+        "good": _completed(bad.replace(wrong, right) if instead else good),
         "hint": " ".join(found["Fix"].split()),
     }
 
@@ -225,11 +236,13 @@ ENTRIES = {
 
 _HOME = "https://example.org"
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
+_BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
 _ELEMENT = re.compile(r" *(<[\w:]++)")
 
 
 def _completed(example: str) -> str:
     """Return an example as readers see it."""
+    example = _BARE.sub(rf"\1\n{_PAGE}", example)
     declared = [path if "://" in path else _HOME + path for path in _DECLARED.findall(example)]
     if declared:
         robots = "".join(f"Sitemap: {url}\n" for url in declared)
@@ -238,23 +251,23 @@ def _completed(example: str) -> str:
     entry = next((ENTRIES[start] for start in ENTRIES if first.startswith(start)), None)
     if entry is None:
         return example
-    lines = entry.split("\n")
-    elements = [found[1] if (found := _ELEMENT.match(line)) else line.strip() for line in lines]
-    added = elements.index("…")
-    room = lines.pop(added).partition("…")[0]
+    lines = {_element_in(line): line for line in entry.split("\n")}
+    added = []
     for given in example.split("\n"):
-        found = _ELEMENT.match(given.removeprefix("no "))
-        if found and given.startswith("no "):
-            at = elements.index(found[1])
-            del lines[at], elements[at]
-            added -= at < added
-        elif found and found[1] in elements:
-            at = elements.index(found[1])
-            lines[at] = lines[at].partition("<")[0] + given
+        element = _element_in(given.removeprefix("no "))
+        if given.startswith("no "):
+            del lines[element]
+        elif element in lines:
+            lines[element] = lines[element].partition("<")[0] + given
         else:
-            lines.insert(added, room + given)
-            added += 1
-    return "\n".join(lines)
+            added.append(lines["…"].replace("…", given))
+    lines["…"] = "\n".join(added)
+    return "\n".join(filter(None, lines.values()))
+
+
+def _element_in(line: str) -> str:
+    found = _ELEMENT.match(line)
+    return found[1] if found else line.strip()
 
 
 ALL = "ALL"

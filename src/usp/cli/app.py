@@ -36,30 +36,20 @@ _OPTION = re.compile("--[a-z][a-z-]*+")
 class _CommandGroup(click.RichGroup):
     """A group of commands that end with an exit status and a message, never with a traceback.
 
-    A command is loaded when it is called, not when help and completion list it.
+    A command is loaded when it is called; help and completion list only its name and its sentence.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of the table."""
         del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the name and the sentence of a command, to be listed."""
-        del ctx
-        if cmd_name not in SHORT_HELP:
-            return None
-        return click.RichCommand(name=cmd_name, help=SHORT_HELP[cmd_name])
+        return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is called."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, COMMANDS.get(name or ""), rest
 
     def get_help(self, ctx: click.Context) -> str:
-        """Return the help of the group."""
         if output.is_for_people():
             return super().get_help(ctx)
         return output.plain_help(self, ctx, SHORT_HELP.items())
@@ -79,6 +69,7 @@ class _CommandGroup(click.RichGroup):
 
 @click.group(
     cls=_CommandGroup,
+    commands=[click.RichCommand(name=name, help=text) for name, text in SHORT_HELP.items()],
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -23,8 +23,6 @@ from typing import Any
 
 import rich_click as click
 
-from usp.cli.option_values import OutputFile
-
 NAMES = ("usp.toml", "pyproject.toml")
 SENSITIVE = frozenset(
     {
@@ -34,6 +32,7 @@ SENSITIVE = frozenset(
 )
 """Options that run a command, replace a file, or decide who gets requests and what is in them."""
 
+_PATHS = ("FILE", "FOLDER", "DATASET")  # as the help calls their values
 _LOG = "log_file"
 _LOG_LINE = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
 _MOST_BYTES = 1 << 20
@@ -132,9 +131,6 @@ def _read(path: Path, *, is_required: bool = False) -> dict[str, Any] | None:
     return options if isinstance(options, dict) else None
 
 
-# The options of a command ---------------------------------------------------------------------------
-
-
 def defaults(
     file: ConfigFile, name: str, commands: Mapping[str, click.Command], folder: Path
 ) -> tuple[dict[str, Any], list[str]]:
@@ -164,7 +160,7 @@ def defaults(
             read = _value(option, value)
         except TypeError as error:
             raise click.UsageError(f"{file.path}: {shown} must be {error}") from None
-        if _is_path(option) and isinstance(read, str):
+        if option.metavar in _PATHS and isinstance(read, str):
             read = _path(file.path.parent, read, folder)
             if not file.named and file.path.parent != folder and key == _LOG:
                 notices.append(f"{file.path} sets {shown} = {read!r}")
@@ -258,10 +254,6 @@ def _text(value: object, expected: str) -> str:
     if "\0" in text:
         raise TypeError(f"{expected} without NUL")
     return text
-
-
-def _is_path(option: click.Option) -> bool:
-    return isinstance(option.type, click.Path | OutputFile) or option.metavar == "DATASET"
 
 
 def _path(of_file: Path, value: str, folder: Path) -> str:

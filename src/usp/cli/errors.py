@@ -16,13 +16,12 @@ import rich_click as click
 
 from usp._base.display import counted, get_logger, printable
 from usp._base.names import MissingExtraError
-from usp._base.reason import Topic, limit_advice
+from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from usp._base.reason import Advice
     from usp.objects.child import SkipReason
     from usp.objects.problem import AnyCode, Failure
 
@@ -194,8 +193,8 @@ def why(failure: Failure) -> str:
     if failure.code == "not-fetched":
         return "not fetched: sitemaps in files are read without network access"
     if failure.advice is None:
-        topic = Topic.BE_GENTLE if failure.code == "rate-limited" else None
-        words = _LOG_IN if failure.code == "unauthorized" else _words(topic, "", _options_of())
+        advice = _ADVICE[failure.code] if failure.code == "rate-limited" else None
+        words = _LOG_IN if failure.code == "unauthorized" else _words(advice, _options_of())
         return f"{failure.brief} ({words})" if words else failure.brief
     return _reworded(failure.brief, failure.advice)
 
@@ -220,9 +219,7 @@ def remedy(code: str, command: click.Command | None = None) -> str:
     from usp.objects.failure_codes import BY_VALUE
 
     known, options = BY_VALUE[code], _options_of(command)
-    limit = limit_advice(known)
-    words = _words(limit.topic, limit.name, options) if limit else ""
-    words = words or _words(_TOPICS.get(code), "NET", options)
+    words = _words(limit_advice(known) or _ADVICE.get(code), options)
     if not words and "--retry-failed" in options:
         if code in _PASSING:
             more = ", with a longer --timeout" if code.endswith("timeout") else ""
@@ -235,12 +232,10 @@ def remedy(code: str, command: click.Command | None = None) -> str:
 
 
 _LOG_IN = "put the login into the URL: https://user:password@host/"
-_TOPICS = {
-    "address-refused": Topic.ALLOW_NETWORK,
-    "blocked": Topic.BE_GENTLE,
-    "bot-challenge": Topic.BE_GENTLE,
-    "rate-limited": Topic.BE_GENTLE,
-    "untrusted-certificate": Topic.TRUST,
+_ADVICE = {
+    "address-refused": Advice(Topic.ALLOW_NETWORK, "NET"),
+    **dict.fromkeys(("blocked", "bot-challenge", "rate-limited"), Advice(Topic.BE_GENTLE)),
+    "untrusted-certificate": Advice(Topic.TRUST),
 }
 _PASSING = frozenset(
     {
@@ -277,23 +272,23 @@ def _reworded(text: str, advice: Advice | None) -> str:
         return text
     if advice.topic is Topic.TRY_HTTP:
         return advice.reworded(text, f"try {_http_url(advice.name)}")
-    return advice.reworded(text, _words(advice.topic, advice.name, _options_of()))
+    return advice.reworded(text, _words(advice, _options_of()))
 
 
-def _words(topic: Topic | None, name: str, options: Collection[str]) -> str:
+def _words(advice: Advice | None, options: Collection[str]) -> str:
     """Return advice in options of a command; nothing if it has none that help."""
-    match topic:
-        case Topic.RAISE_LIMIT if name == "seconds" and "--site-seconds" in options:
+    match advice:
+        case Advice(Topic.RAISE_LIMIT, "seconds") if "--site-seconds" in options:
             return "raise it with --site-seconds"
-        case Topic.RAISE_LIMIT if "--max" in options:
+        case Advice(Topic.RAISE_LIMIT, name) if "--max" in options:
             verb = "lower" if name == "lowest_rate" else "raise"
             return f"{verb} it with --max {name}=…"
-        case Topic.ALLOW_NETWORK if "--allow-network" in options:
+        case Advice(Topic.ALLOW_NETWORK, name) if "--allow-network" in options:
             return f"--allow-network {name} permits it"
-        case Topic.BE_GENTLE:
+        case Advice(Topic.BE_GENTLE):
             *others, last = [said for one, said in _GENTLE.items() if one in options] or [""]
             return f"try {', '.join(others)} or {last}" if others else last and f"try {last}"
-        case Topic.TRUST:
+        case Advice(Topic.TRUST):
             return ", ".join(said for one, said in _TRUST.items() if one in options)
     return ""
 
@@ -309,10 +304,8 @@ def _http_url(name: str) -> str:
     return f"http{given.removeprefix('https')}" if is_same else name
 
 
-# The one that all commands use ---------------------------------------------------------------------
-
-
 messages = Messages()
+"""The one that all commands use."""
 
 
 def _wants(_: click.Context, __: click.Parameter, value: bool) -> None:

@@ -10,9 +10,10 @@ import errno
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -20,9 +21,6 @@ from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from usp.web_client.zones import Zones
-
-_Parameter: TypeAlias = click.Parameter | None
-_Context: TypeAlias = click.Context | None
 
 _COUNTS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
 _SIZES = _COUNTS | {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
@@ -40,30 +38,30 @@ def bad_value(option: str, reason: object) -> click.BadParameter:
     return click.BadParameter(str(reason), param_hint=option)
 
 
+@contextmanager
+def value_of(option: str) -> Iterator[None]:
+    """Raise a ``ValueError`` of the block as the error for the value of an option."""
+    try:
+        yield
+    except ValueError as error:
+        raise bad_value(option, error) from error
+
+
 # Files to write ----------------------------------------------------------------------------------
 
 
-class OutputFile(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
-    """The value of ``-o``: the path of a file, or None for ``-``, which is the standard output.
+def output_file(text: str) -> Path | None:
+    """Return the path of a file to write, or None for ``-``, which is the standard output."""
+    return None if text == "-" else new_path(text)
 
-    A file that cannot be written is refused before anything is fetched for it, and so is the standard
-    output for what must be a file.
-    """
 
-    name = "file"
-
-    def __init__(self, *, must_be_file: bool = False) -> None:
-        self._must_be_file = must_be_file
-
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> Path | None:
-        """Return the path, after checking that a file can be created there."""
-        if str(value) == "-":
-            if self._must_be_file:
-                self.fail("it cannot be written to standard output; name a file", param, ctx)
-            return None
-        if reason := _refusal(Path(value)):
-            self.fail(reason, param, ctx)
-        return Path(value)
+def new_path(text: str) -> Path:
+    """Return the path of what must be a file; one that cannot be written is refused before a crawl."""
+    if text == "-":
+        raise click.BadParameter("it cannot be written to standard output; name a file")
+    if reason := _refusal(Path(text)):
+        raise click.BadParameter(reason)
+    return Path(text)
 
 
 def suffix_of(path: Path) -> str:
@@ -109,7 +107,9 @@ class Number(click.FloatRange):
 
     name = "number"
 
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number, after checking that it is one."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):  # passes bounds
@@ -117,17 +117,12 @@ class Number(click.FloatRange):
         return number
 
 
-class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
-    """A number of seconds, as people write it: 90s, 5m, 1h."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> float:
-        """Return the seconds."""
-        seconds = _quantity(str(value).strip(), _TIMES)
-        if seconds is None or not 0 < seconds < _LARGEST:
-            self.fail(f"{value!r} is not a time; use for example 90s, 5m or 1h", param, ctx)
-        return seconds
+def interval(text: str) -> float:
+    """Return a number of seconds, as people write it: 90s, 5m, 1h."""
+    seconds = _quantity(text.strip(), _TIMES)
+    if seconds is None or not 0 < seconds < _LARGEST:
+        raise click.BadParameter(f"{text!r} is not a time; use for example 90s, 5m or 1h")
+    return seconds
 
 
 def _quantity(text: str, units: Mapping[str, float]) -> float | None:
@@ -143,10 +138,8 @@ def read_columns(given: str | None, known: tuple[str, ...]) -> tuple[str, ...] |
         return None
     from usp.export.schema import chosen
 
-    try:
+    with value_of("--columns"):
         return chosen((name.strip() for name in given.split(",")), known)
-    except ValueError as error:
-        raise bad_value("--columns", error) from error
 
 
 # What requests need ------------------------------------------------------------------------------
@@ -184,10 +177,8 @@ def read_zones(given: tuple[str, ...], *, trust_start: bool = True) -> Zones:
     """Return the networks that may be connected to."""
     from usp.web_client.zones import Zones
 
-    try:
+    with value_of("--allow-network"):
         return Zones(allow=given, trust_start=trust_start)
-    except ValueError as error:
-        raise bad_value("--allow-network", error) from error
 
 
 def read_header(given: str) -> tuple[str, str]:

@@ -13,27 +13,17 @@ import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
 
+from usp.cli import option_values
 from usp.cli.errors import MESSAGES, common_message_options, messages
-from usp.cli.option_values import (
-    LIMIT_NAMES,
-    Integer,
-    Number,
-    OutputFile,
-    bad_value,
-    read_header,
-    read_limits,
-    read_proxy,
-    read_verify,
-    read_zones,
-    suffix_of,
-)
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from usp._inputs import Input
+    # For the signatures of commands, too.
+    from usp._inputs import Input as Input  # noqa: PLC0414
+    from usp.cli.run_options import RunOptions as RunOptions  # noqa: PLC0414
     from usp.limits import Limits
     from usp.selection import Selection
 
@@ -45,12 +35,13 @@ COLUMNS = (
     *("news", "images", "videos", "alternates", "mobile"),
 )
 
-flag_option = partial(click.option, is_flag=True)
-_REQUESTS = "Requests and limits"
-_website_option = partial(click.option, panel="Where sitemaps are looked for")
+_WEBSITE, _REQUESTS, _FILTERS = "Where sitemaps are looked for", "Requests and limits", "Filters"
+flag = partial(click.option, is_flag=True)
+_website_flag = partial(flag, panel=_WEBSITE)
 request_option = partial(click.option, panel=_REQUESTS)
-message_option = partial(click.option, panel=MESSAGES)
-_filter_option = partial(click.option, panel="Filters")
+message_flag = partial(flag, panel=MESSAGES)
+_filter_option = partial(click.option, panel=_FILTERS)
+_filter_flag = partial(flag, panel=_FILTERS)
 
 
 def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
@@ -65,13 +56,13 @@ def set_in_config(parameter: str) -> bool:
     return get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT_MAP
 
 
-def output_option(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
+def output(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
     """Return the option for the file that a command writes."""
-    path = OutputFile(must_be_file=must_be_file)
+    path = option_values.new_path if must_be_file else option_values.output_file
     return click.option("-o", "--output", *names, type=path, metavar="FILE", **more)
 
 
-def format_option(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
+def form(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
     """Return the option for the format in which a command writes, as the parameter ``form``."""
     return click.option("-f", "--format", "form", type=click.Choice(choices), **more)
 
@@ -89,18 +80,18 @@ def format_for(
     Without either it is the ``usual`` one, which is not enough for a file if one ``is_needed``.
     """
     if target is not None and (given is None or set_in_config("form")):
-        given = suffixes.get(suffix_of(target), given)
+        given = suffixes.get(option_values.suffix_of(target), given)
         if given is None and is_needed:
             known = ", ".join(suffixes)
             reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"
-            raise bad_value("--output", reason)
+            raise option_values.bad_value("--output", reason)
     return given or usual
 
 
-def count_option(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
+def number(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
     """Return an option for a number from 1 on; the help shows its default."""
-    number = Integer(min=1, max=most)
-    return click.option(*names, type=number, metavar="N", show_default="default" in more, **more)
+    integer = option_values.Integer(min=1, max=most)
+    return click.option(*names, type=integer, metavar="N", show_default="default" in more, **more)
 
 
 # What to read -------------------------------------------------------------------------------------
@@ -127,22 +118,18 @@ url_argument = click.argument("start", metavar="URL", type=input_type)
 
 
 _WEBSITE_OPTIONS = [
-    _website_option(
-        "-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."
-    ),
-    _website_option(
-        "-k", "--no-known", is_flag=True, help="Do not look for sitemaps at well-known paths."
-    ),
-    _website_option(
+    _website_flag("-r", "--no-robots", help="Do not look for sitemaps in robots.txt."),
+    _website_flag("-k", "--no-known", help="Do not look for sitemaps at well-known paths."),
+    click.option(
         "--known-path",
         "known_paths",
+        panel=_WEBSITE,
         multiple=True,
         metavar="PATH",
         help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
     ),
-    _website_option(
+    _website_flag(
         "--html-links",
-        is_flag=True,
         help="Also follow sitemaps and feeds that the homepage names in <link> elements.",
     ),
 ]
@@ -153,14 +140,14 @@ _CLIENT_OPTIONS = [
     request_option(
         "--timeout",
         envvar="USP_TIMEOUT",
-        type=Number(min=0, min_open=True),
+        type=option_values.Number(min=0, min_open=True),
         metavar="SECONDS",
         help="Time to wait for a connection, and for each part of a response.",
     ),
     request_option(
         "--wait",
         envvar="USP_WAIT",
-        type=Number(min=0, max=86_400),
+        type=option_values.Number(min=0, max=86_400),
         default=0.0,
         metavar="SECONDS",
         help="Pause between requests to the same host, which are then sent one at a time.",
@@ -190,16 +177,19 @@ _CLIENT_OPTIONS = [
     ),
 ]
 _LOG_OPTIONS = [
-    message_option(
+    click.option(
         "-v",
         "--verbose",
+        panel=MESSAGES,
         count=True,
         metavar="",
         help="Log more: -v logs each step, -vv every detail.",
     ),
-    message_option(
+    click.option(
         "-l",
         "--log-file",
+        panel=MESSAGES,
+        metavar="FILE",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Append the log to this file instead of showing it.",
     ),
@@ -209,7 +199,7 @@ _SET_A_LIMIT = (
     "removes it."
 )
 log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
-concurrency_option = count_option(
+concurrency = number(
     "--concurrency",
     panel=_REQUESTS,
     envvar="USP_CONCURRENCY",
@@ -235,7 +225,7 @@ def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callab
             multiple=True,
             envvar="USP_MAX",
             metavar="NAME=VALUE",
-            help=f"{limits} Names: {', '.join(LIMIT_NAMES)}.",
+            help=f"{limits} Names: {', '.join(option_values.LIMIT_NAMES)}.",
         ),
         request_option(
             "--allow-network",
@@ -256,7 +246,7 @@ def read_requests(
     ``usual`` are the limits of the command.
     """
     crawl = {
-        "limits": read_limits(values.pop("limits"), usual),
+        "limits": option_values.read_limits(values.pop("limits"), usual),
         "use_robots": not values.pop("no_robots"),
         "use_known_paths": not values.pop("no_known"),
         "extra_known_paths": values.pop("known_paths") or None,
@@ -265,10 +255,12 @@ def read_requests(
         "wait": values.pop("wait"),
     }
     client = {
-        "zones": read_zones(values.pop("allow_network"), trust_start=trust_start),
-        "headers": dict(map(read_header, values.pop("headers"))),
-        "proxy": read_proxy(values.pop("proxy")),
-        "verify": read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
+        "zones": option_values.read_zones(values.pop("allow_network"), trust_start=trust_start),
+        "headers": dict(map(option_values.read_header, values.pop("headers"))),
+        "proxy": option_values.read_proxy(values.pop("proxy")),
+        "verify": option_values.read_verify(
+            values.pop("ca_bundle"), insecure=values.pop("insecure")
+        ),
         "user_agent": values.pop("user_agent"),
     }
     timeout = values.pop("timeout")
@@ -278,29 +270,25 @@ def read_requests(
 # A crawl of one website ---------------------------------------------------------------------------
 
 
-accept_option = click.option(
-    "--accept",
-    is_flag=True,
-    help="Take the website as it is now, even if more than half of the pages are gone.",
+accept = flag(
+    "--accept", help="Take the website as it is now, even if more than half of the pages are gone."
 )
 _RUN_OPTIONS = [
     request_options(),
-    concurrency_option,
-    _website_option(
+    concurrency,
+    click.option(
         "--site",
+        panel=_WEBSITE,
         metavar="URL",
         help="Website or sitemap to read from a WARC file that has several.",
     ),
-    message_option(
-        "--keep-partial", is_flag=True, help="After Ctrl-C, keep what was found so far."
-    ),
-    message_option(
+    message_flag("--keep-partial", help="After Ctrl-C, keep what was found so far."),
+    message_flag(
         "--strict",
-        is_flag=True,
         envvar="USP_STRICT",
         help="Exit with status 3 if any sitemap is missing or incomplete.",
     ),
-    message_option("-q", "--quiet", is_flag=True, help="Show no progress and no notices."),
+    message_flag("-q", "--quiet", help="Show no progress and no notices."),
     *_LOG_OPTIONS,
     common_message_options,
 ]
@@ -343,7 +331,7 @@ _FILTER_OPTIONS = [
     _filter_option(
         "--until", metavar="DATE", help="Only pages last modified on or before this date."
     ),
-    _filter_option("--dated", is_flag=True, help="Leave out pages without a date."),
+    _filter_flag("--dated", help="Leave out pages without a date."),
     _filter_option(
         "--include",
         multiple=True,
@@ -355,16 +343,13 @@ _FILTER_OPTIONS = [
     _filter_option(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."
     ),
-    _filter_option(
+    _filter_flag(
         "--no-skip",
-        is_flag=True,
         help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
         "or URL in the index.",
     ),
-    _filter_option(
-        "--unique", is_flag=True, help="Each URL once, even if several sitemaps have it."
-    ),
-    _filter_option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+    _filter_flag("--unique", help="Each URL once, even if several sitemaps have it."),
+    _filter_flag("--same-host", help="Only pages on the website's own host."),
 ]
 
 

@@ -15,18 +15,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from usp import events
 from usp._base.display import clock, counted, printable, size
 from usp._base.urls import url_parts
 from usp.cli.output import is_pipe
-from usp.events import (
-    Event,
-    SitemapFailed,
-    SitemapFinished,
-    SitemapFound,
-    SitemapReceived,
-    SitemapSkipped,
-    SitemapStarted,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,21 +46,21 @@ class Progress:
         self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
         self._doing = ""
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Count an event of a crawl."""
-        if isinstance(event, SitemapFound):
+        if isinstance(event, events.SitemapFound):
             self._known += 1
-        elif isinstance(event, SitemapStarted):
+        elif isinstance(event, events.SitemapStarted):
             self._busy[event.url] = url_parts(event.url).netloc
-        elif isinstance(event, SitemapReceived):
+        elif isinstance(event, events.SitemapReceived):
             self._bytes += event.received
-        elif isinstance(event, SitemapFinished):
+        elif isinstance(event, events.SitemapFinished):
             self._done += 1
             self._busy.pop(event.url, None)
-        elif isinstance(event, SitemapFailed):
+        elif isinstance(event, events.SitemapFailed):
             self._failed += 1
             self._busy.pop(event.url, None)
-        elif isinstance(event, SitemapSkipped):
+        elif isinstance(event, events.SitemapSkipped):
             self.skipped.setdefault(event.reason, set()).add(event.url)
 
     def counted(self, pages: Iterable[T]) -> Iterator[T]:
@@ -125,9 +117,6 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         yield counts
 
 
-# The line itself -----------------------------------------------------------------------------------
-
-
 @contextmanager
 def live_line(text: Callable[[], str]) -> Iterator[None]:
     """Show the text that ``text`` returns, updated regularly, while the block runs.
@@ -172,16 +161,12 @@ class _ProgressText:
         with self._lock:
             self._clear()
 
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Keep the line cleared while the block writes."""
+    def give_way(self, written: bytes, stream: TextIO) -> None:
+        """Clear the line and write something else; it is not drawn over an unfinished line."""
         with self._lock:
             self._clear()
-            yield
-
-    def left_at(self, written: bytes) -> None:
-        """Remember where the cursor is: an unfinished line is not overwritten."""
-        self._has_room = written.endswith(b"\n")
+            self._has_room = written.endswith(b"\n")
+            _put(written, stream)
 
     def _run(self) -> None:
         while not self._over.wait(_EVERY):
@@ -196,8 +181,8 @@ class _ProgressText:
         room = _columns(self._stream) - 1  # a full line would break
         if cell_len(text) > room:
             text = set_cell_size(text, room)
-        style = ("", "") if os.environ.get("NO_COLOR") else (_DIM, _PLAIN)
-        self._write(f"{_CLEAR}{style[0]}{text}{style[1]}")
+        drawn = text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
+        self._write(f"{_CLEAR}{drawn}")
         self._is_shown = True
 
     def _clear(self) -> None:
@@ -259,13 +244,12 @@ class _LineClearingStream(io.RawIOBase):
         written = bytes(data)  # type: ignore[call-overload]
         if self._for_good:
             self._line.end()
-            self._put(written)
+            _put(written, self._stream)
         else:
-            with self._line.aside():
-                self._line.left_at(written)
-                self._put(written)
+            self._line.give_way(written, self._stream)
         return len(written)
 
-    def _put(self, written: bytes) -> None:
-        self._stream.buffer.write(written)
-        self._stream.buffer.flush()
+
+def _put(written: bytes, stream: TextIO) -> None:
+    stream.buffer.write(written)
+    stream.buffer.flush()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yarl
 
-from usp._base.urls import HttpUrl, Login, without_login
+from usp._base.urls import Login, without_login
 from usp._http import aiohttp_sessions
 from usp._http.flow import (
     Arrived,
     BodyReader,
-    Conditions,
     Deadline,
     Flow,
+    FlowClient,
     Head,
     Request,
     SessionFacts,
@@ -29,7 +28,6 @@ from usp._http.identity import (
     RequestWaiter,
     Timeout,
     check_options,
-    checked_timeout,
     proxies_of,
     proxy_of,
     secrets_of_proxies,
@@ -39,19 +37,17 @@ from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractAsyncWebClientSuccessResponse,
     AbstractWebClientResponse,
-    WebClientErrorResponse,
 )
-from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
     import ssl
 
     from usp.limits import Limits
     from usp.objects.exchange import Hop
+    from usp.web_client.zones import Zones
 
 __all__ = ["AiohttpWebClient", "AiohttpWebClientSuccessResponse"]
 
-_MAX_HOSTS = 1000  # whose proxies are remembered
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
@@ -115,6 +111,8 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         data = content.read_nowait()  # for a small document, usually all of it
         if data or content.at_eof():
             return data
+        if (error := getattr(content, "error", None)) is not None:
+            raise error
         async with asyncio.timeout(self._patience):
             return await content.readany()
 
@@ -130,12 +128,14 @@ def _authorization(auth: aiohttp.BasicAuth | tuple[str, str]) -> str:
     return Login(user.encode(), password.encode()).header()
 
 
-class AiohttpWebClient(AbstractAsyncWebClient):
+class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
     """Fetches with ``aiohttp``.
 
     The options are those of :class:`usp.RequestsWebClient`, which describes them. A ``session`` of
     your own must not decompress bodies by itself (``auto_decompress=False``).
     """
+
+    _errors = _ERRORS
 
     def __init__(
         self,
@@ -155,120 +155,70 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     ) -> None:
         check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
-        self._flow = Flow(
-            aiohttp_sessions.kind_of, zones=zones, user_agent=user_agent, headers=headers
-        )
+        self._flow = Flow(zones=zones, user_agent=user_agent, headers=headers)
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
         self._proxies = proxies_of(proxy, proxies)
-        self._proxies_of_hosts: dict[str, str | None] = {}
         self.set_timeout(timeout)
-        self._session = session
-        self._own_session = session is None
-        self._guest: aiohttp.ClientSession | None = None  # for other hosts, if the session is yours
-        self._limit: int | None = None
+        self._given = session
+        # Our own session, or what takes the place of a given one at other hosts.
+        self._own: aiohttp.ClientSession | None = None
         default = 1 if wait else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
         """Return a client for one crawl, with its own connections unless you passed a session."""
-        if "_session" not in vars(self):
+        if "_flow" not in vars(self):
             return self  # a subclass that does not call our __init__
         client = copy.copy(self)
-        vars(client).update(
-            _flow=self._flow.for_crawl(start_url, limits),
-            _session=None if self._own_session else self._session,
-            _guest=None,
-            _proxies_of_hosts={},
-        )
+        vars(client)["_flow"] = self._flow.for_crawl(start_url, limits)
         return client
 
     @property
     def is_ours(self) -> bool:
         """Whether no code of the caller is involved: then an exception is a bug of ours."""
-        return type(self) is AiohttpWebClient and self._own_session
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return everything except our connections; a copy opens its own."""
-        state = dict(vars(self))
-        if "_flow" in state:  # else it is a subclass that does not call our __init__
-            state["_flow"] = replace(self._flow)
-        if state.get("_own_session"):
-            state |= {"_session": None, "_guest": None}
-        return state
-
-    def set_timeout(self, timeout: Timeout) -> None:
-        """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
-        timeout = checked_timeout(timeout)
-        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
-
-    def set_proxies(self, proxies: Mapping[str, str]) -> None:
-        """Set the proxies by scheme, as in ``requests``."""
-        self._proxies = dict(proxies)
-        self._proxies_of_hosts = {}
-
-    def set_conditions(self, conditions: Conditions) -> None:
-        """Set the headers that ask for a document only if it has changed."""
-        self._flow.conditions = conditions
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit how many bytes of a body are received."""
-        self._limit = max_response_data_length
+        return type(self) is AiohttpWebClient and self._given is None
 
     async def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        if self._guest is not None:
-            await self._guest.close()
-            self._guest = None
-        if self._own_session and self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._own is not None:
+            await self._own.close()
+            self._own = None
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         if pause := self._waiter.pause():
             await asyncio.sleep(pause)
-        exchange = self._flow.exchange(url, self._facts())
-        response: aiohttp.ClientResponse | None = None
-        step = next(exchange)
-        while isinstance(step, Request):
-            if response is not None:
-                response.release()
-            try:
-                response, head = await self._ask(step)
-            except (*_ERRORS, Refused) as error:
-                response, step = None, exchange.throw(error)
-            else:
-                step = exchange.send(head)
-        if isinstance(step, Arrived) and response is not None:
-            return AiohttpWebClientSuccessResponse(
-                response, self._limit, step, self._timeout.sock_read
-            )
-        assert isinstance(step, WebClientErrorResponse)
+        response, outcome = await self._fetch(url)
+        if isinstance(outcome, Arrived):
+            timeout = self._timeout
+            patience = timeout[1] if isinstance(timeout, tuple) else timeout
+            return AiohttpWebClientSuccessResponse(response, self._limit, outcome, patience)
         if response is not None:
             response.close()
-        return step
+        return outcome
+
+    def _leave(self, response: Any) -> None:
+        response.release()
 
     async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
-        """Send one request, without following redirects."""
-        url, text = request.url, request.text
-        proxy = self._proxy_for(url)
+        url, is_own = request.url, self._given is None
         session = self._session_for(request)
-        proxied = proxy is not None or (
-            not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
-        )
+        if is_own:  # also one of the environment
+            proxy = session.connector.proxy_of(url.origin, tuple(self._proxies.items()))
+        else:
+            proxy = proxy_of(url, self._proxies, environment=False)
+        proxied = proxy is not None or aiohttp_sessions.is_proxied(self._given, url)
         addresses: list[str] | None = None
         if not proxied:
-            own = self._own_session
-            addresses = [] if own else await aiohttp_sessions.addresses_of(session, url)
+            addresses = [] if is_own else await aiohttp_sessions.addresses_of(session, url)
         looked_up = self._flow.admit(url.host, addresses)
         headers = request.headers
         if self._auth is not None and request.is_home:
             headers = {**headers, "Authorization": _authorization(self._auth)}
         aiohttp_sessions.last_peer.set(None)
         response: aiohttp.ClientResponse = await session.get(
-            yarl.URL(text, encoded=True),
+            yarl.URL(request.text, encoded=True),
             headers=headers,
             proxy=proxy,
             timeout=self._timeout_until(request.deadline),
@@ -277,65 +227,44 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         address = None
         if not proxied:
             address = aiohttp_sessions.last_peer.get() or aiohttp_sessions.peer_of(response)
-        peer = None if self._own_session else address or looked_up
+        peer = None if is_own else address or looked_up
         cookies = aiohttp_sessions.set_cookies(response)
-        if session is self._session and not self._own_session:
+        if session is self._given:
             aiohttp_sessions.bound_cookies(session, url, cookies)
             cookies = []
         location = response.headers.get("Location")
         # Our own connections decode headers as Latin-1, those of aiohttp as UTF-8.
-        how = ("latin-1", "strict") if self._own_session else ("utf-8", "surrogateescape")
+        how = ("latin-1", "strict") if is_own else ("utf-8", "surrogateescape")
         as_it_came = location.encode(*how) if location else None
         reason = response.reason or ""
         return response, Head(
             response.status, reason, response.headers, as_it_came, cookies, peer, address=address
         )
 
-    def _proxy_for(self, url: HttpUrl) -> str | None:
-        """Return the proxy for a URL; with a session of our own, also one of the environment.
-
-        It is cached: looking into the environment takes longer than a small response.
-        """
-        if not self._own_session:
-            return proxy_of(url, self._proxies, environment=False)
-        if url.origin not in self._proxies_of_hosts:
-            if len(self._proxies_of_hosts) >= _MAX_HOSTS:
-                self._proxies_of_hosts.clear()
-            self._proxies_of_hosts[url.origin] = proxy_of(url, self._proxies)
-        return self._proxies_of_hosts[url.origin]
-
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
-        """Return the timeout of a request."""
-        if deadline is None:
-            return self._timeout
-        connect, read = self._timeout.connect, self._timeout.sock_read
-        return aiohttp.ClientTimeout(deadline.left, connect=connect, sock_read=read)
+        timeout, total = self._timeout, None if deadline is None else deadline.left
+        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        return aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
 
     def _facts(self) -> SessionFacts:
-        """Return what the flow needs to know about the session."""
-        session, timeout = self._session, self._timeout
-        names_itself = not self._own_session and "User-Agent" in getattr(session, "headers", ())
+        given = self._given
+        proxies = *self._proxies.values(), getattr(given, "_default_proxy", None)
         return SessionFacts(
-            user_agent=None if names_itself else OUR_NAME,
-            has_login=self._auth is not None or getattr(session, "auth", None) is not None,
-            timeout=(timeout.connect, timeout.sock_read),
-            secrets=self._secrets,
+            user_agent=None if "User-Agent" in getattr(given, "headers", ()) else OUR_NAME,
+            has_login=self._auth is not None or getattr(given, "auth", None) is not None,
+            timeout=self._timeout,
+            secrets=lambda: secrets_of_proxies(*proxies),
         )
-
-    def _secrets(self) -> set[str]:
-        """Return what must not appear in a message."""
-        own = getattr(self._session, "_default_proxy", None)
-        return secrets_of_proxies(*self._proxies.values(), own)
 
     def _session_for(self, request: Request) -> Any:
         """Return the session for a request; one without secrets for hosts other than the first.
 
         Our own session is created here because it belongs to the event loop that is running now.
         """
-        if self._session is None:
-            self._session = aiohttp_sessions.own_session(self._flow.gate, self._verify)
-        if self._own_session or request.is_home:
-            return self._session
-        if self._guest is None:
-            self._guest = aiohttp_sessions.guest_session(self._session)
-        return self._guest or self._session
+        if self._given is not None and request.is_home:
+            return self._given
+        if self._own is None and self._given is not None:
+            self._own = aiohttp_sessions.guest_session(self._given)
+        elif self._own is None:
+            self._own = aiohttp_sessions.own_session(self._flow.gate, self._verify)
+        return self._own or self._given

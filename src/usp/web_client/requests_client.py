@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +16,16 @@ from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
 from usp._http import requests_foreign
-from usp._http.flow import Arrived, Deadline, Flow, Head, Request, SessionFacts
+from usp._http.flow import (
+    Arrived,
+    Deadline,
+    Flow,
+    FlowClient,
+    Head,
+    Request,
+    SessionFacts,
+    completed,
+)
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
     OUR_NAME,
@@ -26,7 +34,6 @@ from usp._http.identity import (
     check_options,
     checked_timeout,
     proxies_of,
-    redacted,
     secrets_of_proxies,
 )
 from usp._http.requests_own import (
@@ -45,9 +52,7 @@ from usp._http.requests_responses import (
     RequestsWebClientSuccessResponse,
     as_response,
     excerpt_of,
-    kind_of,
 )
-from usp.objects.failure_codes import FailureCode
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -55,15 +60,13 @@ from usp.web_client.abstract_client import (
     AbstractWebClientResponse,
     AbstractWebClientSuccessResponse,
     WebClientErrorResponse,
-    failure_reason,
 )
-from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp._http.flow import Conditions
     from usp.limits import Limits
+    from usp.web_client.zones import Zones
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -90,7 +93,7 @@ def _same_as(name: str) -> Any:
     return property(attrgetter(name), lambda self, value: setattr(self, name, value))
 
 
-class RequestsWebClient(AbstractWebClient):
+class RequestsWebClient(FlowClient, AbstractWebClient):
     """Fetches with ``requests``.
 
     The options are those of ``AiohttpWebClient``. ``verify`` is False to skip the verification of
@@ -115,6 +118,7 @@ class RequestsWebClient(AbstractWebClient):
     __proxies = _same_as("_proxies")
     __waiter = _same_as("_waiter")
     __max_response_data_length = _same_as("_limit")
+    _errors = BODY_ERRORS
 
     def __init__(
         self,
@@ -143,13 +147,12 @@ class RequestsWebClient(AbstractWebClient):
         alone = bool(wait) or self._is_given or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
-        self._flow = Flow(kind_of, RequestsWebClientErrorResponse, zones, user_agent, headers)
+        self._flow = Flow(RequestsWebClientErrorResponse, zones, user_agent, headers)
         self._auth = auth
         self._timeout = checked_timeout(
             self.__HTTP_REQUEST_TIMEOUT if timeout is DEFAULT_TIMEOUT else timeout
         )
         self._proxies = proxies_of(proxy, proxies)
-        self._limit: int | None = None
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
         """Return a client for one crawl, with its own connections unless you passed a session.
@@ -196,12 +199,8 @@ class RequestsWebClient(AbstractWebClient):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything except the connections; a copy opens its own."""
-        state = dict(vars(self))
-        if "_flow" in state:  # else it is a subclass that does not call our __init__
-            state |= {"_own": None, "_flow": replace(self._flow)}
-            if not self._is_given:
-                state["_used_session"] = None
-        return state
+        state = super().__getstate__()
+        return state if state.get("_is_given", True) else state | {"_used_session": None}
 
     @property
     def is_ours(self) -> bool:
@@ -213,22 +212,6 @@ class RequestsWebClient(AbstractWebClient):
         """Whether all connections are checked by the gate."""
         used = self._used_session
         return not self._is_given and (used is None or is_guarded(used))
-
-    def set_timeout(self, timeout: Timeout) -> None:
-        """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
-        self._timeout = checked_timeout(timeout)
-
-    def set_proxies(self, proxies: dict[str, str]) -> None:
-        """Set the proxies by scheme, as in ``requests``."""
-        self._proxies = proxies
-
-    def set_conditions(self, conditions: Conditions) -> None:
-        """Set the headers that ask for a document only if it has changed."""
-        self._flow.conditions = conditions
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit how many bytes of a body are received."""
-        self._limit = max_response_data_length
 
     def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
@@ -242,50 +225,21 @@ class RequestsWebClient(AbstractWebClient):
         self._waiter.wait()
         if self._is_given and _OTHER_SCHEME.match(url):
             return self._get_as_it_is(url)
-        exchange = self._flow.exchange(url, self._facts())
-        hops: list[requests.Response] = []
-        response: requests.Response | None = None
-        step = next(exchange)
-        while isinstance(step, Request):
-            if response is not None:
-                requests_foreign.remember_redirect(self._used_session, response)
-                response.close()
-                hops.append(response)
-            try:
-                response, head = self._ask(step)
-            except (*BODY_ERRORS, Refused) as error:
-                response, step = None, exchange.throw(error)
-                self._quote(step, error)
-            else:
-                step = exchange.send(head)
-        if hops and response is not None:
-            response.history = [*hops, *response.history]
-        return self._answer(response, step)
+        return self._answer(*completed(self._fetch(url)))
 
     def _get_as_it_is(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL that is not HTTP: the caller's session handles it (a mock)."""
-        facts, deadline = self._facts(), self._flow.deadline()
+        deadline = self._flow.deadline()
         try:
             response = self._get_by_session(url, _shortened(self._timeout, deadline), {}, {})
         except BODY_ERRORS as error:
-            failed = self._flow.failed(error, url, facts, deadline, is_about_host=True)
-            self._quote(failed, error)
-            return failed
+            return self._flow.failed(error, url, self._facts(), deadline, is_about_host=True)
         failure = self._flow.refused(self._head(response), [url])
         return self._answer(response, failure or Arrived(url, url, (), deadline))
 
-    def _quote(self, step: object, error: Exception) -> None:
-        """Add what ``requests`` says about an error to the failure that it leads to.
-
-        What it says about a URL may have parts of a password in it; about a limit it knows nothing.
-        """
-        if not isinstance(step, RequestsWebClientErrorResponse) or isinstance(
-            error, ValueError | Refused
-        ):
-            return
-        code = failure_reason(step).code
-        if code is not FailureCode.BAD_URL and code.limit is None:
-            step.quote(redacted(str(error), self._facts().secrets()))
+    def _leave(self, response: Any) -> None:
+        requests_foreign.remember_redirect(self._used_session, response)
+        response.close()
 
     def _answer(
         self, response: requests.Response | None, outcome: Arrived | WebClientErrorResponse
@@ -307,8 +261,7 @@ class RequestsWebClient(AbstractWebClient):
             response.close()
         return outcome
 
-    def _ask(self, request: Request) -> tuple[requests.Response, Head]:
-        """Send one request in time, without following redirects."""
+    async def _ask(self, request: Request) -> tuple[requests.Response, Head]:
         url, text, deadline = request.url, request.text, request.deadline
         own = self._own or self._connections()
         timeout = _shortened(self._timeout, deadline)
@@ -365,7 +318,6 @@ class RequestsWebClient(AbstractWebClient):
     def _head(
         self, response: requests.Response, peer: str | None = None, address: str | None = None
     ) -> Head:
-        """Return what the flow needs to know about a response."""
         raw, headers, cookies = response.raw, response.headers, []
         if not self._is_given and isinstance(
             raw_headers := getattr(raw, "headers", 0), HTTPHeaderDict
@@ -386,7 +338,6 @@ class RequestsWebClient(AbstractWebClient):
         )
 
     def _facts(self) -> SessionFacts:
-        """Return what the flow needs to know about the session."""
         session, has_login = self._used_session, self._auth is not None
         name: str | None = self.__USER_AGENT or OUR_NAME
         if session is not None and requests_foreign.is_session(session):

@@ -39,11 +39,7 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
         Content-Type: text/html; charset=utf-8
 
         <url><loc>https://example.org/tea</loc></url>
-    Good:
-        --- /sitemap.xml (declared)
-        Content-Type: text/xml; charset=utf-8
-
-        <url><loc>https://example.org/tea</loc></url>
+    Good: with text/xml instead of text/html
     Fix: Send application/xml for XML, text/plain for text and robots.txt, application/gzip for .gz.
     """
     exchange, decoder = sitemap.exchange, sitemap.decoder
@@ -76,12 +72,7 @@ def too_large(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <!-- {a long comment *60,000} --> (x 60)
         <url><loc>https://example.org/tea</loc></url>
         </urlset>
-    Good:
-        --- /sitemap.xml (declared)
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-        <!-- {a long comment *60,000} -->
-        <url><loc>https://example.org/tea</loc></url>
-        </urlset>
+    Good: with --> instead of --> (x 60)
     Fix: Split it into several sitemaps, and list them in an index.
     """
     if sitemap.unpacked > MAX_UNPACKED and not sitemap.is_robots:
@@ -279,14 +270,7 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         <url><loc>https://example.org/tea</loc></url>
         </urlset>
-    Good:
-        --- /sitemap.xml (declared)
-        Content-Type: text/xml; charset=utf-8
-
-        <?xml version="1.0" encoding="UTF-8"?>
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-        <url><loc>https://example.org/tea</loc></url>
-        </urlset>
+    Good: with utf-8 instead of iso-8859-1
     Fix: Write the file in UTF-8 and say UTF-8 everywhere, or leave out the charset of the header.
     """
     decoder = sitemap.decoder

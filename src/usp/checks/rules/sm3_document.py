@@ -7,11 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError, ParserCreate, errors
 
-from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
 from usp.checks.rules.parser_rules import rule_of
+from usp.objects.extensions import EXTENSIONS
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -24,14 +24,8 @@ PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 _FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still read everywhere
 
-EXTENSIONS = {
-    Space.IMAGE: "http://www.google.com/schemas/sitemap-image/1.1",
-    Space.VIDEO: "http://www.google.com/schemas/sitemap-video/1.1",
-    Space.NEWS: "http://www.google.com/schemas/sitemap-news/0.9",
-    Space.MOBILE: "http://www.google.com/schemas/sitemap-mobile/1.0",
-    Space.PAGEMAP: "http://www.google.com/schemas/sitemap-pagemap/1.0",
-    Space.XHTML: "http://www.w3.org/1999/xhtml",
-}
+NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
+"""Those of extensions, by their usual prefixes, which are also what parsers call them."""
 
 UNDECLARED = "undeclared:"
 """How the namespace of a prefix begins that is not declared."""
@@ -39,7 +33,6 @@ UNDECLARED = "undeclared:"
 MOST = 20
 """How many names of one kind are reported, each once: a document may have thousands."""
 
-_PREFIXES = {space.name.lower(): space for space in EXTENSIONS}
 _RESERVED = frozenset({"xml", "xmlns"})
 
 
@@ -54,10 +47,6 @@ def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
         https://support.google.com/webmasters/answer/7451001
     Bad:
         <urlset>
-        <url><loc>https://example.org/tea</loc></url>
-        </urlset>
-    Good:
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         <url><loc>https://example.org/tea</loc></url>
         </urlset>
     Fix: Add xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" to the root element.
@@ -79,10 +68,6 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
         https://www.w3.org/TR/xml-names/#NSNameComparison
     Bad:
         <urlset xmlns="https://www.sitemaps.org/schemas/sitemap/0.9/">
-        <url><loc>https://example.org/tea</loc></url>
-        </urlset>
-    Good:
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         <url><loc>https://example.org/tea</loc></url>
         </urlset>
     Fix: Write xmlns="http://www.sitemaps.org/schemas/sitemap/0.9", exactly so.
@@ -110,27 +95,22 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc>
           <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
         </urlset>
-    Good:
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
-          xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
-        <url><loc>https://example.org/tea</loc>
-          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
-        </urlset>
+    Good: with sitemap-image instead of sitemap-images
     Fix: Copy the namespace from the documentation of the extension.
     """
     markup = sitemap.markup
     wrong: dict[str, tuple[str, str]] = {}  # by namespace
     for written, name, _, _ in () if markup is None else markup.dialect.seen:
         prefix = written.partition(":")[0].lower() if ":" in written else ""
-        space = name.space if name.space in EXTENSIONS else _PREFIXES.get(prefix)
-        if space is None or not name.uri or name.uri in _KNOWN or name.uri.startswith(UNDECLARED):
+        right = NAMESPACES.get(name.space.name.lower()) or NAMESPACES.get(prefix)
+        if right is None or not name.uri or name.uri in _KNOWN or name.uri.startswith(UNDECLARED):
             continue
-        message = f"<{written}> has the namespace {name.uri!r} instead of {EXTENSIONS[space]!r}"
+        message = f"<{written}> has the namespace {name.uri!r} instead of {right!r}"
         wrong.setdefault(name.uri, (written, message))
     yield from _at_first(sitemap, wrong.values())
 
 
-_KNOWN = frozenset({PROTOCOL, *EXTENSIONS.values()})
+_KNOWN = frozenset({PROTOCOL, *NAMESPACES.values()})
 
 
 @sitemap_rule("SM304", Severity.ERROR)
@@ -373,10 +353,6 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         https://support.google.com/webmasters/answer/7451001
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-        </urlset>
-    Good:
-        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-        <url><loc>https://example.org/tea</loc></url>
         </urlset>
     Fix: Look at what writes the sitemap; do not declare sitemaps that have nothing to list.
     """

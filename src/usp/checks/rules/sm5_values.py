@@ -108,12 +108,7 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>06.05.2024</lastmod></sitemap>
         --- /teas.xml
-        <url><loc>https://example.org/tea</loc></url>
-    Good:
-        --- /sitemap.xml (declared)
-        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>2024-05-06</lastmod></sitemap>
-        --- /teas.xml
-        <url><loc>https://example.org/tea</loc></url>
+    Good: with 2024-05-06 instead of 06.05.2024
     Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
     """
     for child in sitemap.children if sitemap.is_index else ():
@@ -134,12 +129,7 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>{day+9d}</lastmod></sitemap>
         --- /teas.xml
-        <url><loc>https://example.org/tea</loc></url>
-    Good:
-        --- /sitemap.xml (declared)
-        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>{now}</lastmod></sitemap>
-        --- /teas.xml
-        <url><loc>https://example.org/tea</loc></url>
+    Good: with {now} instead of {day+9d}
     Fix: Write when the sitemap last changed.
     """
     for child in sitemap.children if sitemap.is_index else ():

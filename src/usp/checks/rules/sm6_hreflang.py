@@ -107,10 +107,7 @@ def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
         <xhtml:link rel="alternate" hreflang="DE" href="https://example.com/at"/>
-    Good:
-        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-        <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
-        <xhtml:link rel="alternate" hreflang="de-AT" href="https://example.com/at"/>
+    Good: with "de-AT" instead of "DE"
     Fix: Keep one link for each language, or tell versions apart by their country.
     """
     for at, code, pages in _conflicts(block):
@@ -149,9 +146,7 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="/de"/>
-    Good:
-        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-        <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+    Good: with "https://example.org/de" instead of "/de"
     Fix: Write the whole URL, with its scheme and host.
     """
     if block.alternates:

@@ -27,11 +27,7 @@ def too_many_images(block: PageColumns) -> Iterator[Hit]:
           <loc>https://example.org/gallery</loc>
           <image:image><image:loc>https://example.org/{n}.jpg</image:loc></image:image> (x 1001)
         </url>
-    Good:
-        <url>
-          <loc>https://example.org/gallery</loc>
-          <image:image><image:loc>https://example.org/{n}.jpg</image:loc></image:image> (x 1000)
-        </url>
+    Good: with 1000 instead of 1001
     Fix: List the most important 1,000 images, or split the page.
     """
     for at, images in block.images:
@@ -190,11 +186,7 @@ def too_many_videos(block: PageColumns) -> Iterator[Hit]:
           <loc>https://example.org/videos</loc>
           <video:video><video:thumbnail_loc>https://example.org/{n}.jpg</video:thumbnail_loc><video:title>Tea {n}</video:title><video:description>Tea, part {n}</video:description><video:content_loc>https://example.org/{n}.mp4</video:content_loc></video:video> (x 1001)
         </url>
-    Good:
-        <url>
-          <loc>https://example.org/videos</loc>
-          <video:video><video:thumbnail_loc>https://example.org/{n}.jpg</video:thumbnail_loc><video:title>Tea {n}</video:title><video:description>Tea, part {n}</video:description><video:content_loc>https://example.org/{n}.mp4</video:content_loc></video:video> (x 1000)
-        </url>
+    Good: with 1000 instead of 1001
     Fix: Give each video a page of its own.
     """
     for at, videos in Counter(at for at, _ in block.videos).items():

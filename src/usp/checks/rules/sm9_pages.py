@@ -26,10 +26,6 @@ def page_not_found(page: FetchedPage) -> Iterator[Hit]:
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea 404
-    Good:
-        <url><loc>https://example.org/tea</loc></url>
-        --- /tea
-        <!DOCTYPE html><title>Tea</title>
     Fix: Remove the page from the sitemap, or bring it back.
     """
     if page.failure is not None and page.status in _GONE:
@@ -47,10 +43,6 @@ def page_error(page: FetchedPage) -> Iterator[Hit]:
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea 500
-    Good:
-        <url><loc>https://example.org/tea</loc></url>
-        --- /tea
-        <!DOCTYPE html><title>Tea</title>
     Fix: Find out why the server fails, or remove the page from the sitemap.
     """
     if page.failure is not None and page.status not in _GONE:
@@ -92,10 +84,7 @@ def page_noindex(page: FetchedPage) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea
         <!DOCTYPE html><title>Tea</title><meta name="robots" content="noindex, follow">
-    Good:
-        <url><loc>https://example.org/tea</loc></url>
-        --- /tea
-        <!DOCTYPE html><title>Tea</title><meta name="robots" content="index, nofollow">
+    Good: with index, nofollow instead of noindex, follow
     Fix: Remove the page from the sitemap, or the noindex from the page.
     """
     if page.failure is None and {"noindex", "none"}.intersection(page.directives):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,24 +14,16 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted
+from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
-from usp.cli.option_values import Integer, OutputFile, bad_value
-from usp.cli.options import (
-    flag_option,
-    format_for,
-    format_option,
-    input_type,
-    output_option,
-    run_options,
-)
+from usp.cli.option_values import Integer, bad_value, new_path, value_of
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
-    from usp._inputs import Input
-    from usp.checks.finding import Baseline, Finding
+    from usp.checks.finding import Baseline
+    from usp.checks.formats import CheckReport
     from usp.checks.registry import RuleSelection
     from usp.cli.progress_line import Progress
-    from usp.cli.run_options import RunOptions
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap
 
@@ -43,7 +35,7 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 @click.command("check", cls=Command)
-@click.argument("starts", metavar="URL...", type=input_type, nargs=-1, required=True)
+@click.argument("starts", metavar="URL...", type=options.input_type, nargs=-1, required=True)
 @click.option(
     "--select",
     multiple=True,
@@ -65,7 +57,6 @@ _SEVERITIES = ("error", "warning", "info")
 @click.option("--extend-ignore", multiple=True, metavar="RULES", help="Leave out these rules too.")
 @click.option(
     "--severity",
-    "severities",
     multiple=True,
     metavar="RULES=SEVERITY",
     help="Change how severe rules are: error, warning, info or off, as in SM407=info.",
@@ -92,7 +83,7 @@ _SEVERITIES = ("error", "warning", "info")
 )
 @click.option(
     "--write-baseline",
-    type=OutputFile(must_be_file=True),
+    type=new_path,
     metavar="FILE",
     help="Write all findings to this file instead of showing them, and exit with status 0.",
 )
@@ -104,20 +95,24 @@ _SEVERITIES = ("error", "warning", "info")
     help="Also fetch a sample of N pages, as robots.txt allows, and check that they exist and are "
     "indexable.",
 )
-@format_option(
+@options.form(
     choices=_FORMATS,
     help="text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
     "reports. github: annotations in GitHub Actions. By default that of the output file's suffix "
     "(.json, .jsonl, .sarif, .xml for junit), or text.",
 )
-@output_option(
+@options.output(
     default="-",
     help="File to write; an existing one is replaced. - is standard output (the default).",
 )
-@flag_option("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
-@run_options
+@options.flag("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
+@options.run_options
 def command(
-    run: RunOptions, starts: tuple[Input, ...], form: str | None, output: Path | None, **given: Any
+    run: options.RunOptions,
+    starts: tuple[options.Input, ...],
+    form: str | None,
+    output: Path | None,
+    **given: Any,
 ) -> None:
     """Check the sitemaps of a website: what is wrong, where, and what to do about it.
 
@@ -138,16 +133,54 @@ def command(
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
     """  # noqa: D301 - click knows the backspace
-    form = format_for(output, form, _SUFFIXES, "text", is_needed=False)
-    check = _Check(given, starts, run)
+    from usp.checks.checking import Checking
+    from usp.checks.finding import Baseline, FindingCounts, Severity
+    from usp.checks.formats import CheckReport
+
+    form = options.format_for(output, form, _SUFFIXES, "text", is_needed=False)
+    if sum(start.is_stdin for start in starts) > 1:
+        raise click.UsageError("standard input can be checked only once")
+    checking = Checking(_chosen_rules(given), given["fetch_pages"], options=run.options)
+    least, fails = Severity(given["min_severity"]), given["fail_on"]
+    fail_on = None if fails == "never" else Severity(fails)
+    target: Path | None = given["write_baseline"]
+    baseline = None if target else _baseline(given["baseline"], run.options.effective_limits)
+    counts = FindingCounts()
     with exit_on_error(NOT_CHECKED):
         with run.running() as progress:
-            check.read(progress)
-            check.write(form, output, progress)
-        check.end()
-
-
-# Which rules --------------------------------------------------------------------------------------
+            checking = replace(checking, web_client=run.client())
+            read = [(start, _read(run, start, progress)) for start in starts]
+            found = [(start, tree) for start, tree in read if tree is not None]
+            if not found:
+                raise Exit(NOT_CHECKED)
+            trees = [tree for _, tree in found]
+            progress.now("checking")
+            findings = chain.from_iterable(
+                replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
+                for start, tree in found
+            )
+            severe = (one for one in findings if one.severity.rank <= least.rank)
+            if target is not None:
+                Baseline.of(counts.counted(severe), target.parent).save(target)
+                known = counted(counts.total, "finding")
+                messages.notice(f"{known} written to {target}; use it with --baseline")
+            else:
+                is_shown = output is None and sys.stdout.isatty()
+                report = CheckReport(
+                    severe if baseline is None else baseline.new(severe),
+                    sitemaps=[*_sitemaps(trees)],
+                    rules=checking.chosen.rules,
+                    fail_on=fail_on,
+                    everything=given["everything"],
+                    width=shutil.get_terminal_size().columns if is_shown else None,
+                    counts=counts,
+                )
+                _write(report, form, output)
+        if baseline is not None:
+            _notice_gone(baseline, checking.chosen, trees)
+        if target is None and fail_on is not None and counts.at_least(fail_on):
+            raise Exit(FOUND)
+        _end(trees, is_unread=len(found) < len(starts), strict=run.strict)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -155,159 +188,89 @@ def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
     from usp.checks.registry import ALL, RuleSelection
     from usp.checks.rules import RULES
 
-    named = {
-        option: _named(given[option], f"--{option.replace('_', '-')}")
-        for option in ("select", "ignore", "extend_select", "extend_ignore")
-    }
+    selected = _named(given, "select") or [ALL]
+    ignored = _named(given, "ignore")
+    selected += _named(given, "extend_select")
+    ignored += _named(given, "extend_ignore")
     severities = {}
-    for text in given["severities"]:
-        name, equals, severity = str(text).partition("=")
+    for text in given["severity"]:
+        name, equals, severity = text.partition("=")
         if not equals:
             raise bad_value("--severity", f"{text!r} has no severity; use for example SM407=info")
-        _named([name], "--severity")
+        _named({"severity": [name]}, "severity")
         severities[name.strip()] = severity.strip()
-    try:
-        return RuleSelection.of(
-            RULES,
-            [*(named["select"] or [ALL]), *named["extend_select"]],
-            [*named["ignore"], *named["extend_ignore"]],
-            severities,
-        )
-    except ValueError as error:
-        raise bad_value("--severity", error) from error
+    with value_of("--severity"):
+        return RuleSelection.of(RULES, selected, ignored, severities)
 
 
-def _named(values: Iterable[str], option: str) -> list[str]:
+def _named(given: Mapping[str, Iterable[str]], option: str) -> list[str]:
     """Return the names in comma-separated values, after checking that they mean something."""
     from usp.checks.registry import rules_named
     from usp.checks.rules import RULES
 
-    names = [name.strip() for value in values for name in str(value).split(",") if name.strip()]
-    for name in names:
-        try:
+    values = chain.from_iterable(value.split(",") for value in given[option])
+    names = [name.strip() for name in values if name.strip()]
+    with value_of(f"--{option.replace('_', '-')}"):
+        for name in names:
             rules_named(RULES, name)
-        except ValueError as error:
-            raise bad_value(option, error) from error
     return names
 
 
-# The check ----------------------------------------------------------------------------------------
+def _read(
+    run: options.RunOptions, start: options.Input, progress: Progress
+) -> AbstractSitemap | None:
+    """Return the tree of what is to be checked; None if nothing has responded."""
+    from usp.checks.checking import drop_non_sitemaps
+    from usp.cli.run_options import notice_website
+
+    tree = run.tree(start, on_event=progress)
+    failures = tree.failures()
+    if failures and not _has_responded(tree, start):
+        messages.failures(failures, NOT_CHECKED)
+        return None
+    notice_website(tree, start)
+    return drop_non_sitemaps(tree)
 
 
-class _Check:
-    """One call of the command; ``given`` are its own options."""
+def _write(report: CheckReport, form: str, output: Path | None) -> None:
+    """Write what was found; report how much, where that cannot be seen."""
+    from usp.checks.finding import Severity
+    from usp.checks.formats import FORMATS
 
-    def __init__(self, given: dict[str, Any], starts: Sequence[Input], run: RunOptions) -> None:
-        from usp.checks.checking import Checking
-        from usp.checks.finding import FindingCounts, Severity
+    if output is None and has_colors():
+        report.paint = painted
+    write_text(FORMATS[form](report), output)
+    if form in ("text", "github") and output is None:
+        return
+    where = "" if output is None else f" written to {output}"
+    total, found = counted(report.counts.total, "finding"), report.counts.severities
+    parts = ", ".join(f"{one.value}: {found[one]:,}" for one in Severity if found[one])
+    messages.notice(f"{total}{parts and f' ({parts})'}{where}", **report.counts.to_dict())
 
-        if sum(start.is_stdin for start in starts) > 1:
-            raise click.UsageError("standard input can be checked only once")
-        self._starts = starts
-        self._run = run
-        self._checking = Checking(_chosen_rules(given), given["fetch_pages"], options=run.options)
-        self._least = Severity(given["min_severity"])
-        fail_on = given["fail_on"]
-        self._fail_on = None if fail_on == "never" else Severity(fail_on)
-        self._everything: bool = given["everything"]
-        self._target: Path | None = given["write_baseline"]
-        limits = run.options.effective_limits
-        self._baseline = None if self._target else _baseline(given["baseline"], limits)
-        self._trees: list[AbstractSitemap] = []
-        self._are_live: list[bool] = []  # whether each of them was fetched just now
-        self._counts = FindingCounts()
-        self._unread = False
 
-    def read(self, progress: Progress) -> None:
-        """Fetch or read everything that is to be checked."""
-        from usp.checks.checking import drop_non_sitemaps
-        from usp.cli.run_options import notice_website
+def _notice_gone(
+    baseline: Baseline, chosen: RuleSelection, trees: Sequence[AbstractSitemap]
+) -> None:
+    nodes = chain.from_iterable((tree, *tree.all_sitemaps()) for tree in trees)
+    if gone := baseline.gone(chosen, (node.url for node in nodes)):
+        known = counted(gone, "finding")
+        message = f"{known} of the baseline no longer found; --write-baseline updates it"
+        messages.notice(message, gone=gone)
 
-        for start in self._starts:
-            tree = self._run.tree(start, on_event=progress)
-            failures = tree.failures()
-            if failures and not _has_responded(tree, start):
-                messages.failures(failures, NOT_CHECKED)
-                self._unread = True
-                continue
-            notice_website(tree, start)
-            self._trees.append(drop_non_sitemaps(tree))
-            self._are_live.append(not start.is_local)
-        if not self._trees:
-            raise Exit(NOT_CHECKED)
 
-    def write(self, form: str, output: Path | None, progress: Progress) -> None:
-        """Check, and write what was found."""
-        from usp.checks.finding import Baseline
-        from usp.checks.formats import FORMATS, CheckReport
-
-        progress.now("checking")
-        findings = self._findings(progress.add_pages)
-        if self._target is not None:
-            baseline = Baseline.of(self._counts.counted(findings), self._target.parent)
-            baseline.save(self._target)
-            known = counted(self._counts.total, "finding")
-            messages.notice(f"{known} written to {self._target}; use it with --baseline")
-            return
-        is_shown = output is None and sys.stdout.isatty()
-        subject = CheckReport(
-            findings,
-            sitemaps=[*_sitemaps(self._trees)],
-            rules=self._checking.chosen.rules,
-            fail_on=self._fail_on,
-            everything=self._everything,
-            width=shutil.get_terminal_size().columns if is_shown else None,
-            counts=self._counts,
-        )
-        if output is None and has_colors():
-            subject.paint = painted
-        write_text(FORMATS[form](subject), output)
-        if form not in ("text", "github") or output is not None:
-            self._notice_counts(output)
-
-    def end(self) -> None:
-        """Report what else is worth knowing, and end with the exit status."""
-        if self._baseline is not None:
-            nodes = chain.from_iterable((tree, *tree.all_sitemaps()) for tree in self._trees)
-            gone = self._baseline.gone(self._checking.chosen, (node.url for node in nodes))
-            if gone:
-                known = counted(gone, "finding")
-                message = f"{known} of the baseline no longer found; --write-baseline updates it"
-                messages.notice(message, gone=gone)
-        fails = self._fail_on is not None and self._counts.at_least(self._fail_on) > 0
-        if fails and self._target is None:
-            raise Exit(FOUND)
-        empty = [tree for tree in self._trees if not next(_sitemaps([tree]), None)]
-        for tree in empty:
-            failures = tree.failures()
-            if failures:
-                messages.failures(failures, NOT_CHECKED)
-            else:
-                messages.error(f"no sitemaps were found at {tree.url}", NOT_CHECKED)
-        if empty or self._unread:
-            raise Exit(NOT_CHECKED)
-        if self._run.strict and any(tree.failures() for tree in self._trees):
-            raise Exit(PARTIAL)
-
-    def _findings(self, on_pages: Callable[[int], object]) -> Iterator[Finding]:
-        checking = replace(self._checking, web_client=self._run.client())
-        found = chain.from_iterable(
-            replace(checking, is_live=is_live).findings(tree, on_pages)
-            for tree, is_live in zip(self._trees, self._are_live, strict=True)
-        )
-        severe = (one for one in found if one.severity.rank <= self._least.rank)
-        return severe if self._baseline is None else self._baseline.new(severe)
-
-    def _notice_counts(self, output: Path | None) -> None:
-        from usp.checks.finding import Severity
-
-        where = "" if output is None else f" written to {output}"
-        severities = self._counts.severities
-        parts = ", ".join(
-            f"{one.value}: {severities[one]:,}" for one in Severity if severities[one]
-        )
-        said = f"{counted(self._counts.total, 'finding')}{parts and f' ({parts})'}{where}"
-        messages.notice(said, **self._counts.to_dict())
+def _end(trees: Sequence[AbstractSitemap], *, is_unread: bool, strict: bool) -> None:
+    """End with the exit status of a check without findings that count."""
+    empty = [tree for tree in trees if not next(_sitemaps([tree]), None)]
+    for tree in empty:
+        failures = tree.failures()
+        if failures:
+            messages.failures(failures, NOT_CHECKED)
+        else:
+            messages.error(f"no sitemaps were found at {tree.url}", NOT_CHECKED)
+    if empty or is_unread:
+        raise Exit(NOT_CHECKED)
+    if strict and any(tree.failures() for tree in trees):
+        raise Exit(PARTIAL)
 
 
 def _baseline(path: str | None, limits: Limits) -> Baseline | None:
@@ -330,7 +293,7 @@ def _baseline(path: str | None, limits: Limits) -> Baseline | None:
     raise bad_value("--baseline", reason)
 
 
-def _has_responded(tree: AbstractSitemap, start: Input) -> bool:
+def _has_responded(tree: AbstractSitemap, start: options.Input) -> bool:
     """Return whether there is anything to check: a document, or at least a response."""
     from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
+from usp.cli import options
 from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
 from usp.cli.option_values import Number, bad_value, read_columns
-from usp.cli.options import (
-    COLUMNS,
-    count_option,
-    filter_options,
-    flag_option,
-    log_options,
-    message_option,
-    read_requests,
-    read_selection,
-    request_option,
-    request_options,
-)
 from usp.cli.output import Command
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from usp.fleet.run import FleetProgress, FleetRun
 
 _EVERY = 30.0  # seconds between two lines of the log
@@ -62,26 +48,26 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     metavar="ADDRESS",
     help="Address of a Ray cluster; without it, one is started on this machine.",
 )
-@count_option("--workers", help="Number of worker processes; one per CPU by default.")
-@count_option(
+@options.number("--workers", help="Number of worker processes; one per CPU by default.")
+@options.number(
     "--in-flight",
     most=10_000,
     default=_USUAL["in_flight"],
     help="Number of sites that each worker crawls at the same time.",
 )
-@count_option(
+@options.number(
     "--per-host",
     most=64,
     default=_USUAL["per_host"],
     help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
-@flag_option("--same-address", help="Group sites by IP address instead of host.")
-@count_option(
+@options.flag("--same-address", help="Group sites by IP address instead of host.")
+@options.number(
     "--together",
     default=_USUAL["together"],
     help="Number of sites on one host (or address) that are crawled at the same time.",
 )
-@request_option(
+@options.request_option(
     "--site-seconds",
     type=Number(min=0, min_open=True),
     metavar="SECONDS",
@@ -89,33 +75,33 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     show_default=True,
     help="Maximum time for the sitemaps of one site.",
 )
-@flag_option("--no-pages", help="Only count pages; do not write the table of pages.")
+@options.flag("--no-pages", help="Only count pages; do not write the table of pages.")
 @click.option(
     "--columns",
     metavar="NAMES",
-    help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
+    help=f"Columns of the table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
 )
-@filter_options
-@flag_option("--problems", help="Count the problems of every sitemap; takes longer.")
-@flag_option(
+@options.filter_options
+@options.flag("--problems", help="Count the problems of every sitemap; takes longer.")
+@options.flag(
     "--retry-failed", help="Crawl the sites again that failed or keep what they had, and no others."
 )
-@flag_option(
+@options.flag(
     "--again",
     help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
 )
-@flag_option(
+@options.flag(
     "--accept",
     help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
     "fails keeps what it had, and so does a site that has lost more than half of its pages.",
 )
-@flag_option(
+@options.flag(
     "--keep-versions", help="Keep the files of older versions of the tables, for time travel."
 )
-@request_options(limits="Set a limit for every site, as in 'usp ls'.")
+@options.request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@message_option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
-@log_options
+@options.message_flag("-q", "--quiet", help="Show no progress and no summary.")
+@options.log_options
 @common_message_options
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
@@ -136,15 +122,26 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o dataset --again
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
+    from usp._base.files import NotADatasetError
+    from usp.cli.output import logging_to
     from usp.cli.run_options import ending_at_sigterm
+    from usp.export.schema import skip_pandas_import
+    from usp.fleet.run import crawl_fleet
+    from usp.fleet.site_list import SiteListError, read_sites
 
     if not output.strip():
         raise bad_value("--output", "choose a folder for the dataset")
     run = _read_run(values)
-    with ending_at_sigterm():
-        summary = _crawled(
-            sites, output, run, quiet=quiet, verbose=values["verbose"], log_file=values["log_file"]
-        )
+    log = logging_to(values["log_file"], values["verbose"])
+    with ending_at_sigterm(), _shown(output, quiet=quiet or messages.as_json) as show, log:
+        skip_pandas_import()
+        try:
+            listed = read_sites(
+                sites, messages.notice, seconds=run.options.effective_limits.seconds
+            )
+            summary = crawl_fleet(listed, output, run, show)
+        except (NotADatasetError, SiteListError) as error:
+            raise click.UsageError(str(error)) from error
     for failure in summary["failures"]:
         failure["remedy"] = remedy(failure["code"])
     if not quiet:
@@ -164,62 +161,21 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
         raise Exit(FAILED)
 
 
-def _crawled(
-    sites: str, output: str, run: FleetRun, *, quiet: bool, verbose: int, log_file: Path | None
-) -> dict[str, Any]:
-    """Crawl, and return the summary; tell what is safe if the run cannot go on or is interrupted."""
-    from usp._base.files import DatasetError, NotADatasetError
-    from usp._base.names import MissingExtraError
-    from usp.cli.output import logging_to
-    from usp.cli.run_options import Terminated
-    from usp.export.schema import skip_pandas_import
-    from usp.fleet.run import crawl_fleet
-    from usp.fleet.site_list import SiteListError, read_sites
-
-    latest: list[FleetProgress] = []
-    was_ending = False
-    try:
-        with _shown(quiet=quiet or messages.as_json) as show, logging_to(log_file, verbose):
-
-            def heard(progress: FleetProgress) -> None:
-                nonlocal was_ending
-                if progress.is_ending and not was_ending:
-                    was_ending = True
-                    how = "stopping after current sites; press Ctrl-C again to quit now"
-                    messages.notice(f"{how}: {progress.position(output)}")
-                latest[:] = [progress]
-                show(progress)
-
-            skip_pandas_import()
-            patience = run.options.effective_limits.seconds
-            listed = read_sites(sites, messages.notice, seconds=patience)
-            return crawl_fleet(listed, output, run, heard)
-    except (NotADatasetError, SiteListError) as error:
-        raise click.UsageError(str(error)) from error
-    except (DatasetError, MissingExtraError) as error:
-        safe = [progress.position(output) for progress in latest]
-        raise click.ClickException("\n".join([str(error), *safe])) from error
-    except (KeyboardInterrupt, Terminated):
-        for progress in latest:
-            messages.notice(progress.position(output))
-        raise
-
-
 def _read_run(values: dict[str, Any]) -> FleetRun:
     from usp.fleet.run import FleetRun
 
     usual = dataclasses.replace(FLEET_LIMITS, seconds=values["site_seconds"])
-    crawl, client = read_requests(values, usual, trust_start=False)
-    options = FleetOptions(
+    crawl, client = options.read_requests(values, usual, trust_start=False)
+    fleet = FleetOptions(
         **crawl,
         **client,
         pages=not values["no_pages"],
-        columns=read_columns(values["columns"], COLUMNS),
-        selection=read_selection(values),
+        columns=read_columns(values["columns"], options.COLUMNS),
+        selection=options.read_selection(values),
         **{name: values[name] for name in ("in_flight", "per_host", "together", "problems")},
     )
-    if options.selection is not None and not values["no_skip"]:
-        options = options.selection.crawl_options(options)
+    if fleet.selection is not None and not values["no_skip"]:
+        fleet = fleet.selection.crawl_options(fleet)
     same = (
         *("engine", "workers", "address", "same_address"),
         *("retry_failed", "again", "accept", "keep_versions", "commit_seconds"),
@@ -234,31 +190,48 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         )
     if values["address"] is not None and values["engine"] != "ray":
         raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
-    return FleetRun(options=options, **{name: values[name] for name in same})
+    return FleetRun(options=fleet, **{name: values[name] for name in same})
 
 
 @contextmanager
-def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
-    """Yield a function that shows progress: a live line on a terminal, else a line now and then."""
-    from usp.cli.progress_line import can_show, live_line
+def _shown(output: str, *, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
+    """Yield a function that shows progress: a live line on a terminal, else a line now and then.
 
-    if quiet:
-        yield lambda _: None
-        return
-    if can_show():
-        latest: deque[FleetProgress] = deque(maxlen=1)
-        with live_line(lambda: printable(latest[0].line()) if latest else ""):
-            yield latest.append
-        return
-    last = time.monotonic()
+    If the run cannot go on, or is interrupted, what is safe is told.
+    """
+    from usp._base.files import DatasetError
+    from usp._base.names import MissingExtraError
+    from usp.cli.progress_line import can_show, live_line
+    from usp.cli.run_options import Terminated
+
+    latest: list[FleetProgress] = []
+    is_live = can_show() and not quiet
+    last, was_ending = time.monotonic(), False
 
     def show(progress: FleetProgress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _EVERY:
+        nonlocal last, was_ending
+        if progress.is_ending and not was_ending:
+            was_ending = True
+            how = "stopping after current sites; press Ctrl-C again to quit now"
+            messages.notice(f"{how}: {progress.position(output)}")
+        latest[:] = [progress]
+        if not (quiet or is_live) and time.monotonic() - last >= _EVERY:
             last = time.monotonic()
             click.echo(printable(progress.line()), err=True)
 
-    yield show
+    def line() -> str:
+        return "".join(printable(progress.line()) for progress in latest)
+
+    try:
+        with live_line(line) if is_live else nullcontext():
+            yield show
+    except (DatasetError, MissingExtraError) as error:
+        safe = [progress.position(output) for progress in latest]
+        raise click.ClickException("\n".join([str(error), *safe])) from error
+    except (KeyboardInterrupt, Terminated):
+        for progress in latest:
+            messages.notice(progress.position(output))
+        raise
 
 
 def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import rich_click as click
 
+from usp.cli import options
 from usp.cli.errors import common_options, words_of
-from usp.cli.options import flag_option
 from usp.cli.output import Command
 
 PORT = 8017  # always the same, so that the tutorial can name the address
 
 
 @click.command("demo", cls=Command)
-@flag_option(
+@options.flag(
     "--serve",
     help="Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
 )
@@ -28,7 +28,7 @@ PORT = 8017  # always the same, so that the tutorial can name the address
     show_default=True,
     help="Port of --serve; 0 for any that is free.",
 )
-@flag_option(
+@options.flag(
     "--later",
     help="Serve the website as it is a day later: two pages are new, one has changed, two are gone.",
 )

@@ -9,14 +9,12 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted
+from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
-from usp.cli.options import flag_option, format_option, input_type, run_options
 from usp.cli.output import Command, exit_on_error, has_colors, write_text
 
 if TYPE_CHECKING:
-    from usp._inputs import Input
     from usp.changes import Change, Diff
-    from usp.cli.run_options import RunOptions
     from usp.events import Listener
     from usp.objects.sitemap import AbstractSitemap
 
@@ -34,20 +32,22 @@ _COLORS = {
 
 
 @click.command("diff", cls=Command)
-@click.argument("before", metavar="A", type=input_type)
-@click.argument("after", metavar="B", type=input_type)
-@format_option(
+@click.argument("before", metavar="A", type=options.input_type)
+@click.argument("after", metavar="B", type=options.input_type)
+@options.form(
     choices=["text", "json", "jsonl", "csv"],
     default="text",
     help="text: a line for each change (the default). jsonl: an object per line. json: one object. "
     "csv: a row for each field that changed.",
 )
-@flag_option(
+@options.flag(
     "--unknown",
     help="In text, also list the pages of sitemaps that are missing; other formats always have them.",
 )
-@run_options
-def command(run: RunOptions, before: Input, after: Input, form: str, unknown: bool) -> None:
+@options.run_options
+def command(
+    run: options.RunOptions, before: options.Input, after: options.Input, form: str, unknown: bool
+) -> None:
     """Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.
 
     A and B are each a website, a sitemap, a snapshot, a file or a folder; one may be - for standard
@@ -85,7 +85,7 @@ def command(run: RunOptions, before: Input, after: Input, form: str, unknown: bo
         raise Exit(PARTIAL)
 
 
-def _tree(run: RunOptions, start: Input, progress: Listener) -> AbstractSitemap:
+def _tree(run: options.RunOptions, start: options.Input, progress: Listener) -> AbstractSitemap:
     """Return the tree of A or B; ends the command if nothing of it could be read."""
     from usp.cli.run_options import found_anything
 

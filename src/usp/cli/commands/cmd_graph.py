@@ -6,21 +6,12 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp.cli.options import (
-    count_option,
-    format_for,
-    format_option,
-    output_option,
-    run_options,
-    url_argument,
-)
+from usp.cli import options
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
-    from usp.cli.run_options import RunOptions
 
 # The names of usp.graph's functions and their default, which the help shows without loading it.
 LANGUAGES = ("dot", "mermaid", "svg")
@@ -29,19 +20,23 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 
 
 @click.command("graph", cls=Command)
-@url_argument
-@format_option(
+@options.url_argument
+@options.form(
     choices=LANGUAGES, help="Graph language; by default that of the output file's suffix, or dot."
 )
-@output_option(help="Write to this file instead of standard output.")
-@count_option(
+@options.output(help="Write to this file instead of standard output.")
+@options.number(
     "--siblings",
     default=SIBLINGS,
     help="Draw at most this many children of a sitemap; the others share one box.",
 )
-@run_options
+@options.run_options
 def command(
-    run: RunOptions, start: Input, form: str | None, output: Path | None, siblings: int
+    run: options.RunOptions,
+    start: options.Input,
+    form: str | None,
+    output: Path | None,
+    siblings: int,
 ) -> None:
     """Draw the sitemaps of a website as a graph, for Graphviz or Mermaid.
 
@@ -53,7 +48,7 @@ def command(
       usp graph example.org -f mermaid             for Markdown
       usp graph example.org | dot -Tpng > a.png    any other format of Graphviz
     """  # noqa: D301 - click knows the backspace
-    language = format_for(output, form, _SUFFIXES, "dot")
+    language = options.format_for(output, form, _SUFFIXES, "dot")
     from usp import graph
 
     with run.running() as progress:

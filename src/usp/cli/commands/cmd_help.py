@@ -7,7 +7,6 @@ import functools
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,62 +64,49 @@ def command(ctx: click.Context, topic: str | None) -> None:
         _show(topic)
     elif topic in COMMANDS:
         parent = ctx.parent or ctx
-        with click.Context(COMMANDS[topic], parent=parent, info_name=topic) as about:
+        with click.Context(COMMANDS[topic], parent, topic) as about:
             click.echo(about.get_help())
     else:
-        raise _unknown(topic)
-
-
-# The pages ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class HelpTopic:
-    """A page of the documentation."""
-
-    name: str
-    group: str
-    page: Traversable
-
-    @property
-    def title(self) -> str:
-        """The heading of the page."""
-        heading = _TITLE.search(self.page.read_text("utf-8"))
-        return heading[1].replace("`", "") if heading else self.name
+        names = dict.fromkeys([*topics(), *COMMANDS])
+        near = difflib.get_close_matches(topic.lower(), names, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "'usp help' lists all topics"
+        raise click.UsageError(f"unknown topic {topic!r}; {hint}")
 
 
 @functools.cache
-def topics() -> dict[str, HelpTopic]:
-    """Return the topics by name, how-to guides first."""
+def topics() -> dict[str, tuple[str, Traversable]]:
+    """Return the pages by name, each with its group, how-to guides first."""
     packaged = resources.files("usp") / "_docs"
     # In a clone of the repository the pages are beside the sources.
     top = packaged if packaged.is_dir() else Path(usp.__file__).parents[2] / "docs"
-    found: dict[str, HelpTopic] = {}
+    found: dict[str, tuple[str, Traversable]] = {}
     for group in _GROUPS:
         folder = top / group if group else top
         for page in sorted(folder.iterdir(), key=lambda page: page.name) if folder.is_dir() else []:
-            name, dot, ending = page.name.rpartition(".")
-            if dot and ending == "md" and name != "index":
-                found.setdefault(name, HelpTopic(name, group, page))
+            name = page.name.removesuffix(".md")
+            if name not in (page.name, "index"):
+                found.setdefault(name, (group, page))
     about_commands = top / "reference" / "cli" / "index.md"
     if about_commands.is_file():
-        found["cli"] = HelpTopic("cli", "reference", about_commands)
+        found["cli"] = "reference", about_commands
     return found
 
 
 def _list() -> Iterator[str]:
-    known = topics().values()
-    widest = max((len(topic.name) for topic in known), default=0)
+    widest = max(map(len, topics()), default=0)
     for group, title in _GROUPS.items():
         yield f"{title}:"
-        yield from (f"  {one.name:{widest}}  {one.title}" for one in known if one.group == group)
+        for name, (of_page, page) in topics().items():
+            if of_page == group:
+                heading = _TITLE.search(page.read_text("utf-8"))
+                yield f"  {name:{widest}}  {heading[1].replace('`', '') if heading else name}"
         yield ""
     yield "usp help TOPIC shows a page, usp COMMAND --help the options of a command."
 
 
 def _show(topic: str) -> None:
     """Show a page: in a pager on a terminal, else as Markdown."""
-    page = topics()[topic].page
+    _, page = topics()[topic]
     text = page.read_text("utf-8")
     if page.name == "index.md":  # the pages beside it are the help of commands
         text = _SIBLING.sub(r"\1", text)
@@ -158,11 +144,3 @@ def _link(match: re.Match[str]) -> str:
         return f"(picture: {text})" if is_picture else text
     shown = f"`usp help {page[1]}`"
     return shown if text.endswith(".md") else f"{text} ({shown})"
-
-
-def _unknown(topic: str) -> click.UsageError:
-    """Return the error for a topic that does not exist."""
-    names = dict.fromkeys([*topics(), *COMMANDS])
-    near = difflib.get_close_matches(topic.lower(), names, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "'usp help' lists all topics"
-    return click.UsageError(f"unknown topic {topic!r}; {hint}")

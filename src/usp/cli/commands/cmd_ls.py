@@ -15,28 +15,15 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp._base.display import counted, printable
+from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
-from usp.cli.options import (
-    COLUMNS,
-    count_option,
-    filter_options,
-    flag_option,
-    format_for,
-    format_option,
-    output_option,
-    read_selection,
-    run_options,
-    url_argument,
-)
 from usp.cli.output import Command, naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
     from usp.cli.progress_line import Progress
-    from usp.cli.run_options import RunOptions
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
@@ -54,39 +41,36 @@ _SUFFIXES = {f".{name}": name for name in TABLES} | {".txt": "pages"}
 _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
 
 
-# The command --------------------------------------------------------------------------------------
-
-
 @click.command("ls", cls=Command)
-@url_argument
-@format_option(
+@options.url_argument
+@options.form(
     choices=[*LINES, *TABLES, "sitemaps"],
     metavar="FORMAT",
     help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
     "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
     "sitemap with all pages. sitemaps: the same as --sitemaps.",
 )
-@flag_option(
+@options.flag(
     "--sitemaps",
     help="List the sitemaps instead of their pages, with the columns "
     f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
     "parquet).",
 )
-@output_option(
+@options.output(
     "target",
     help="Write to this file once everything has been read. Its suffix sets the format; "
     ".gz compresses it.",
 )
-@flag_option("-u", "--strip-url", help="Leave out the scheme and host of the website.")
+@options.flag("-u", "--strip-url", help="Leave out the scheme and host of the website.")
 @click.option(
     "--columns",
     metavar="NAMES",
-    help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
+    help=f"Columns of a table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
 )
-@filter_options
-@count_option("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
-@run_options
-def command(run: RunOptions, start: Input, **values: Any) -> None:
+@options.filter_options
+@options.number("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
+@options.run_options
+def command(run: options.RunOptions, start: options.Input, **values: Any) -> None:
     """List the sitemaps of a website and their pages.
 
     URL is a website, a sitemap, a feed or a robots.txt; -r and -k apply to websites only.
@@ -108,26 +92,25 @@ def command(run: RunOptions, start: Input, **values: Any) -> None:
       usp ls example.org -v -l crawl.log            write a log file
     """  # noqa: D301 - click knows the backspace
     skips = not values.pop("no_skip")
-    listing = _read_listing(start, **values)
+    listing = _read_listing(run, start, **values)
     if skips and listing.selection is not None:
         run = replace(run, options=listing.selection.crawl_options(run.options))
+        listing = replace(listing, run=run)
     with run.running() as progress:
         if listing.sitemaps:
-            _list_sitemaps(run, listing, progress)
-        elif _can_stream(run, listing):
-            _list_stream(run, listing, progress)
+            _list_sitemaps(listing, progress)
+        elif listing.can_stream:
+            _list_stream(listing, progress)
         else:
-            _list_tree(run, listing, progress)
-
-
-# What is asked for --------------------------------------------------------------------------------
+            _list_tree(listing, progress)
 
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
     """What to list, in which format, and where to write it."""
 
-    start: Input
+    run: options.RunOptions
+    start: options.Input
     form: str
     target: Path | None
     columns: tuple[str, ...] | None
@@ -136,9 +119,41 @@ class _Listing:
     sitemaps: bool = False
     undated: list[int] = field(default_factory=list)  # how many pages had no date, in parts
 
+    @property
+    def can_stream(self) -> bool:
+        """Whether pages are written as they are found, without waiting for the whole tree.
+
+        A file is only written when it is complete; with a limit, the rest need not be fetched.
+        """
+        if self.start.is_local or self.run.options.keep_partial or self.form == "tabtree":
+            return False
+        limited = self.selection is not None and self.selection.limit is not None
+        return limited or (self.target is None and self.form in _STREAMED)
+
+    def shown_below(self, url: str) -> Callable[[str], str]:
+        """Return how URLs are shown in the listing of a website or a sitemap."""
+        from usp.helpers import is_http_url, strip_url_to_homepage
+
+        strip = self.strip_url and is_http_url(url)
+        return shown_below(strip_url_to_homepage(url)) if strip else printable
+
+    def exit_if_nothing(self, tree: AbstractSitemap) -> None:
+        """End if nothing was read; lines that are shown have at least the URL."""
+        if self.form not in LINES or self.target is not None:
+            self.run.exit_if_nothing(tree, self.start)
+
+    def end(self, tree: AbstractSitemap | None, progress: Progress) -> None:
+        """End with the status of a tree; None stands for one that was not fetched to the end."""
+        sys.stdout.flush()
+        messages.undated(sum(self.undated))
+        messages.skipped(progress.skipped)
+        if tree is not None:
+            self.run.exit_for(tree, self.start)
+
 
 def _read_listing(
-    start: Input,
+    run: options.RunOptions,
+    start: options.Input,
     form: str | None,
     target: Path | None,
     columns: str | None,
@@ -149,98 +164,78 @@ def _read_listing(
 ) -> _Listing:
     """Return what the options ask for; raises ``UsageError`` for those that exclude each other."""
     undated: list[int] = []
-    selection = read_selection(filters, limit=limit, on_undated=undated.append)
+    selection = options.read_selection(filters, limit=limit, on_undated=undated.append)
+    known: tuple[str, ...] = options.COLUMNS
     if sitemaps or form == "sitemaps":
         if strip_url or selection is not None:
             raise click.UsageError(
                 "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
             )
+        sitemaps, known = True, SITEMAP_COLUMNS
         given = None if form == "sitemaps" else form
         suffixes = _SUFFIXES | {".txt": "text"}
-        form = format_for(target, given, suffixes, "text", is_needed=False)
+        form = options.format_for(target, given, suffixes, "text", is_needed=False)
         if form not in SITEMAP_TABLES:
             raise click.UsageError(
                 f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_TABLES)}"
             )
-        _check_parquet(form, target)
-        names = read_columns(columns, SITEMAP_COLUMNS)
-        return _Listing(start, form, target, names, sitemaps=True)
-    form = format_for(target, form, _SUFFIXES, "tabtree")
-    if form in TABLES and strip_url:
-        raise click.UsageError(
-            f"--strip-url works with the formats tabtree and pages, not with {form}"
-        )
-    if form not in TABLES and columns is not None:
-        raise click.UsageError(
-            f"--columns needs a table, and {form} is not one; use for example -f csv"
-        )
-    _check_parquet(form, target)
-    names = read_columns(columns, COLUMNS)
-    return _Listing(start, form, target, names, selection, strip_url, undated=undated)
+    else:
+        form = options.format_for(target, form, _SUFFIXES, "tabtree")
+        if form in TABLES and strip_url:
+            raise click.UsageError(
+                f"--strip-url works with the formats tabtree and pages, not with {form}"
+            )
+        if form not in TABLES and columns is not None:
+            raise click.UsageError(
+                f"--columns needs a table, and {form} is not one; use for example -f csv"
+            )
+    if form == "parquet":  # which may not be possible: that is said before anything is fetched
+        from usp.export.schema import pyarrow
+
+        if target is None and sys.stdout.isatty():
+            raise click.UsageError(
+                "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
+            )
+        pyarrow(".parquet")
+    names = read_columns(columns, known)
+    return _Listing(run, start, form, target, names, selection, strip_url, sitemaps, undated)
 
 
-def _check_parquet(form: str, target: Path | None) -> None:
-    """Raise an error if Parquet is asked for and cannot be written, before anything is fetched."""
-    if form != "parquet":
-        return
-    from usp.export.schema import pyarrow
-
-    if target is None and sys.stdout.isatty():
-        raise click.UsageError(
-            "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
-        )
-    pyarrow(".parquet")
-
-
-# What is listed -----------------------------------------------------------------------------------
-
-
-def _can_stream(run: RunOptions, listing: _Listing) -> bool:
-    """Return whether pages are written as they are found, without waiting for the whole tree.
-
-    A file is only written when it is complete; with a limit, the rest need not be fetched.
-    """
-    if listing.start.is_local or run.options.keep_partial or listing.form == "tabtree":
-        return False
-    limited = listing.selection is not None and listing.selection.limit is not None
-    return limited or (listing.target is None and listing.form in _STREAMED)
-
-
-def _list_tree(run: RunOptions, listing: _Listing, progress: Progress) -> None:
+def _list_tree(listing: _Listing, progress: Progress) -> None:
     from usp.helpers import is_http_url
     from usp.selection import Selection
 
-    tree = run.tree(listing.start, on_event=progress)
-    _exit_if_nothing(tree, run, listing)
-    if listing.selection is not None and listing.selection.same_host and not is_http_url(tree.url):
+    tree = listing.run.tree(listing.start, on_event=progress)
+    listing.exit_if_nothing(tree)
+    selection = listing.selection or Selection()
+    if selection.same_host and not is_http_url(tree.url):
         raise click.UsageError(
             "--same-host needs a website, and a file has no host of its own; use for example "
             "--include 'https://example.org/*'"
         )
     if listing.form == "tabtree":
-        lines = tabtree_lines(tree, _shown(listing, tree.url), listing.selection)
+        lines = tabtree_lines(tree, listing.shown_below(tree.url), listing.selection)
         _write(progress.counted(lines), listing, tree.url)
     else:
-        blocks = (listing.selection or Selection()).blocks(tree)
-        _write(progress.counted_blocks(blocks), listing, tree.url)
+        _write(progress.counted_blocks(selection.blocks(tree)), listing, tree.url)
         if not progress.pages:
             _notice_empty(tree, tree.page_count())
-    _end(tree, run, listing, progress)
+    listing.end(tree, progress)
 
 
-def _list_stream(run: RunOptions, listing: _Listing, progress: Progress) -> None:
+def _list_stream(listing: _Listing, progress: Progress) -> None:
     """List pages as they arrive; after the last one selected, nothing is fetched or missing."""
     from usp.cli.progress_line import Progress
 
     written = Progress()  # of the pages that are selected; the other one has all that are read
-    for stream in run.blocks(listing.start, on_event=progress):
+    for stream in listing.run.blocks(listing.start, on_event=progress):
         with closing(iter(stream)) as coming, _stopping(stream, listing.target):
             first = next(coming, None)
             assert stream.top is not None
             if stream.top.is_wrong_guess:
                 continue
             if stream.tree is not None:
-                _exit_if_nothing(stream.tree, run, listing)
+                listing.exit_if_nothing(stream.tree)
             site = stream.top.url
             blocks: Any = coming if first is None else chain((first,), coming)
             blocks = progress.counted_blocks(blocks)
@@ -250,16 +245,16 @@ def _list_stream(run: RunOptions, listing: _Listing, progress: Progress) -> None
             _write(blocks, listing, site, flush=listing.target is None)
             if not written.pages:
                 _notice_empty(stream.tree, progress.pages)
-            _end(stream.tree, run, listing, progress)
+            listing.end(stream.tree, progress)
         return
 
 
-def _list_sitemaps(run: RunOptions, listing: _Listing, progress: Progress) -> None:
+def _list_sitemaps(listing: _Listing, progress: Progress) -> None:
     from usp.export.sitemaps import sitemap_rows, write_sitemaps
 
-    tree = run.tree(listing.start, on_event=progress)
+    tree = listing.run.tree(listing.start, on_event=progress)
     if listing.target is not None:
-        run.exit_if_nothing(tree, listing.start)
+        listing.run.exit_if_nothing(tree, listing.start)
     columns = listing.columns
     examine = not columns or any(name.startswith("problem") for name in columns)
     rows = sitemap_rows(tree, why, problems=examine)
@@ -271,7 +266,7 @@ def _list_sitemaps(run: RunOptions, listing: _Listing, progress: Progress) -> No
     with naming(listing.target):
         write_sitemaps(rows, listing.target or sys.stdout, listing.form, columns)
     sys.stdout.flush()
-    run.exit_for(tree, listing.start, shown=True)
+    listing.run.exit_for(tree, listing.start, shown=True)
 
 
 def tabtree_lines(
@@ -300,15 +295,12 @@ def tabtree_lines(
                 yield "\t" * (depth + 1) + shown(page.url)
 
 
-# Writing ------------------------------------------------------------------------------------------
-
-
 def _write(content: Iterable[Any], listing: _Listing, site: str, *, flush: bool = False) -> None:
     """Write lines, or blocks of pages as lines or as a table; ``flush`` each before the next one."""
     if flush:
         content = _flushed(content)
     if listing.form == "pages":
-        shown = _shown(listing, site)
+        shown = listing.shown_below(site)
         content = (shown(url) for _, block in content for url in block.urls)
     if listing.form in LINES:
         write_text(content, listing.target)
@@ -326,13 +318,6 @@ def _flushed(blocks: Iterable[Any]) -> Iterator[Any]:
         sys.stdout.flush()
 
 
-def _shown(listing: _Listing, url: str) -> Callable[[str], str]:
-    from usp.helpers import is_http_url, strip_url_to_homepage
-
-    strip = listing.strip_url and is_http_url(url)
-    return shown_below(strip_url_to_homepage(url)) if strip else printable
-
-
 @contextmanager
 def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
     """Stop a stream if the standard output is a pipe whose reader has ended."""
@@ -343,9 +328,6 @@ def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
         yield
         if stream.is_stopped:
             raise BrokenPipeError
-
-
-# The end ------------------------------------------------------------------------------------------
 
 
 def _notice_empty(tree: AbstractSitemap | None, read: int) -> None:
@@ -361,20 +343,3 @@ def _notice_empty(tree: AbstractSitemap | None, read: int) -> None:
         empty = sum(isinstance(node, AbstractPagesSitemap) for node in nodes)
         if empty:
             messages.notice(f"{counted(empty, 'sitemap')} read, without any pages", empty=empty)
-
-
-def _exit_if_nothing(tree: AbstractSitemap, run: RunOptions, listing: _Listing) -> None:
-    """End if nothing was read; lines that are shown have at least the URL."""
-    if listing.form not in LINES or listing.target is not None:
-        run.exit_if_nothing(tree, listing.start)
-
-
-def _end(
-    tree: AbstractSitemap | None, run: RunOptions, listing: _Listing, progress: Progress
-) -> None:
-    """End with the status of a tree; None stands for one that was not fetched to the end."""
-    sys.stdout.flush()
-    messages.undated(sum(listing.undated))
-    messages.skipped(progress.skipped)
-    if tree is not None:
-        run.exit_for(tree, listing.start)

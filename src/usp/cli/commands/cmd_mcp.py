@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from usp.cli import options
 from usp.cli.errors import json_option, messages, words_of
-from usp.cli.option_values import Interval, bad_value
-from usp.cli.options import (
-    concurrency_option,
-    flag_option,
-    log_options,
-    read_requests,
-    request_options,
-)
+from usp.cli.option_values import bad_value, interval, value_of
 from usp.cli.output import Command
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
@@ -39,7 +33,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     help="Serve over HTTP instead of the standard input and output; "
     f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
 )
-@flag_option(
+@options.flag(
     "--expose", help="With --http: allow an address that other machines can reach; needs --token."
 )
 @click.option(
@@ -65,20 +59,20 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @click.option(
     "--cache",
-    type=Interval(),
+    type=interval,
     metavar="TIME",
     default=f"{CACHE_SECONDS / 60:.0f}m",
     show_default=True,
     help="How long to keep what was fetched, for the next part of a list and for other calls.",
 )
-@request_options(
+@options.request_options(
     limits="Set a limit for each call, as in 'usp ls'. The usual ones are "
     f"seconds={SERVER_LIMITS.seconds:g}, sitemaps={SERVER_LIMITS.sitemaps}, "
     f"pages={SERVER_LIMITS.pages}.",
     networks="Without it, only public addresses are connected to, whatever a call names.",
 )
-@concurrency_option
-@log_options
+@options.concurrency
+@options.log_options
 @json_option
 def command(
     http: str | None,
@@ -107,7 +101,7 @@ def command(
     from usp._base.names import load_extra
     from usp.cli.output import logging_to
 
-    options = _options(values)
+    server = _server_options(values)
     verbose: int = values["verbose"]
     load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
     load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
@@ -122,9 +116,9 @@ def command(
     listening = None if http is None else _listening(http, expose=expose, hosts=hosts)
     with logging_to(log_file, verbose):
         if listening is None:
-            _serve_streams(options)
+            _serve_streams(server)
         else:
-            _serve_http(options, listening, hosts, token)
+            _serve_http(server, listening, hosts, token)
 
 
 def _checked_token(token: str | None) -> str | None:
@@ -135,9 +129,9 @@ def _checked_token(token: str | None) -> str | None:
     return token or None
 
 
-def _options(values: dict[str, Any]) -> ServerOptions:
-    crawl, client = read_requests(values, SERVER_LIMITS, trust_start=False)
-    try:
+def _server_options(values: dict[str, Any]) -> ServerOptions:
+    crawl, client = options.read_requests(values, SERVER_LIMITS, trust_start=False)
+    with value_of("--header"):
         return ServerOptions(
             crawl=CrawlOptions(**crawl),
             **client | {"headers": tuple(client["headers"].items())},
@@ -145,23 +139,21 @@ def _options(values: dict[str, Any]) -> ServerOptions:
             snapshots=values["snapshots"],
             concurrency=values["concurrency"],
         )
-    except ValueError as error:
-        raise bad_value("--header", error) from error
 
 
-def _serve_streams(options: ServerOptions) -> None:
+def _serve_streams(given: ServerOptions) -> None:
     from usp.cli import INTERRUPTED
     from usp.mcp.server import create_server, serve_stdio
 
     try:
-        serve_stdio(create_server(options))
+        serve_stdio(create_server(given))
     except KeyboardInterrupt:
         messages.error("interrupted", INTERRUPTED)
         os._exit(INTERRUPTED)  # a thread waits for the standard input, and would until it ends
 
 
 def _serve_http(
-    options: ServerOptions, listening: socket.socket, hosts: tuple[str, ...], token: str | None
+    given: ServerOptions, listening: socket.socket, hosts: tuple[str, ...], token: str | None
 ) -> None:
     import ipaddress
 
@@ -174,7 +166,7 @@ def _serve_http(
     names = [*(f"{name}:{port}" for name in (*own, *hosts)), *hosts]  # a proxy has another port
     if port == _HTTP_PORT:
         names += own
-    server = create_server(options)
+    server = create_server(given)
     with listening:
         messages.notice(f"serving MCP at {url}; Ctrl-C ends it", url=url)
         serve_http(server, listening, names, token)

@@ -7,37 +7,38 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp._base.display import printable
-from usp.cli.options import flag_option, input_type, output_option, run_options, url_argument
+from usp.cli import options
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
-    from usp.cli.run_options import RunOptions
-
 
 @click.command("report", cls=Command)
-@url_argument
-@output_option(
+@options.url_argument
+@options.output(
     default="report.html",
     show_default=True,
     help="File to write; an existing one is replaced. - is standard output.",
 )
-@flag_option(
+@options.flag(
     "--all-problems",
     help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
 )
 @click.option(
     "--compare",
     "former",
-    type=input_type,
+    type=options.input_type,
     metavar="A",
     help="Also show what changed since A: a snapshot, a file, a folder or another website.",
 )
-@run_options
+@options.run_options
 def command(
-    run: RunOptions, start: Input, output: Path | None, all_problems: bool, former: Input | None
+    run: options.RunOptions,
+    start: options.Input,
+    output: Path | None,
+    all_problems: bool,
+    former: options.Input | None,
 ) -> None:
     """Write a report on the sitemaps of a website: one HTML file that works offline.
 

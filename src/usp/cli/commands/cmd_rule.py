@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli import options
 from usp.cli.errors import common_options
-from usp.cli.option_values import bad_value
-from usp.cli.options import flag_option, format_option
+from usp.cli.option_values import value_of
 from usp.cli.output import Command, has_colors, painted, write_lines
 
 if TYPE_CHECKING:
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 _WIDEST = 88  # columns of text that is easy to read
 _PLAIN_WIDTH = 80
 _NARROWEST = 30
-_MARGIN = "    "
 
 
 @click.command("rule", cls=Command)
 @click.argument("names", metavar="RULE...", nargs=-1)
-@flag_option("--all", "everything", help="List all rules, or explain them as JSON.")
-@format_option(
+@options.flag("--all", "everything", help="List all rules, or explain them as JSON.")
+@options.form(
     choices=["text", "json"],
     default="text",
     help="text: for people (the default). json: for programs.",
@@ -64,11 +63,9 @@ def _named(names: Iterable[str]) -> list[Rule]:
     from usp.checks.rules import RULES
 
     found: dict[str, Rule] = {}
-    for name in names:
-        try:
+    with value_of("RULE"):
+        for name in names:
             found |= {rule.code: rule for rule in rules_named(RULES, name)}
-        except ValueError as error:
-            raise bad_value("RULE", error) from error
     return list(found.values()) or list(RULES.values())
 
 
@@ -81,15 +78,12 @@ def _page(rule: Rule) -> Iterator[str]:
         yield ""
         for paragraph in rule.why.split("\n\n"):
             yield from _wrapped(paragraph)
-    for title, example in rule.examples:
-        yield from ("", _bold(title), "")
-        yield from (f"{_MARGIN}{line}" for line in example.splitlines())
-    if rule.hint:
-        yield from ("", _bold("What to do"), "")
-        yield from _wrapped(rule.hint, _MARGIN)
-    if rule.sources:
-        yield from ("", _bold("Sources" if len(rule.sources) > 1 else "Source"), "")
-        yield from (f"{_MARGIN}{source}" for source in rule.sources)
+    sections = [(title, example.splitlines()) for title, example in rule.examples]
+    sections.append(("What to do", _wrapped(rule.hint, room=4)))
+    sections.append(("Sources" if len(rule.sources) > 1 else "Source", list(rule.sources)))
+    for title, lines in sections:
+        if lines:
+            yield from ("", _bold(title), "", *(f"    {line}" for line in lines))
 
 
 def _list(rules: Sequence[Rule]) -> Iterator[str]:
@@ -113,15 +107,11 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    width = min(_columns(), _WIDEST) if sys.stdout.isatty() else _PLAIN_WIDTH
+def _wrapped(text: str, room: int = 0) -> list[str]:
+    """Return a text in lines that leave some room before them."""
+    width = max(min(_columns(), _WIDEST) if sys.stdout.isatty() else _PLAIN_WIDTH, _NARROWEST)
     return textwrap.wrap(
-        " ".join(text.split()),
-        max(width, _NARROWEST),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
+        " ".join(text.split()), width - room, break_long_words=False, break_on_hyphens=False
     )
 
 

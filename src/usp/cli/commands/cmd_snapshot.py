@@ -8,25 +8,22 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import printable
-from usp.cli.options import output_option, run_options, url_argument
+from usp.cli import options
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
-    from usp.cli.run_options import RunOptions
-
 
 @click.command("snapshot", cls=Command)
-@url_argument
-@output_option(
+@options.url_argument
+@options.output(
     must_be_file=True,
     required=True,
     help="File to write, for example site.warc.gz; an existing one is replaced if pages are found.",
 )
-@run_options
-def command(run: RunOptions, start: Input, output: Path) -> None:
+@options.run_options
+def command(run: options.RunOptions, start: options.Input, output: Path) -> None:
     """Record the sitemaps of a website in a snapshot, a WARC file to read again offline.
 
     URL is a website, a sitemap, or another snapshot. Every command takes the file wherever it takes a

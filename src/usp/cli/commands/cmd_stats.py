@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp._base.display import counted, duration, printable, size
+from usp.cli import options
 from usp.cli.errors import common_options, failure_line, remedy
-from usp.cli.options import count_option, format_option
 from usp.cli.output import Command, show
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _LAST_YEARS = 15
 
 @click.command("stats", cls=Command)
 @click.argument("dataset")
-@count_option("--most", default=10, help="Number of sites and reasons to list.")
-@format_option(
+@options.number("--most", default=10, help="Number of sites and reasons to list.")
+@options.form(
     choices=["text", "json"],
     default="text",
     help="text: tables (the default). json: everything, for programs.",

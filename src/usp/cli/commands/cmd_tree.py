@@ -6,35 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.options import count_option, flag_option, format_option, run_options, url_argument
+from usp.cli import options
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from usp._inputs import Input
-    from usp.cli.run_options import RunOptions
-
 
 @click.command("tree", cls=Command)
-@url_argument
-@flag_option(
+@options.url_argument
+@options.flag(
     "-a", "--all", "everything", help="Show every sitemap; long lists are shortened otherwise."
 )
-@count_option("-d", "--depth", help="Show this many levels; sitemaps below them are only counted.")
-@flag_option(
+@options.number(
+    "-d", "--depth", help="Show this many levels; sitemaps below them are only counted."
+)
+@options.flag(
     "-p", "--problems", help="Check every field of every page, and show the problems; takes longer."
 )
-@format_option(
+@options.form(
     choices=["text", "json"],
     default="text",
     help="text: for people (the default). json: for programs, nested like the tree.",
 )
-@flag_option("--no-count", help="Do not count the pages of each sitemap; faster.")
-@run_options
+@options.flag("--no-count", help="Do not count the pages of each sitemap; faster.")
+@options.run_options
 def command(
-    run: RunOptions,
-    start: Input,
+    run: options.RunOptions,
+    start: options.Input,
     everything: bool,
     depth: int | None,
     problems: bool,

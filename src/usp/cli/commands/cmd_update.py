@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli.options import accept_option, flag_option, output_option, run_options
+from usp.cli import options
 from usp.cli.output import Command
-
-if TYPE_CHECKING:
-    from usp.cli.run_options import RunOptions
 
 
 @click.command("update", cls=Command)
 @click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@flag_option(
+@options.flag(
     "--trust-lastmod",
     help="Do not request sitemaps whose index declares the same lastmod as before, nor known paths "
     "that did not exist.",
 )
-@output_option(
+@options.output(
     must_be_file=True,
     help="Write the updated snapshot to this file, and leave the old one as it is.",
 )
-@accept_option
-@run_options
+@options.accept
+@options.run_options
 def command(
-    run: RunOptions, snapshot: str, trust_lastmod: bool, output: Path | None, accept: bool
+    run: options.RunOptions, snapshot: str, trust_lastmod: bool, output: Path | None, accept: bool
 ) -> None:
     """Bring a snapshot up to date: fetch only what has changed.
 
@@ -63,9 +59,9 @@ def command(
     if not path.is_file():
         raise click.UsageError(f"{snapshot!r} is not a snapshot but a pipe or a device")
     with run.running() as progress:
-        options = given_options(replace(run.options, on_event=progress))
+        given = given_options(replace(run.options, on_event=progress))
         done = update(
-            path, run.client(), trust_lastmod=trust_lastmod, output=output, accept=accept, **options
+            path, run.client(), trust_lastmod=trust_lastmod, output=output, accept=accept, **given
         )
     facts = {name: getattr(done, name) for name in done.NUMBERS}
     messages.notice(str(done), **facts)

@@ -7,7 +7,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,47 +15,38 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration
+from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
-from usp.cli.option_values import Interval, OutputFile
-from usp.cli.options import (
-    accept_option,
-    count_option,
-    flag_option,
-    run_options,
-    set_in_config,
-    url_argument,
-)
+from usp.cli.option_values import interval, new_path
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._inputs import Input
     from usp.changes import PageChange
     from usp.changes.watching import Round
-    from usp.cli.run_options import RunOptions
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.command("watch", cls=Command)
-@url_argument
+@options.url_argument
 @click.option(
     "--snapshot",
-    type=OutputFile(must_be_file=True),
+    type=new_path,
     metavar="FILE",
     required=True,
     help="Snapshot that stores the last state, for example site.warc.gz; it is created if necessary.",
 )
 @click.option(
     "--every",
-    type=Interval(),
+    type=interval,
     metavar="TIME",
     default="5m",
     show_default=True,
     help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
 )
-@flag_option("--jsonl", help="Write an object per line instead of text.")
+@options.flag("--jsonl", help="Write an object per line instead of text.")
 @click.option(
     "--exec",
     "shell_command",
@@ -63,22 +54,16 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
     "input. Failed batches are retried.",
 )
-@flag_option("--existing", help="Begin with the pages that exist when the snapshot is created.")
-@flag_option(
+@options.flag("--existing", help="Begin with the pages that exist when the snapshot is created.")
+@options.flag(
     "--trust-lastmod",
     help="Do not request sitemaps whose index declares the same lastmod as before.",
 )
-@accept_option
-@count_option("--rounds", help="Stop after this many rounds.")
-@run_options
+@options.accept
+@options.number("--rounds", help="Stop after this many rounds.")
+@options.run_options
 def command(
-    run: RunOptions,
-    start: Input,
-    snapshot: Path,
-    jsonl: bool,
-    shell_command: str | None,
-    accept: bool,
-    **how: Any,
+    run: options.RunOptions, start: options.Input, snapshot: Path, every: float, **given: Any
 ) -> None:
     """Watch a website: show new and changed pages as they appear, once each.
 
@@ -100,123 +85,117 @@ def command(
       usp watch example.org --snapshot s.warc.gz --every 1h --jsonl >> new.jsonl
       usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
     """  # noqa: D301 - click knows the backspace
+    from usp.changes.watching import watch
+    from usp.cli.run_options import handling
+
     if start.is_local:
         raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
     if run.site is not None:
         raise click.UsageError(
             "--site chooses a website in a WARC file; usp watch does not read one"
         )
-    if run.options.keep_partial and not set_in_config("keep_partial"):
+    if run.options.keep_partial and not options.set_in_config("keep_partial"):
         raise click.UsageError(
             "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
         )
-    watcher = _Watcher(jsonl=jsonl, shell_command=shell_command, accepts=accept)
-    watcher.watch(run, start, snapshot, **how)
+    as_json, shell_command = given.pop("jsonl"), given.pop("shell_command")
+    watcher = _Watcher(start.url, every, as_json, shell_command, given["accept"])
+    with replace(run, quiet=True).running(), handling(watcher.end, *_SIGNALS):
+        rounds = watch(
+            start.start,
+            snapshot,
+            run.client(),
+            every=every,
+            is_sitemap=start.is_sitemap,
+            stop=watcher.stop,
+            options=replace(run.options, keep_partial=False),  # from a configuration file
+            **given,
+        )
+        with closing(rounds):
+            try:
+                for current in rounds:
+                    watcher.report(current)
+            except KeyboardInterrupt:
+                watcher.stop.set()
+    number, changes = watcher.rounds, watcher.changes
+    found = f"{counted(changes, 'change')} in {counted(number, 'round')}"
+    messages.notice(f"stopped: {found}", rounds=number, changes=changes)
+    if watcher.stop.is_set():  # which is not a failure
+        return
+    if watcher.warning:
+        raise Exit(FAILED)
+    if run.strict and not watcher.is_complete:
+        raise Exit(PARTIAL)
 
 
+@dataclass(slots=True)
 class _Watcher:
     """Reports the rounds of a watch until it is stopped."""
 
-    def __init__(self, *, jsonl: bool, shell_command: str | None, accepts: bool) -> None:
-        self._jsonl = jsonl
-        self._shell_command = shell_command
-        self._stop = threading.Event()
-        self._is_busy = False
-        self._failed: frozenset[str] = frozenset()
-        self._is_complete = True  # in the last round
-        self._warning = ""  # in the last round: most pages are gone, or could not be read
-        self._accepts = accepts
-        self._rounds = self._changes = 0
+    url: str
+    every: float
+    jsonl: bool
+    shell_command: str | None
+    accepts: bool
+    stop: threading.Event = field(default_factory=threading.Event)
+    rounds: int = 0
+    changes: int = 0
+    is_complete: bool = True  # in the last round
+    warning: str = ""  # in the last round: most pages are gone, or could not be read
+    is_busy: bool = False
+    failed: frozenset[str] = frozenset()
 
-    def watch(
-        self, run: RunOptions, start: Input, snapshot: Path, *, every: float, **how: Any
-    ) -> None:
-        """Watch a website until all rounds are over, or a signal comes, which is not a failure.
-
-        Ends with status 1 if most pages were gone or could not be read in the last of all rounds, and
-        with ``--strict`` with 3 if anything was missing in it.
-        """
-        from usp.changes.watching import watch
-        from usp.cli.run_options import handling
-
-        client = run.client()
-        options = replace(run.options, keep_partial=False)  # from a configuration file
-        with replace(run, quiet=True).running(), handling(self._end, *_SIGNALS):
-            rounds = watch(
-                start.start,
-                snapshot,
-                client,
-                every=every,
-                is_sitemap=start.is_sitemap,
-                stop=self._stop,
-                options=options,
-                accept=self._accepts,
-                **how,
-            )
-            with closing(rounds):
-                try:
-                    for current in rounds:
-                        self._report(current, start, every)
-                except KeyboardInterrupt:
-                    self._stop.set()
-        found = f"{counted(self._changes, 'change')} in {counted(self._rounds, 'round')}"
-        messages.notice(f"stopped: {found}", rounds=self._rounds, changes=self._changes)
-        if self._warning and not self._stop.is_set():
-            raise Exit(FAILED)
-        if run.strict and not self._is_complete and not self._stop.is_set():
-            raise Exit(PARTIAL)
-
-    def _end(self, *_: object) -> None:
+    def end(self, *_: object) -> None:
         """Stop at a signal: at once while waiting, and after the batch while it is written."""
-        self._stop.set()
-        if not self._is_busy:
+        self.stop.set()
+        if not self.is_busy:
             raise KeyboardInterrupt
 
-    def _report(self, current: Round, start: Input, every: float) -> None:
-        self._rounds += 1
-        self._is_complete = current.error is None and not current.failures
-        self._report_failures(current, every)
-        if current.first and current.error is None:
-            messages.notice(f"watching {start.url} every {duration(every)}", url=start.url)
+    def report(self, current: Round) -> None:
+        """Report what is missing in a round, and what has changed."""
+        self.rounds += 1
+        self.is_complete = current.error is None and not current.failures
+        self._report_failures(current)
         if current.error is not None:
             return
+        if current.first:
+            messages.notice(f"watching {self.url} every {duration(self.every)}", url=self.url)
         changes = iter(current)
         first = next(changes, None)  # which compares: until then, it may be stopped
         if first is None:
             return
-        self._is_busy = True
+        self.is_busy = True
         try:
             self._give(current, chain((first,), changes))
         finally:
-            self._is_busy = False
+            self.is_busy = False
 
-    def _report_failures(self, current: Round, every: float) -> None:
+    def _report_failures(self, current: Round) -> None:
         """Report what is missing, when that changes."""
         error, update = current.error, current.update
-        before, self._warning = self._warning, ""
-        if update is not None and not self._accepts:
-            self._warning = update_warning(update.warning)
-        if self._warning and self._warning != before:
-            messages.error(self._warning, FAILED)
+        before, self.warning = self.warning, ""
+        if update is not None and not self.accepts:
+            self.warning = update_warning(update.warning)
+        if self.warning and self.warning != before:
+            messages.error(self.warning, FAILED)
         if error is not None and update is None:
             reason = words_of(error)
-            messages.notice(f"failed: {reason}; next try in {duration(every)}", failed=reason)
+            messages.notice(f"failed: {reason}; next try in {duration(self.every)}", failed=reason)
             return
-        failed = frozenset(failure.url for failure in current.failures)
-        messages.missing([one for one in current.failures if one.url not in self._failed])
-        if self._failed and not failed:
+        messages.missing([one for one in current.failures if one.url not in self.failed])
+        if self.failed and not current.failures:
             messages.notice("all sitemaps are complete again", missing=0)
-        self._failed = failed
+        self.failed = frozenset(failure.url for failure in current.failures)
 
     def _give(self, current: Round, changes: Iterator[PageChange]) -> None:
         """Write the changes of a round, or have them dealt with by a command."""
-        before, lines = self._changes, self._lines(current, changes)
-        if self._shell_command is None:
+        before, lines = self.changes, self._lines(current, changes)
+        if self.shell_command is None:
             write_text(lines, None)
-        elif status := self._command(lines):
-            self._changes = before  # they are counted when they are dealt with
+        elif status := _run(self.shell_command, lines):
+            self.changes = before  # they are counted when they are dealt with
             current.retry()
-            messages.notice(f"{self._shell_command!r} {_ending(status)}; the batch will be retried")
+            messages.notice(f"{self.shell_command!r} {_ending(status)}; the batch will be retried")
 
     def _lines(self, current: Round, changes: Iterator[PageChange]) -> Iterator[str]:
         """Yield a line for each change, and count them."""
@@ -225,25 +204,25 @@ class _Watcher:
 
         seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
         for change in changes:
-            self._changes += 1
-            if self._jsonl or self._shell_command is not None:
+            self.changes += 1
+            if self.jsonl or self.shell_command is not None:
                 yield to_json({"seen": seen, **json_of(change)})
             else:
                 yield text_of(change)
 
-    def _command(self, lines: Iterator[str]) -> int:
-        """Run the command with lines on its standard input; return how it ended."""
-        assert self._shell_command is not None
-        with subprocess.Popen(  # noqa: S602 - the user's own command
-            self._shell_command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8"
-        ) as process:
-            assert process.stdin is not None
-            try:
-                process.stdin.writelines(f"{line}\n" for line in lines)
-                process.stdin.close()
-            except BrokenPipeError:  # it does not want to know
-                pass
-            return process.wait()
+
+def _run(shell_command: str, lines: Iterator[str]) -> int:
+    """Run a command with lines on its standard input; return how it ended."""
+    with subprocess.Popen(  # noqa: S602 - the user's own command
+        shell_command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
+        assert process.stdin is not None
+        try:
+            process.stdin.writelines(f"{line}\n" for line in lines)
+            process.stdin.close()
+        except BrokenPipeError:  # it does not want to know
+            pass
+        return process.wait()
 
 
 def _ending(status: int) -> str:

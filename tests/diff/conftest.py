@@ -1,8 +1,0 @@
-"""Trees are crawled from the websites in memory that the stream is tested on."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
