@@ -17,7 +17,6 @@ from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
 from usp._crawl.page_stream import pages_of
 from usp._crawl.website import tree_of
-from usp._snapshot.snapshot_update import updating
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -158,8 +157,7 @@ async def run_update(
     plan: snapshot.UpdatePlan, web_client: AbstractAsyncWebClient | AbstractWebClient | None
 ) -> snapshot.Update:
     """Crawl on asyncio; return what came of an update."""
-    client = updating(_own_client() if web_client is None else web_client, plan.known)
-    await _tree(plan.search, client)
+    await _tree(plan.search, web_client)
     return await asyncio.to_thread(plan.update)
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.urls import read_url, with_login
-from usp._crawl.fetch import own_client
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, tree_of
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot, within_both
-from usp._snapshot.snapshot_update import Loss, PreviousResponses, UpdateRecorder, updating
+from usp._snapshot.snapshot_update import Loss, UpdateRecorder
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
 from usp.objects.failure_codes import FailureCode
@@ -338,10 +337,11 @@ class UpdatePlan:
         chosen = _with_recorded(snapshot, replace(given, record=None), own, known)
         self.search = replace(_search(snapshot, None, chosen), record=self._begin_recording)
         self.options = self.search.options
-        limits = chosen.effective_limits
-        self.known = PreviousResponses(snapshot, limits, trust_lastmod=trusts)
+        self._snapshot = snapshot
         self._target = output or path
+        self._trusts = trusts
         self._accept = accept
+        limits = chosen.effective_limits
         self._keeps = limits != looser(limits, recorded.limits or DEFAULT)
         self._recorder: UpdateRecorder | None = None
 
@@ -354,9 +354,7 @@ class UpdatePlan:
 
     def run(self, web_client: AbstractWebClient | None) -> Update:
         """Crawl in threads; return what came of it."""
-        given = own_client() if web_client is None else web_client
-        client = cast("AbstractWebClient", updating(given, self.known))
-        crawl_with(self.search, client)
+        crawl_with(self.search, web_client)
         return self.update()
 
     def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
@@ -371,8 +369,9 @@ class UpdatePlan:
             crawl,
             top,
             self.options,
-            self.known,
+            self._snapshot,
             lost_by=self._lost_by,
+            trusts=self._trusts,
             keeps=self._keeps,
             accept=self._accept,
         )
@@ -381,7 +380,7 @@ class UpdatePlan:
     def _lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
         """Return how many of the pages are not there any more, if more than half of them are not."""
         options = CrawlOptions(wait=0.0, crawl_delay=False)
-        before = _tree_in(self.known.snapshot, options)
+        before = _tree_in(self._snapshot, options)
         now = _tree_in(after, options) if isinstance(after, OpenSnapshot) else after
         return _loss(before, now, same)
 
@@ -390,7 +389,7 @@ class UpdatePlan:
         recorder = self._recorder
         assert recorder is not None
         is_taken = recorder.gone_pages is None or self._accept
-        tree = self._tree(self._target if is_taken else self.known.snapshot.file.path)
+        tree = self._tree(self._target if is_taken else self._snapshot.file.path)
         failures = (tree if is_taken else recorder.tree).failures()
         if self.options.on_failure is not None:
             for failure in failures:
@@ -399,11 +398,11 @@ class UpdatePlan:
         aside = [one for url, one in recorder.refused.items() if url not in failed]
         kept = [one for one in failures if not is_taken or one.url in recorder.kept]
         loss = recorder.gone_pages or recorder.unread_pages
-        before = self.known.snapshot.seconds
+        before = self._snapshot.seconds
         full = recorder.seconds if before is None else before
         return Update(
             tree,
-            requests=self.known.requests + recorder.hops,
+            requests=recorder.requests + recorder.hops,
             received=recorder.received,
             removed=recorder.removed + len(recorder.gone),
             failed=len(failures) + len(aside),
@@ -439,7 +438,7 @@ class UpdatePlan:
                 f"{lost}, for example {shrunk[0]}: kept as before; if that is right, update once more; "
                 "accept=True, or --accept, takes it at once"
             )
-        log.warning("%s: %s", self.known.snapshot.file.path, text)
+        log.warning("%s: %s", self._snapshot.file.path, text)
         return text
 
 

@@ -70,6 +70,16 @@ def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_c
     assert sorted(web[0].bodies) == ["/index.xml", "/robots.txt"]
 
 
+def test_a_sitemap_that_is_declared_once_more_has_its_pages_once_more(web, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(web, root)
+    web[0].answers["/robots.txt"] = robots("/a.xml", "/index.xml")
+    crawled(web, root, again=True)
+    assert statuses(root)["a.xml"] == 304
+    crawled(web, tmp_path / "new")
+    assert all_rows(root) == all_rows(tmp_path / "new")
+
+
 CHOSEN = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
 
 

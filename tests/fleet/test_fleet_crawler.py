@@ -99,16 +99,6 @@ def test_sites_that_wait_are_under_way_together(web):
     assert sum(start < ended for start in began) > 20  # had begun before the first was done
 
 
-def test_a_huge_site_does_not_keep_the_others_from_being_fetched(web):
-    for number in range(10):
-        web.urlset(f"127.0.8.{number + 1}", "/sitemap.xml", 10)
-    web.urlset("127.0.8.100", "/sitemap.xml", 50_000)
-    urls = [web.url("127.0.8.100"), *(web.url(f"127.0.8.{n + 1}") for n in range(10))]
-    rows = outcomes(urls)
-    assert rows.pop(urls[0])["pages"] == 50_000
-    assert {row["pages"] for row in rows.values()} == {10}
-
-
 @pytest.mark.parametrize("grace", [30.0, -0.2], ids=["by itself", "by force"])
 def test_a_site_that_takes_too_long_is_given_up(web, monkeypatch, grace):
     monkeypatch.setattr("usp.fleet.site.GRACE", grace)
@@ -136,17 +126,6 @@ def test_what_should_not_happen_to_a_site_is_its_reason(web, monkeypatch, name, 
     (row,) = outcomes([web.url("127.0.10.3")]).values()
     assert row["outcome"] == "failed"
     assert row["reason"].startswith(said)
-
-
-def test_limits_hold_for_every_site(web):
-    web.urlset("127.0.11.1", "/sitemap.xml", 500)
-    web.urlset("127.0.11.2", "/sitemap.xml", 5)
-    options = FleetOptions(zones=ZONES, limits=Limits(pages=100))
-    rows = outcomes([web.url("127.0.11.1"), web.url("127.0.11.2")], options)
-    first, second = (rows[web.url(f"127.0.11.{n}")] for n in (1, 2))
-    assert (first["outcome"], first["pages"]) == ("partial", 100)
-    assert "the limit pages=100 is reached" in first["reason"]
-    assert (second["outcome"], second["pages"]) == ("complete", 5)
 
 
 def test_problems_are_counted_if_they_are_wanted(web):

@@ -76,14 +76,6 @@ def check(dataset, names) -> None:
         assert Counter(seen) == expected
 
 
-def test_what_is_committed_is_what_every_reader_sees(dataset):
-    write(dataset, sites("a", "b"))
-    write(dataset, sites("c"))
-    check(dataset, sites("a", "b", "c"))
-    assert dataset.sites() == dict.fromkeys(sites("a", "b", "c"), "complete")
-    assert all(set(in_folder(dataset, table)) == set(sites("a", "b", "c")) for table in TABLES)
-
-
 class CutError(Exception):
     """The machine is gone."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,9 +10,8 @@ from fleet_support import OPTIONS, Served, invoke, rows_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
-from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
+from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
-from usp.selection import Selection
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 run = partial(invoke, crawl.command)
@@ -42,12 +40,6 @@ def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_he
     shown = " ".join(invoke(stats.command, root).output.split())
     assert "3 sites address-refused: connections to this address are not allowed" in shown
     assert f"for example {sites[0]}; --allow-network NET permits it" in shown
-
-
-def test_a_site_without_a_reason_is_not_among_the_failures():
-    progress = FleetProgress(2)
-    progress.take({"site": "a", "outcome": "complete", "code": None, "reason": None})
-    assert progress.failures() == []
 
 
 def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(fleet, tmp_path):
@@ -110,14 +102,6 @@ def test_sitemaps_that_the_patterns_leave_out_are_not_downloaded_unless_asked_fo
         assert asked == everything
     else:
         assert asked == {site.at(path) for path in ("/robots.txt", "/index.xml", "/part1.xml")}
-
-
-def test_filters_reach_workers_from_a_library_call(fleet, tmp_path):
-    site = next(site for site in fleet.sites if site.kind == "small")
-    few = Selection(limit=1)
-    options = few.crawl_options(replace(OPTIONS, selection=few))
-    summary = crawl_fleet([site.url], tmp_path / "d", FleetRun(workers=1, options=options))
-    assert summary["pages"] == len(rows_of(tmp_path / "d", "pages")) == 1
 
 
 def test_a_filter_that_cannot_be_read_is_a_wrong_call(tmp_path):

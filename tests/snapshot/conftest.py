@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 
@@ -12,19 +11,15 @@ from usp import aio
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(capsys):
     """Run a command in this process; return its exit status, output and messages."""
     from usp.cli import main  # noqa: PLC0415
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["usp", *map(str, arguments)])
-        try:
-            main()
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
+        with pytest.raises(SystemExit) as ended:
+            main([str(one) for one in arguments])
         told = capsys.readouterr()
-        return status, told.out, told.err
+        return int(ended.value.code or 0), told.out, told.err
 
     return run
 

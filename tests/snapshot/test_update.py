@@ -9,6 +9,7 @@ from snapshots import mixed
 from test_third_party_warcs import SITE, compressed
 
 import usp
+from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, TaggedSite, index, robots, urlset
 
 HTML = "<!doctype html><html>sorry</html>"
@@ -99,6 +100,19 @@ def test_updates_do_not_let_the_file_grow(site, path):
     assert abs(path.stat().st_size - size) < 0.01 * size
 
 
+def test_the_client_of_a_caller_stays_open(path, update):
+    closed = []
+
+    class Client(RequestsWebClient):
+        for_crawl = usp.AbstractWebClient.for_crawl
+
+        def close(self):
+            closed.append(self)
+
+    assert update(path, Client()).unchanged == COUNT + 2
+    assert not closed
+
+
 def test_the_summary_says_what_was_saved(site, path):
     size = sum(len(site.fill(body)) for body in site.answers.values())
     done = usp.update(path)
@@ -114,22 +128,6 @@ def test_new_and_removed_sitemaps_are_counted(site, path):
     done = usp.update(path)
     assert (done.added, done.removed, done.changed) == (1, 1, 1)
     assert usp.load(path) == crawled(site)
-
-
-@pytest.mark.parametrize("bad", [Answer("down", 500), HTML], ids=["error", "page"])
-def test_a_failure_is_told_and_the_last_good_response_is_kept(site, path, update, bad):
-    good = usp.load(path)
-    site.answers |= {"/s7.xml": bad, "/index.xml": bad}
-    done = update(path)
-    assert (done.failed, done.changed, done.removed, done.tree.page_count()) == (1, 0, 0, COUNT)
-    (failure,) = done.tree.failures()
-    assert (failure.code == "server-error") == (bad is not HTML)
-    assert usp.load(path, last_good=True) == good
-    site.answers = answers()
-    site.forget()
-    assert update(path).unchanged == COUNT + 2
-    assert not site.bodies
-    assert usp.load(path) == good
 
 
 def test_the_old_snapshot_can_be_kept(site, path, tmp_path, update):
@@ -234,18 +232,6 @@ def test_what_is_no_longer_listed_is_dropped_although_another_sitemap_fails(site
     site.answers["/index.xml"] = index(child(0, None), child(2, None))  # not the one that fails
     assert usp.update(path).failed == 0
     assert usp.load(path, last_good=True).page_count() == 2
-
-
-@pytest.mark.parametrize("status", [404, 410, 403])
-def test_a_sitemap_that_was_missing_for_a_while_is_compared_with_its_last_good_version(
-    site, path, status
-):
-    site.answers["/s1.xml"] = Answer("", status)
-    (current,) = usp.watch(site.base, path, rounds=1)
-    assert list(current) == []
-    site.answers["/s1.xml"] = urlset("/1/2024-01-01", "/1/new")
-    (current,) = usp.watch(site.base, path, rounds=1)
-    assert [change.url for change in current] == [site.url("/1/new")]
 
 
 @pytest.mark.parametrize("broken", ["/index.xml", "/s1.xml"])

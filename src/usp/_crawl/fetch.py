@@ -24,7 +24,6 @@ from usp._crawl import journal
 from usp._crawl.orders import (
     Failed,
     FetchOrder,
-    HasEarlierResults,
     NoNetwork,
     Received,
 )
@@ -68,8 +67,8 @@ async def fetch(
     A ``stepper`` reads what an asynchronous client receives; without one, the client is synchronous.
     """
     client, started, response = context.client, time.monotonic(), None
+    earlier = context.earlier
     result: Received | Failed | None
-    earlier = client if isinstance(client, HasEarlierResults) else None
     if earlier and (result := earlier.recall(order)):
         return result
     try:

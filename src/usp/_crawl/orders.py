@@ -16,6 +16,7 @@ from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
+    from usp._http.flow import Conditions
     from usp._store import Document, DocumentWriter
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Problem
@@ -141,7 +142,11 @@ class Fetched:
 
 
 class HasEarlierResults(abc.ABC):
-    """A client that has the documents of an earlier crawl, and knows which are still current."""
+    """A client or recorder that has an earlier crawl, and knows what of it is still current."""
+
+    @abc.abstractmethod
+    def conditions(self) -> Conditions:
+        """Return the headers that ask for documents only if they have changed."""
 
     def recall(self, order: FetchOrder) -> Received | Failed | None:  # noqa: ARG002
         """Return the earlier result of an order if no request is needed; there is always need."""

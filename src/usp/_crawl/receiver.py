@@ -26,6 +26,7 @@ from usp._crawl.orders import (
     ClientRaised,
     Failed,
     FetchOrder,
+    HasEarlierResults,
     LeftOut,
     NotRequested,
     Probe,
@@ -190,7 +191,7 @@ class FetchContext:
     """What all fetches of a crawl have in common.
 
     ``stop_reason`` is called while a body is received: a reason ends the transfer. ``announce`` is
-    called for a page sitemap as soon as it is known to be one.
+    called for a page sitemap as soon as it is known to be one. ``earlier`` knows an earlier crawl.
     """
 
     client: Any
@@ -198,6 +199,7 @@ class FetchContext:
     limits: Limits = DEFAULT
     stop_reason: Callable[[], Reason | None] = lambda: None
     announce: Callable[[FetchOrder, Arrival], object] | None = None
+    earlier: HasEarlierResults | None = None
 
 
 class BodyReceiver:

@@ -7,14 +7,22 @@ import queue
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from usp._base import shortage
 from usp._base.reason import Reason
 from usp._base.urls import read_url
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import client_for, concurrency_of, fetch_document
-from usp._crawl.orders import GIVEN_UP, PATIENCE, Arrival, Failed, FetchOrder, Received
+from usp._crawl.orders import (
+    GIVEN_UP,
+    PATIENCE,
+    Arrival,
+    Failed,
+    FetchOrder,
+    HasEarlierResults,
+    Received,
+)
 from usp._crawl.page_stream import PageStream
 from usp._crawl.receiver import FetchContext, failure_from
 from usp._store import Store
@@ -51,14 +59,11 @@ class DriverCore:
 
     _announce: Callable[[FetchOrder, Arrival], object] | None = None
 
-    def __init__(self, search: Search, client: object, *, streams: bool) -> None:
+    def __init__(self, search: Search, client: Any, *, streams: bool) -> None:
         options, most = search.options, concurrency_of(client)
         self.crawl = Crawl(options, per_host=most, start=read_url(search.start_url))
         self.top = search.begin(self.crawl)
         self.stream = PageStream(self.crawl, time.monotonic) if streams else None
-        limits = self.crawl.limits
-        given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
-        self._context = FetchContext(*given, self._announce if streams else None)
         self._most = most * _TOTAL_FACTOR if most > 1 else 1  # requests in progress, in total
         self._busy = 0
         self._is_stopped = False  # the results are no longer wanted
@@ -74,6 +79,13 @@ class DriverCore:
             from usp._snapshot.recording import SnapshotRecorder  # noqa: PLC0415 - an extra
 
             self._recorder = SnapshotRecorder(options.record, self.crawl, self.top, options)
+        known = (one for one in (client, self._recorder) if isinstance(one, HasEarlierResults))
+        earlier = next(known, None)
+        if earlier and callable(getattr(type(client), "set_conditions", None)):
+            client.set_conditions(earlier.conditions())
+        limits = self.crawl.limits
+        given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
+        self._context = FetchContext(*given, self._announce if streams else None, earlier)
 
     def _orders(self) -> list[FetchOrder]:
         """Return what to fetch now, as far as there is room and a descriptor for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 from usp._base.display import printable
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, url_parts, urljoin, without_login
+from usp._formats.document import Role
 from usp._http.encodings import BodyDecoder
 from usp._http.flow import phrase
 from usp._http.identity import safe_headers
 from usp._http.redirects import REDIRECTS
+from usp._snapshot.snapshot_entries import Entry
 from usp._snapshot.warc import GZIP, DamagedRecord, WarcFile, WarcRecord, end_of_head, header_lines
 from usp._store import DamagedDocument, Store
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.web_client.abstract_client import BrokenBody
+from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 
 if TYPE_CHECKING:
     from usp.limits import Limits
@@ -33,12 +35,13 @@ _LINE = 1024  # bytes of the line before a chunk, extensions included
 _CHUNK_LINE = re.compile(rb"[\r\n]{0,8}+([^\n]{0,1000})\n")
 _ONCE_MORE, _LEAST = 10, 64 * 1024  # ratio of a compressed body in its record, beyond so many bytes
 _OFFSET = 64  # bits
+_LEAST_ROOM, _ROOM = 16 << 20, 6  # bytes of memory, and more of them for each byte of a file
+_BESIDE = 64  # bytes that a value takes in memory, beside its text
 _SITES = 50  # with a robots.txt or sitemaps, which are remembered
 _SITEMAPS = 1000
 _ROOTS = re.compile(rb"<(?:urlset|sitemapindex|rss|feed|rdf:RDF)")
 _SNIFF = 1024  # bytes
 _HOPS = 20
-_LEADS = 1000  # redirects that are remembered
 _VALUE = 200  # characters of a media type
 _PORTS = {"http": ":80", "https": ":443"}
 _OK = range(200, 300)
@@ -117,7 +120,6 @@ class RecordedHead:
     size: int
 
     def header(self, name: str) -> str | None:
-        """Return the value of a header, ignoring case, or None."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
 
@@ -179,29 +181,28 @@ def _chunk_size(line: bytes) -> int | None:
 # Files of other programs ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """A response that was found: how it was reached, and the offset of its record.
+class Room:
+    """How much memory what a file says may take: a few bytes of it can become a lot."""
 
-    ``refusal`` is why it has no document, if it has none, and ``broken`` why the program that wrote it
-    did not keep the whole document, if it says so.
-    """
+    def __init__(self, size: int) -> None:
+        self._left = _LEAST_ROOM + _ROOM * size
 
-    exchange: Exchange
-    offset: int
-    refusal: Reason | str | None
-    broken: Reason | None
+    def take(self, text: int, values: int) -> None:
+        """Take room for texts of so many characters; raises ``ValueError`` if there is none."""
+        self._left -= text + _BESIDE * values
+        if self._left < 0:
+            raise ValueError("what the file says takes too much memory")
 
 
 class ThirdPartyRecords:
     """Where the latest response of each URL of a file is; 16 bytes and a number for each."""
 
-    def __init__(self, file: WarcFile) -> None:
+    def __init__(self, file: WarcFile, room: Room) -> None:
         self._file = file
+        self._room = room
         self._places: dict[int, int] = {}
         self._unsure: dict[int, int] = {}  # revisits of what is not in the file itself
         self._unmodified: dict[int, int] = {}  # responses without a document: that is an older one
-        self._leads: dict[str, str] = {}  # redirects, of which many may share a way
         self.sites: dict[str, None] = {}
         self.sitemaps: dict[str, None] = {}
 
@@ -239,34 +240,55 @@ class ThirdPartyRecords:
         if found and len(self.sites) < _SITES:
             self.sites[_site(url)] = None
 
-    def find(self, url: str, limits: Limits) -> Capture | None:
+    def find(self, url: str, limits: Limits) -> Entry | None:
         """Return what a URL answered, redirects followed inside the file; None if it is not there."""
         redirects: list[str] = []
         most = _HOPS if limits.redirects is None else limits.redirects
         target = url
-        while True:
-            known = self._leads.get(target)
-            if known is not None and len(redirects) < most:
-                redirects.append(target)
-                target = known
-                continue
-            found = self._open(target)
-            if found is None:
-                return None
+        while (found := self._open(target)) is not None:
             record, head = found
             location = head.header("location") if head.status in REDIRECTS else None
-            if location is None or len(redirects) >= most:
-                refusal: Reason | str | None = None
-                if location is not None:
-                    refusal = limits.reached("redirects")
-                elif head.status not in _OK:
-                    refusal = f"{head.status} {phrase(head.status, head.reason)}".strip()
-                exchange = _exchange(url, target, redirects, record, head)
-                return Capture(exchange, record.offset, refusal, _broken(record))
-            redirects.append(target)
-            target = printable(without_login(_joined(target, location)))
-            if len(self._leads) < _LEADS:
-                self._leads[redirects[-1]] = target
+            if location is not None and len(redirects) < most:
+                redirects.append(target)
+                target = printable(without_login(_joined(target, location)))
+                continue
+            refusal: Reason | str | None = None
+            if location is not None:
+                refusal = limits.reached("redirects")
+            elif head.status not in _OK:
+                refusal = f"{head.status} {phrase(head.status, head.reason)}".strip()
+            exchange = self._exchange(url, target, redirects, record, head)
+            entry = Entry(url, Role.SITEMAP, attempts=1, exchange=exchange, offset=record.offset)
+            if refusal is None:
+                return entry
+            error = WebClientErrorResponse(
+                refusal, retryable=False, status=exchange.status, exchange=exchange
+            )
+            return replace(entry, error=error)
+        return None
+
+    def _exchange(
+        self, url: str, final_url: str, redirects: list[str], record: WarcRecord, head: RecordedHead
+    ) -> Exchange:
+        """Return how a response was reached, without headers if all of them take too much memory."""
+        headers = safe_headers(head.headers)
+        texts = [*redirects, *(text for pair in headers for text in pair)]
+        try:
+            self._room.take(sum(map(len, texts)), 2 * len(texts))
+        except ValueError:
+            headers, redirects = (), []
+        return Exchange(
+            url=url,
+            final_url=without_login(final_url),
+            status=head.status,
+            headers=headers,
+            redirects=tuple(redirects),
+            attempts=1,
+            content_type=(head.header("content-type") or "")[:_VALUE] or None,
+            content_encoding=(head.header("content-encoding") or "")[:_VALUE] or None,
+            started=_date(record),
+            broken=_broken(record),
+        )
 
     def _open(self, url: str) -> tuple[WarcRecord, RecordedHead] | None:
         scheme, _, rest = url.partition("://")
@@ -307,25 +329,8 @@ def _broken(record: WarcRecord) -> Reason | None:
 
 
 def _bare(record: WarcRecord) -> RecordedHead:
-    """Return a head for a record that is a document without one."""
     kind = record.headers.get("content-type", "")
     return RecordedHead(200, "OK", (("Content-Type", kind),) if kind else (), 0)
-
-
-def _exchange(
-    url: str, final_url: str, redirects: list[str], record: WarcRecord, head: RecordedHead
-) -> Exchange:
-    return Exchange(
-        url=url,
-        final_url=without_login(final_url),
-        status=head.status,
-        headers=safe_headers(head.headers),
-        redirects=tuple(redirects),
-        attempts=1,
-        content_type=(head.header("content-type") or "")[:_VALUE] or None,
-        content_encoding=(head.header("content-encoding") or "")[:_VALUE] or None,
-        started=_date(record),
-    )
 
 
 def _joined(base: str, location: str) -> str:

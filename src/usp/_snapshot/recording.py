@@ -48,7 +48,6 @@ class NewSnapshot(NewFile):
             raise
 
     def finish(self, facts: dict[str, Any]) -> None:
-        """Write the end, and move the file into place."""
         self.writer.close(facts)
         self.take_place()
 
@@ -87,7 +86,6 @@ class SnapshotRecorder:
             self._queue.put(settled)
 
     def _write(self) -> None:
-        """Write what comes, in its order."""
         while (settled := self._queue.get()) is not None:
             try:
                 if self._error is None and not self._is_abandoned:
@@ -100,7 +98,6 @@ class SnapshotRecorder:
         self.writer.add(entry_of(settled), document_of(settled))
 
     def facts(self) -> dict[str, Any]:
-        """Return what the last record says."""
         return {"seconds": round(time.monotonic() - self.started, 3)}
 
     def before_end(self) -> bool:
@@ -167,7 +164,6 @@ def _seconds(documents: Iterable[FinalResult]) -> float:
 
 
 def document_of(settled: FinalResult) -> Document | None:
-    """Return the document that came, if one did."""
     return settled.result.document if isinstance(settled.result, Received) else None
 
 
@@ -175,7 +171,6 @@ def document_of(settled: FinalResult) -> Document | None:
 
 
 def info_of(start: tuple[str, str], options: CrawlOptions) -> dict[str, str]:
-    """Return the fields of the first record."""
     return {
         "software": f"usp/{usp.__version__}",
         "format": "WARC File Format 1.1",

@@ -15,7 +15,7 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HostGivenUp, Kept, Received
 from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
-from usp._snapshot.recorded_responses import Capture, damaged, recorded_body
+from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
 from usp._snapshot.snapshot_file import within_both
 from usp._snapshot.warc import DamagedRecord
@@ -25,6 +25,7 @@ from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, f
 
 if TYPE_CHECKING:
     from usp._crawl.website import OneSitemap, Search, Website
+    from usp._formats.document import Role
     from usp._snapshot.snapshot_file import OpenSnapshot
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
@@ -106,24 +107,20 @@ class RecordedAnswers:
         }
 
     def settled(self, order: FetchOrder) -> FinalResult:
-        """Return what came of an order when it was recorded."""
         snapshot = self._snapshot
         entry = snapshot.entries.get(key_of(order.role, order.url))
         if entry is not None and entry.failed_as_guess and order.is_guess:  # it is declared later
             error = WebClientErrorResponse("it failed as a known path", retryable=True)
             return FinalResult(order.url, order.role, order.lastmod, 1, Failed(error))
-        if entry is not None:
-            return self.recalled(entry.asked_as(order.url))
         if snapshot.third_party is not None:
             found = snapshot.third_party.find(order.url, self._limits)
-            if found is not None:
-                result = self._captured(order, found, self._bounded(found.exchange))
-                return FinalResult(order.url, order.role, order.lastmod, 1, result)
+            entry = found and replace(found, role=order.role, lastmod=order.lastmod)
+        if entry is not None:
+            return self.recalled(entry.asked_as(order.url))
         absent = self._absent[order.is_guess]
         return FinalResult(order.url, order.role, order.lastmod, 0, absent)
 
     def recalled(self, entry: Entry) -> FinalResult:
-        """Return a document as it was recorded."""
         good = None if entry.last_good is None else self._last_good(entry, entry.last_good)
         result = good or self._result(entry)
         return FinalResult(entry.url, entry.role, entry.lastmod, entry.attempts, result)
@@ -148,59 +145,37 @@ class RecordedAnswers:
         return replace(result, kept=Kept(instead, reason))
 
     def _result(self, entry: Entry) -> Received | Failed:
+        exchange, limits, snapshot = entry.exchange, self._limits, self._snapshot
         if entry.error is not None:
-            return Failed(entry.error, entry.exchange)
-        exchange, limits = entry.exchange, self._limits
+            return Failed(entry.error, exchange)
         assert exchange is not None
         assert entry.offset is not None
         size, most = exchange.received, limits.document_bytes
         is_within = limits.pages is None and (most is None or size <= most)
-        if entry.glance is not None and size and is_within and self._snapshot.is_sound(entry):
-            places = ((entry.offset, size),)
-            return Received(
-                Document(self._snapshot.store, exchange, size, None, places), entry.glance
-            )
-        broken, ended = exchange.broken, None
-        if entry.ended:
-            broken, ended = None, broken
-        result = self._read(entry, exchange, entry.offset, broken, ended)
-        if isinstance(result, Failed) or result.document.size == size:
+        if entry.glance is not None and size and is_within and snapshot.is_sound(entry):
+            document = Document(snapshot.store, exchange, size, None, ((entry.offset, size),))
+            return Received(document, entry.glance)
+        cut = (None, exchange.broken) if entry.ended else (exchange.broken, None)
+        result = self._read(entry.role, exchange, entry.offset, *cut)
+        if isinstance(result, Failed) or result.document.size == result.exchange.received:
             return result
         if result.exchange.broken is not None or result.probe.refusal is not None:
             return result  # it was not read to its end
         why = damaged(f"it has {result.document.size:,} bytes, and should have {size:,}")
         return Failed(WebClientErrorResponse(why, retryable=False), exchange)
 
-    def _bounded(self, exchange: Exchange) -> Exchange:
-        """Return a response without its headers if those of all of them take too much memory."""
-        texts = [*exchange.redirects, *(text for pair in exchange.headers for text in pair)]
-        try:
-            self._snapshot.room.take(sum(map(len, texts)), 2 * len(texts))
-        except ValueError:
-            return replace(exchange, headers=(), redirects=())
-        return exchange
-
-    def _captured(self, order: FetchOrder, found: Capture, exchange: Exchange) -> Received | Failed:
-        """Return what a record of another program is."""
-        if found.refusal is None:
-            return self._read(order, exchange, found.offset, found.broken)
-        error = WebClientErrorResponse(
-            found.refusal, retryable=False, status=exchange.status, exchange=exchange
-        )
-        return Failed(error, exchange)
-
     def _read(
         self,
-        order: FetchOrder | Entry,
+        role: Role,
         exchange: Exchange,
         offset: int,
-        broken: Reason | None = None,
-        ended: Reason | None = None,
+        broken: Reason | None,
+        ended: Reason | None,
     ) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits = self._limits
         glance = limits.pages is None
-        first = DocumentProbe(exchange.final_url, exchange, limits, role=order.role, glance=glance)
+        first = DocumentProbe(exchange.final_url, exchange, limits, role=role, glance=glance)
         parser, size = first.parser, 0
         stopped: Reason | None = None
         late = self._clock()
@@ -225,7 +200,7 @@ class RecordedAnswers:
         if why is not None and not size:
             nothing = WebClientErrorResponse(why.after("no data came"), retryable=False)
             return Failed(nothing, exchange)
-        if not self._snapshot.entries:
+        if self._snapshot.third_party is not None:
             exchange = replace(exchange, received=size, charset=parser.encoding)
         self._snapshot.store.measured.add(offset)
         exchange = replace(exchange, broken=ended or broken)

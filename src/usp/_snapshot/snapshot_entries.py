@@ -77,14 +77,12 @@ _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constan
 
 
 def whole(value: object) -> int:
-    """Return a whole number from 0 on."""
     if type(value) is not int or value < 0:
         raise ValueError(f"{_shown(value)} is not a number from 0 on")
     return value
 
 
 def seconds(value: object) -> float:
-    """Return a number of seconds."""
     if type(value) not in (int, float) or not 0 <= value <= _SECONDS:  # type: ignore[operator]
         raise ValueError(f"{_shown(value)} is not a number of seconds")
     return float(value)  # type: ignore[arg-type]
@@ -182,7 +180,6 @@ class Entry:
 
     @property
     def key(self) -> tuple[Role, str]:
-        """What the document is found by."""
         return key_of(self.role, self.url)
 
     def asked_as(self, url: str) -> Entry:
@@ -198,7 +195,6 @@ class Entry:
         )
 
     def moved(self, by: int) -> Entry:
-        """Return the entry of the same records elsewhere in a file."""
         offset, good = self.offset, self.last_good
         return replace(
             self,
@@ -210,7 +206,6 @@ class Entry:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the response was received, completely."""
         return (
             self.offset is not None and self.exchange is not None and self.exchange.broken is None
         )
@@ -226,7 +221,6 @@ class Entry:
         return None if self.error is None else status_of(self.error)
 
     def to_json(self) -> str:
-        """Return the entry as a line of JSON."""
         return json.dumps(self, default=_values, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -267,7 +261,6 @@ def _glance(look: Probe) -> Probe | None:
 
 
 def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
-    """Return what JSON has of a value."""
     match value:
         case Entry():
             return _present({name: getattr(value, _ATTRIBUTES.get(name, name)) for name in _ENTRY})

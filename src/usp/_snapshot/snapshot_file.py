@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import printable
 from usp._base.filters import is_regular
 from usp._base.urls import is_http_url, without_fragment, without_login
-from usp._snapshot.recorded_responses import RecordStore, ThirdPartyRecords
+from usp._snapshot.recorded_responses import RecordStore, Room, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
     flag,
@@ -44,8 +44,6 @@ _ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most
 _TRIES = 16  # beginnings of it
 _ENTRY = 512 * 1024  # bytes of one entry
-_LEAST_ROOM, _ROOM = 16 << 20, 6  # bytes of memory, and more of them for each byte of a file
-_VALUE = 64  # bytes that a value takes in memory, beside its text
 _STARTS = ("website", "sitemap")
 _MOST_TEXTS, _LONGEST = 1000, 2000  # known paths, and characters of one
 _PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
@@ -80,7 +78,6 @@ class RecordedOptions:
 
 
 def looser(one: Limits, other: Limits) -> Limits:
-    """Return limits that are not lower than either."""
     pairs = zip(asdict(one).items(), asdict(other).values(), strict=True)
     return Limits(**{name: None if None in (a, b) else max(a, b) for (name, a), b in pairs})
 
@@ -186,13 +183,11 @@ class OpenSnapshot:
         self.room = Room(self.file.size)
 
     def lose(self, what: str) -> None:
-        """Take note of something that cannot be read."""
         if len(self.losses) < LOSSES:
             self.losses.append(what)
 
     @property
     def documents(self) -> int:
-        """How many documents the file has, at most."""
         return len(self.entries if self.third_party is None else self.third_party)
 
     def has(self, url: str, above: Container[str] = ()) -> bool:
@@ -249,7 +244,6 @@ def start_of(path: str | os.PathLike[str]) -> str | None:
 def unfinished_snapshot(
     path: str | os.PathLike[str], entries: Mapping[tuple[Role, str], Entry]
 ) -> OpenSnapshot:
-    """Open a snapshot that is still being written, of which the entries are known."""
     file = WarcFile(path)
     snapshot = OpenSnapshot(file, RecordStore(file, None), entries=dict(entries))
     return _read_info(snapshot, file.record(0))
@@ -303,19 +297,6 @@ def _facts(file: WarcFile) -> tuple[dict[str, Any], int] | None:
             return None
         return mapping(read_json(data.removeprefix(_END_FIELD))), record.offset
     return None
-
-
-class Room:
-    """How much memory what a file says may take: a few bytes of it can become a lot."""
-
-    def __init__(self, size: int) -> None:
-        self._left = _LEAST_ROOM + _ROOM * size
-
-    def take(self, text: int, values: int) -> None:
-        """Take room for texts of so many characters; raises ``ValueError`` if there is none."""
-        self._left -= text + _VALUE * values
-        if self._left < 0:
-            raise ValueError("what the file says takes too much memory")
 
 
 def _read_line(snapshot: OpenSnapshot, line: bytes) -> Entry:
@@ -379,11 +360,10 @@ class _Scan:
         self._since = 0  # where the last entry is
         self._start = 0  # of the records of the next entry
         self._responses: list[int] = []  # of the next entry
-        self.third_party = ThirdPartyRecords(snapshot.file)
+        self.third_party = ThirdPartyRecords(snapshot.file, snapshot.room)
         self.has_end = False
 
     def take(self, record: WarcRecord) -> None:
-        """Take a record."""
         snapshot = self._snapshot
         if record.kind == "warcinfo" and not snapshot.start:
             _read_info(snapshot, record)
@@ -408,27 +388,23 @@ class _Scan:
             self._since = record.offset
 
     def _take_entry(self, record: WarcRecord, text: bytes) -> None:
-        snapshot, where = self._snapshot, f"at byte {record.offset:,}"
+        snapshot, end = self._snapshot, record.offset
         try:
             entry = _read_line(snapshot, text)
         except ValueError as error:
-            snapshot.lose(f"{where}: {error}")
+            snapshot.lose(f"at byte {end:,}: {error}")
             return
-        entry = self._placed(entry.moved(record.offset - entry.entry_offset), record.offset)
-        if _are_apart([entry], self._since, record.offset):
+        entry = entry.moved(end - entry.entry_offset)
+        is_here = entry.offset is None or entry.offset in self._responses
+        if not is_here or not _are_apart([entry], self._since, end):  # it was compressed anew
+            entry = replace(entry, start=end, end=end, last_good=None, crc=None)
+            if entry.offset is not None:
+                at = self._responses[-1] if self._responses else -1
+                entry = replace(entry, start=self._start, offset=at)
+        if _are_apart([entry], self._since, end):
             snapshot.entries[entry.key] = entry
         else:
-            snapshot.lose(f"{where}: the records of {entry.url} are elsewhere")
-
-    def _placed(self, entry: Entry, end: int) -> Entry:
-        """Return an entry with the places of its records, also if they were compressed anew."""
-        if entry.offset is None or entry.offset in self._responses:
-            if _are_apart([entry], self._since, end):
-                return entry
-            if entry.offset is None:
-                return replace(entry, start=end, end=end, last_good=None, crc=None)
-        at = self._responses[-1] if self._responses else -1
-        return replace(entry, start=self._start, end=end, offset=at, last_good=None, crc=None)
+            snapshot.lose(f"at byte {end:,}: the records of {entry.url} are elsewhere")
 
 
 def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:

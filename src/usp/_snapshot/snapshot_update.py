@@ -9,23 +9,20 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
 from usp._base.urls import without_login
-from usp._crawl.fetch import concurrency_of, is_async
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
-from usp._crawl.receiver import call_newer
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
-from usp._http.flow import condition
+from usp._http.flow import Conditions, condition
 from usp._snapshot.recording import SnapshotRecorder, document_of
 from usp._snapshot.replay import RecordedAnswers
 from usp._snapshot.snapshot_entries import LIMIT, Entry, entry_of, key_of
 from usp._snapshot.snapshot_file import OpenSnapshot, unfinished_snapshot
 from usp._snapshot.warc_writing import ACCEPTED, digest_of
 from usp.objects.problem import Failure
-from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap, Website
     from usp._store import Document
-    from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
@@ -55,73 +51,12 @@ class Loss:
         return f"{self.before - self.after:,} of {counted(self.before, 'page')}"
 
 
-class PreviousResponses:
-    """What an update knows of the last crawl, and what it learns; its client and recorder share it."""
-
-    def __init__(self, snapshot: OpenSnapshot, limits: Limits, *, trust_lastmod: bool) -> None:
-        self.snapshot = snapshot
-        self._answers = RecordedAnswers(snapshot, limits)
-        self._trusts = trust_lastmod
-        self._lock = threading.Lock()
-        self.requests = 0
-        self.seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
-        self.trusted: set[tuple[Role, str]] = set()  # what was not asked for
-
-    def good(self, key: tuple[Role, str]) -> Entry | None:
-        """Return the last complete response of a document, even if it failed later."""
-        entry = self.snapshot.entries.get(key)
-        best = entry if entry is None else entry.last_good or entry
-        if best is None or not best.is_whole or not self.snapshot.is_sound(best):
-            return None
-        return best
-
-    def conditions(self) -> dict[tuple[str, str], dict[str, str]]:
-        """Return the headers that ask for the documents only if they have changed."""
-        found: dict[tuple[str, str], dict[str, str]] = {}
-        for key in self.snapshot.entries:
-            entry = self.good(key)
-            if entry is None or entry.exchange is None:
-                continue
-            exchange = entry.exchange
-            validators = {name: exchange.header(name) for name in ("ETag", "Last-Modified")}
-            known = condition(exchange.url, exchange.final_url, validators)
-            if known is not None:
-                found[known[0]] = known[1]
-        return found
-
-    def asked(self) -> None:
-        """Count a request."""
-        with self._lock:
-            self.requests += 1
-
-    def recall(self, order: FetchOrder) -> Received | Failed | None:
-        """Return what need not be asked for because its index says that it has not changed."""
-        key = key_of(order.role, order.url)
-        entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
-        if entry is None or entry.last_good is not None:
-            return None
-        if not (_is_same(entry, order) or _is_still_absent(entry, order)):
-            return None
-        if not self.snapshot.is_sound(entry):
-            return None
-        self.trusted.add(key)
-        return self._answers.recalled(entry.asked_as(order.url)).result
-
-    def recorded(self, entry: Entry) -> Received | Failed:
-        """Return a document as it was recorded, whatever became of it later."""
-        return self._answers.recalled(replace(entry, error=None)).result
-
-    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
-        """Return the recorded document if the server says that it is still the same."""
-        key = key_of(order.role, order.url)
-        entry = self.good(key) if exchange.status == _NOT_MODIFIED else None
-        if entry is None or entry.exchange is None:
-            return None
-        result = self.recorded(entry.asked_as(order.url))
-        if not isinstance(result, Received):
-            return None
-        self.seen[key] = exchange
-        return result
+def _is_current(entry: Entry, order: FetchOrder) -> bool:
+    """Return whether a document has the date that it had, or is a known path that was not there."""
+    if order.is_guess and entry.failed_with in _CLIENT_ERRORS:
+        return True
+    is_good = entry.is_whole and not entry.refused
+    return is_good and bool(order.lastmod) and entry.lastmod == order.lastmod
 
 
 def _listed(result: Received | Failed) -> set[str]:
@@ -132,84 +67,11 @@ def _listed(result: Received | Failed) -> set[str]:
     return {child.loc for child in result.probe.children} or {one.url for one in islice(pages, 1)}
 
 
-def _is_same(entry: Entry, order: FetchOrder) -> bool:
-    """Return whether an index declares a document with the date that it had."""
-    good = entry.is_whole and not entry.refused
-    return good and bool(order.lastmod) and entry.lastmod == order.lastmod
-
-
-def _is_still_absent(entry: Entry, order: FetchOrder) -> bool:
-    """Return whether a known path was not there, which nobody has declared since."""
-    return order.is_guess and entry.failed_with in _CLIENT_ERRORS
-
-
-class _Updating(HasEarlierResults):
-    """What both clients of an update are: they ask for documents only if they have changed."""
-
-    def __init__(self, client: Any, known: PreviousResponses) -> None:
-        self._client = client
-        self._known = known
-        self.max_concurrent_requests = concurrency_of(client)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether an exception is a mistake of ours."""
-        return bool(getattr(self._client, "is_ours", False))
-
-    def recall(self, order: FetchOrder) -> Received | Failed | None:
-        """Return what need not be asked for."""
-        return self._known.recall(order)
-
-    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
-        """Return the document if it is still the same."""
-        return self._known.unchanged(order, exchange)
-
-    def for_crawl(self, start_url: str, limits: Limits) -> Self:
-        """Return the client of one crawl, which sends the validators, if it can."""
-        same = AbstractWebClient.for_crawl
-        prepared: Any = call_newer(self._client, "for_crawl", same, start_url, limits)
-        if callable(getattr(type(prepared), "set_conditions", None)):
-            prepared.set_conditions(self._known.conditions())
-        return type(self)(prepared, self._known)
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit how many bytes of a body are received."""
-        self._client.set_max_response_data_length(max_response_data_length)
-
-    def get(self, url: str) -> Any:
-        """Fetch a URL, if it has changed."""
-        self._known.asked()
-        return self._client.get(url)
-
-
-class UpdatingClient(_Updating, AbstractWebClient):
-    """A client that asks for documents only if they have changed since the last crawl."""
-
-    def close(self) -> None:
-        """Close the connections."""
-        if isinstance(self._client, AbstractWebClient):
-            self._client.close()
-
-
-class AsyncUpdatingClient(_Updating, AbstractAsyncWebClient):
-    """The same for asyncio."""
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
-
-def updating(
-    client: AbstractWebClient | AbstractAsyncWebClient, known: PreviousResponses
-) -> UpdatingClient | AsyncUpdatingClient:
-    """Return a client that asks with what is known; of any kind, as the drivers take them."""
-    return (AsyncUpdatingClient if is_async(client) else UpdatingClient)(client, known)
-
-
-class UpdateRecorder(SnapshotRecorder):
+class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
 
-    ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
+    It ``trusts`` what indexes say about dates. ``counts`` are how many documents were what,
+    ``received`` and ``saved`` the bytes of bodies.
     ``kept`` are the URLs of documents that failed, or have lost their pages or most of their sitemaps
     since the last update, and whose last good responses are kept. ``refused``
     are those of them that were answered, but not with the document, ``shrunk`` those that have suddenly
@@ -230,23 +92,30 @@ class UpdateRecorder(SnapshotRecorder):
         crawl: Crawl,
         top: Website | OneSitemap,
         options: CrawlOptions,
-        known: PreviousResponses,
+        before: OpenSnapshot,
         *,
         lost_by: Callable[[AbstractSitemap | OpenSnapshot, set[str]], Loss | None],
-        keeps: bool = False,
-        accept: bool = False,
+        trusts: bool,
+        keeps: bool,
+        accept: bool,
     ) -> None:
-        self._known = known
+        self._before = before
+        self._answers = RecordedAnswers(before, options.effective_limits)
+        self._trusts = trusts
         self._keeps = keeps
         self._accept = accept
         self._lost_by = lost_by
+        self._lock = threading.Lock()
+        self.requests = 0
+        self._seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
+        self._trusted: set[tuple[Role, str]] = set()  # what was not asked for
         self.gone_pages: Loss | None = None
         self.unread_pages: Loss | None = None
         self.kept: set[str] = set()
         self._same: set[str] = set()  # URLs of documents that are as they were
         self.shrunk: set[tuple[Role, str]] = set()
         self.refused: dict[str, Failure] = {}
-        self._left = set(known.snapshot.entries)
+        self._left = set(before.entries)
         self.counts = dict.fromkeys(
             ("added", "changed", "identical", "not_modified", "not_asked", "not_checked"), 0
         )
@@ -259,18 +128,63 @@ class UpdateRecorder(SnapshotRecorder):
 
     def recorded(self, options: CrawlOptions) -> CrawlOptions:
         """Return the options with the limits of the recorded crawl: others are for this update."""
-        return (
-            replace(options, limits=self._known.snapshot.options.limits) if self._keeps else options
+        return replace(options, limits=self._before.options.limits) if self._keeps else options
+
+    def _good(self, key: tuple[Role, str]) -> Entry | None:
+        """Return the last complete response of a document, even if it failed later."""
+        entry = self._before.entries.get(key)
+        best = entry if entry is None else entry.last_good or entry
+        if best is None or not best.is_whole or not self._before.is_sound(best):
+            return None
+        return best
+
+    def conditions(self) -> Conditions:
+        found = (
+            condition(
+                exchange.url,
+                exchange.final_url,
+                {name: exchange.header(name) for name in ("ETag", "Last-Modified")},
+            )
+            for entry in map(self._good, self._before.entries)
+            if entry is not None and (exchange := entry.exchange) is not None
         )
+        return dict(one for one in found if one is not None)
+
+    def recall(self, order: FetchOrder) -> Received | Failed | None:
+        """Return what need not be asked for because its index says that it has not changed."""
+        key = key_of(order.role, order.url)
+        entry = self._before.entries.get(key) if self._trusts and order.attempt == 1 else None
+        is_current = entry is not None and entry.last_good is None and _is_current(entry, order)
+        if entry is None or not is_current or not self._before.is_sound(entry):
+            with self._lock:
+                self.requests += 1
+            return None
+        self._trusted.add(key)
+        return self._answers.recalled(entry.asked_as(order.url)).result
+
+    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
+        key = key_of(order.role, order.url)
+        entry = self._good(key) if exchange.status == _NOT_MODIFIED else None
+        if entry is None:
+            return None
+        result = self._as_recorded(entry.asked_as(order.url))
+        if not isinstance(result, Received):
+            return None
+        self._seen[key] = exchange
+        return result
+
+    def _as_recorded(self, entry: Entry) -> Received | Failed:
+        """Return a document as it was recorded, whatever became of it later."""
+        return self._answers.recalled(replace(entry, error=None)).result
 
     def add(self, settled: FinalResult) -> None:
         """Write a document, or copy its records if it has not changed."""
-        known, key = self._known, key_of(settled.role, settled.url)
-        before = known.good(key)
+        key = key_of(settled.role, settled.url)
+        before = self._good(key)
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)
-        exchange = known.seen.get(key) or (
-            None if key in known.trusted else settled.result.exchange
+        exchange = self._seen.get(key) or (
+            None if key in self._trusted else settled.result.exchange
         )
         self.hops += 0 if exchange is None else len(exchange.redirects)
         if document is None:
@@ -282,7 +196,7 @@ class UpdateRecorder(SnapshotRecorder):
             self._refuse(settled)
             self.writer.add(self._with_last_good(entry, before), document)
             return
-        what = self._against(before or known.snapshot.entries.get(key), key, document)
+        what = self._against(before or self._before.entries.get(key), key, document)
         if what == "changed" and before is not None and self._has_shrunk(settled, before):
             self.received += document.size
             self.shrunk.add(key)
@@ -291,31 +205,30 @@ class UpdateRecorder(SnapshotRecorder):
         if what in ("added", "changed") or before is None:
             self.writer.add(entry, document)
         else:
-            seen = document.exchange if what == "identical" else known.seen.get(key)
+            seen = document.exchange if what == "identical" else self._seen.get(key)
             if what != "identical":
                 glance = before.glance or entry.glance
                 entry = replace(entry, exchange=before.exchange, glance=glance)
             if seen is not None and seen.started is not None:
                 entry = replace(entry, seen=seen.started.isoformat())
             self._same.add(document.exchange.final_url)
-            self.writer.carry(known.snapshot.file, before, entry, revisit=seen)
+            self.writer.carry(self._before.file, before, entry, revisit=seen)
         self.counts[what] += 1
-        if document.store is known.snapshot.store:
+        if document.store is self._before.store:
             self.saved += document.size
         else:
             self.received += document.size
 
     def _against(self, old: Entry | None, key: tuple[Role, str], document: Document) -> str:
         """Return what a document is compared with the one that there was."""
-        if document.store is self._known.snapshot.store:
-            return "not_asked" if key in self._known.trusted else "not_modified"
+        if document.store is self._before.store:
+            return "not_asked" if key in self._trusted else "not_modified"
         if old is None or old.offset is None or old.exchange is None:
             return "added"
         is_same = document.size == old.exchange.received
         return "identical" if is_same and digest_of(document.chunks()) == old.digest else "changed"
 
     def _refuse(self, settled: FinalResult) -> None:
-        """Take note of a response that is not the document, and why."""
         assert isinstance(settled.result, Received)
         look = settled.result.probe
         why = look.refusal or look.unfinished
@@ -338,7 +251,7 @@ class UpdateRecorder(SnapshotRecorder):
 
     def _is_sudden(self, key: tuple[Role, str]) -> bool:
         """Return whether the last update did not find yet that a document has lost what it had."""
-        was = self._known.snapshot.entries[key]
+        was = self._before.entries[key]
         is_known = was.last_good is not None and (was.is_document or was.failed_with in _GONE)
         return not is_known and not self._accept
 
@@ -349,7 +262,7 @@ class UpdateRecorder(SnapshotRecorder):
         now, result = _listed(settled.result), settled.result
         if now and isinstance(result, Received) and not result.probe.children:
             return False
-        had = _listed(self._known.recorded(before))
+        had = _listed(self._as_recorded(before))
         return now < had and 2 * len(now) < len(had)
 
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
@@ -358,19 +271,18 @@ class UpdateRecorder(SnapshotRecorder):
         self._is_partial |= before.glance is None
         assert before.exchange is not None
         self.kept |= {entry.url, before.exchange.final_url}
-        return replace(entry, last_good=self.writer.copied(self._known.snapshot.file, before))
+        return replace(entry, last_good=self.writer.copied(self._before.file, before))
 
     @property
     def removed(self) -> int:
-        """How many documents are not in the snapshot any more."""
         if self._is_partial:
             return 0
-        return sum(self._known.snapshot.entries[key].is_whole for key in self._left)
+        return sum(self._before.entries[key].is_whole for key in self._left)
 
     def facts(self) -> dict[str, Any]:
         """Return what the last record says; the seconds are those of the last full crawl."""
         self.seconds = time.monotonic() - self.started
-        before = self._known.snapshot
+        before = self._before
         facts = super().facts() | ({} if before.seconds is None else {"seconds": before.seconds})
         # What was accepted once stays so, until more is lost.
         accepts = self._accept if self.unread_pages else before.is_accepted
@@ -382,14 +294,14 @@ class UpdateRecorder(SnapshotRecorder):
         So it is not lost, and the next update need not fetch it again. Returns whether the new file is
         to replace the old one.
         """
-        file = self._known.snapshot.file
+        file = self._before.file
         if self._keeps and not self._is_partial:
             self._is_partial = any(
                 failure.code.value.startswith(LIMIT) for failure in self.tree.failures()
             )
         if self._is_partial:
             for key in sorted(self._left, key=lambda key: key[1]):
-                before, entry = self._known.good(key), self._known.snapshot.entries[key]
+                before, entry = self._good(key), self._before.entries[key]
                 if entry.offset is None:
                     self.writer.add(
                         entry if before is None else self._with_last_good(entry, before)
@@ -402,7 +314,6 @@ class UpdateRecorder(SnapshotRecorder):
         return self.gone_pages is None or self._accept
 
     def _measure(self) -> None:
-        """Find out whether most of the pages are gone, or could not be read."""
         if self.counts["changed"] or self.removed or self.gone or self.shrunk:
             entries, kept = dict(self.writer.entries), set(self.kept)
             for key in self.shrunk:  # what would be if it were not kept

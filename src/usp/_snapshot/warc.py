@@ -38,6 +38,7 @@ LOSSES = 1000  # how many things that cannot be read are told one by one
 _SHORT = 512  # bytes that show whether one does
 _LENGTH = 18  # digits
 _LONGER = "the record is longer than its Content-Length"
+_CUT = "the file ends in the middle of this record"
 _LOCAL_HEADER = 30  # bytes in front of the name of a file in a zip archive
 _ZIP_END = 64 * 1024 + 200  # bytes in which the end of a zip archive is
 _DIRECTORY = 4 * 1024 * 1024  # bytes of the list of its files
@@ -51,18 +52,15 @@ class DamagedRecord(Exception):  # noqa: N818 - says what it is
 
 @dataclass(slots=True)
 class WarcRecord:
-    """A record at an offset; ``block`` is read once, ``end`` is known after :meth:`skip`."""
+    """A record at an offset; its block is read once, ``length`` bytes of it have not been."""
 
     offset: int
     headers: dict[str, str]
-    end: int = 0
-    _bytes: _Bytes = field(kw_only=True, repr=False)
-    _held: bytes = field(kw_only=True, repr=False)
-    _left: int = field(kw_only=True, repr=False)
+    length: int
+    _bytes: _Bytes = field(repr=False)
 
     @property
     def kind(self) -> str:
-        """The type of the record, such as ``response``."""
         return self.headers.get("warc-type", "").lower()
 
     @property
@@ -70,62 +68,45 @@ class WarcRecord:
         """The target of the record; some tools write it in angle brackets."""
         return self.headers.get("warc-target-uri", "").strip("<> ")
 
-    @property
-    def length(self) -> int:
-        """The bytes of the block that have not been read."""
-        return self._left
-
     def block(self, ratio: float | None = None, least: int = _LARGE) -> Iterator[bytes]:
         """Yield the block; raises :class:`DamagedRecord` if it is short, or compressed too well."""
         stream = self._bytes
-        while self._left:
-            piece = self._held or stream.more()
+        while self.length:
+            piece = stream.take(self.length)
             if not piece:
                 raise DamagedRecord("the record is shorter than its Content-Length")
             if ratio is not None and stream.produced > max(least, ratio * stream.consumed):
                 raise DamagedRecord("the record is compressed too well to be one")
-            piece, self._held = piece[: self._left], piece[self._left :]
-            self._left -= len(piece)
+            self.length -= len(piece)
             yield piece
 
     def beginning(self, most: int) -> bytes:
         """Return the first bytes of the block, ``most`` of them if there are so many."""
         data = b""
-        while len(data) < most and self._left:
-            piece = self._held or self._bytes.more()
-            if not piece:
-                break
-            taken = piece[: min(most - len(data), self._left)]
-            self._held = piece[len(taken) :]
-            self._left -= len(taken)
-            data += taken
+        while piece := self._bytes.take(min(most - len(data), self.length)):
+            self.length -= len(piece)
+            data += piece
         return data
 
     def check_end(self) -> None:
         """Raise :class:`DamagedRecord` if a compressed record does not end, with its checksum, here."""
-        if self._bytes.is_compressed and self._rest().strip(b"\r\n"):
+        if self._bytes.is_compressed and self._rest():
             raise DamagedRecord(_LONGER)
 
     def _rest(self) -> bytes:
-        """Return what stands after the block of a compressed record, or the beginning of it."""
-        rest = self._held
-        while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.more()):
+        rest = b""
+        while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.take(_PIECE)):
             rest += piece
-        return rest
+        return rest.lstrip(b"\r\n")
 
     def skip(self, ratio: float | None = None) -> int:
         """Go to the end of the record; return where the next one begins, or raise."""
         stream = self._bytes
         if not stream.is_compressed:
-            self.end = stream.position - len(self._held) + self._left
-            self._left, self._held = 0, b""
-            if self.end > stream.size:
-                raise DamagedRecord("the file ends in the middle of this record")
-            self.end += stream.line_ends(self.end)
-            return self.end
+            return stream.after(self.length)
         for _ in self.block(ratio):
             pass
-        rest = self._rest().lstrip(b"\r\n")
+        rest = self._rest()
         if rest.startswith(_FIRST):
             raise SnapshotError(
                 "this WARC is compressed as a whole, not record by record; "
@@ -133,8 +114,7 @@ class WarcRecord:
             )
         if rest:
             raise DamagedRecord(_LONGER)
-        self.end = stream.position
-        return self.end
+        return stream.position
 
 
 class _Bytes:
@@ -145,7 +125,7 @@ class _Bytes:
         self._raw = file.read(offset, _BEGUN)
         self._start, self._at = offset, offset + len(self._raw)
         self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
-        self.size = file.size
+        self._held = b""  # decompressed, and not taken yet
         self.produced = 0
 
     @property
@@ -158,17 +138,42 @@ class _Bytes:
 
     @property
     def position(self) -> int:
-        """Where the member ends, or where reading goes on."""
-        left = self._raw if self._inflate is None else self._inflate.unused_data
+        left = self._raw + self._held if self._inflate is None else self._inflate.unused_data
         return self._at - len(left)
 
-    def line_ends(self, offset: int) -> int:
-        """Return how many bytes at an offset are the line ends between two records."""
-        after = self._file.read(offset, _SEPARATOR)
-        return len(after) - len(after.lstrip(b"\r\n"))
+    def after(self, size: int) -> int:
+        """Return where the next record begins if the block of this one has so many bytes left."""
+        end = self.position + size
+        if end > self._file.size:
+            raise DamagedRecord(_CUT)
+        after = self._file.read(end, _SEPARATOR)
+        return end + len(after) - len(after.lstrip(b"\r\n"))
 
-    def more(self) -> bytes:
-        """Return the next piece; empty at the end."""
+    def head(self) -> bytes:
+        """Return the head of the record that begins here; raises :class:`DamagedRecord` for none."""
+        head = b""
+        while (end := end_of_head(head)) is None:
+            if len(head) > _HEAD:
+                raise DamagedRecord("the head of the record is too long")
+            piece = self.take(_PIECE)
+            if not piece:
+                raise DamagedRecord(_CUT)
+            head += piece
+            begun = head.lstrip(b"\r\n")
+            if not _FIRST.startswith(begun[: len(_FIRST)]):
+                raise DamagedRecord("this is not a WARC record")
+            if _VERSION.search(begun, 1, end_of_head(begun) or _HEAD):
+                raise DamagedRecord("another record begins in the head of this one")
+        self._held = head[end:] + self._held
+        return head[:end]
+
+    def take(self, most: int) -> bytes:
+        """Return the next piece, of at most so many bytes; empty at the end."""
+        piece = self._held or (self._more() if most else b"")
+        self._held = piece[most:]
+        return piece[:most]
+
+    def _more(self) -> bytes:
         inflate = self._inflate
         if inflate is None:
             piece, self._raw = self._raw, b""
@@ -181,7 +186,7 @@ class _Bytes:
                 self._raw = self._file.read(self._at, _COMPRESSED)
                 self._at += len(self._raw)
                 if not self._raw:
-                    raise DamagedRecord("the file ends in the middle of this record")
+                    raise DamagedRecord(_CUT)
             try:
                 piece = inflate.decompress(self._raw, _PIECE)
             except zlib.error as error:
@@ -205,7 +210,6 @@ class WarcFile:
         self.size = os.fstat(self._file.fileno()).st_size
 
     def close(self) -> None:
-        """Close the file; nothing can be read any more."""
         self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
@@ -256,30 +260,12 @@ class WarcFile:
     def record(self, offset: int) -> WarcRecord:
         """Return the record at an offset; raises :class:`DamagedRecord` if there is none."""
         stream = _Bytes(self, offset)
-        head = b""
-        while (end := end_of_head(head)) is None and len(head) <= _HEAD:
-            piece = stream.more()
-            if not piece:
-                raise DamagedRecord("the file ends in the middle of this record")
-            head += piece
-            start = head.lstrip(b"\r\n")[: len(_FIRST)]
-            if not _FIRST.startswith(start):
-                raise DamagedRecord("this is not a WARC record")
-            if _VERSION.search(
-                head, len(head) - len(head.lstrip()) + 1, end_of_head(head) or _HEAD
-            ):
-                raise DamagedRecord("another record begins in the head of this one")
-        if end is None:
-            raise DamagedRecord("the head of the record is too long")
-        headers = {
-            name.lower(): value
-            for name, value in header_lines(head[:end].decode("utf-8", "replace"))
-        }
+        lines = header_lines(stream.head().decode("utf-8", "replace"))
+        headers = {name.lower(): value for name, value in lines}
         written = headers.get("content-length", "")
         if not (written.isascii() and written.isdigit() and len(written) <= _LENGTH):
             raise DamagedRecord("the record has no Content-Length")
-        length = int(written)
-        return WarcRecord(offset, headers, _bytes=stream, _held=head[end:], _left=length)
+        return WarcRecord(offset, headers, int(written), stream)
 
     def records(
         self, span: tuple[int, int], limits: Limits, losses: list[str]

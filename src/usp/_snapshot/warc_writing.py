@@ -61,8 +61,6 @@ def need_warcio() -> Any:
 
 
 class _Member:
-    """A gzip member of a file, which holds one record."""
-
     def __init__(self, write: Callable[[bytes], None], level: int) -> None:
         self._write = write
         self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
@@ -75,8 +73,6 @@ class _Member:
 
 
 class _Pieces:
-    """A stream over the chunks of a document, in pieces of any size."""
-
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
 
@@ -267,7 +263,6 @@ def _written(digest: Any) -> str:
 
 
 def digest_of(chunks: Iterable[bytes]) -> str:
-    """Return the digest of a body, as records have it."""
     digest = hashlib.sha1()  # noqa: S324 - as WARC has it
     for chunk in chunks:
         digest.update(chunk)

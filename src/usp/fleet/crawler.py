@@ -42,6 +42,9 @@ _DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 _UNREAD = 64 << 20  # bytes of unread documents beyond which no other site is started
 _WAITING = 16  # batches between the loop and the reader
 _TICK = 1.0  # seconds after which a reader is told that nothing came
+_KILLER = (
+    "the worker process died while it was crawling only this site; lower limits may help (--max)"
+)
 
 
 def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> Iterator[Any]:
@@ -187,14 +190,14 @@ class _Crawler:
 
     async def _crawl_key(self, site: str, place: Assignment) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
-        await self._crawl_site(site, place.older)
+        await self._crawl_site(site, place)
         while waiting := self._waiting.pop(place.key, None):
             site, place = waiting.popleft()
             self._waiting[place.key] = waiting
-            await self._crawl_site(site, place.older)
+            await self._crawl_site(site, place)
         self._busy -= Counter([place.key])  # and forget a key that is free
 
-    async def _crawl_site(self, site: str, older: tuple[str, ...]) -> None:
+    async def _crawl_site(self, site: str, place: Assignment) -> None:
         held = 0
 
         def hold(received: int) -> None:
@@ -203,12 +206,14 @@ class _Crawler:
             self._unread += received
 
         previous = None
-        if older and self._find is not None:
-            previous = await asyncio.to_thread(self._find, site, older)
+        if place.older and self._find is not None:
+            previous = await asyncio.to_thread(self._find, site, place.older)
         client = self._site.FleetClient(self._options, self._turns, previous)
-        crawl = self._site.SiteCrawl(site, self._options, client, hold, previous, self._run)
+        reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
+        crawl = self._site.SiteCrawl(site, self._options, client, hold, previous, self._run, reason)
         try:
-            await crawl.fetch()
+            if reason is None:
+                await crawl.fetch()
             async with self._reading:  # one at a time: the rows of a site are consecutive
                 async for item in crawl.tables():
                     await self._put(item)
@@ -229,11 +234,6 @@ class _Crawler:
 
 
 # What a worker does: crawl sites, write their rows, report parts ------------------------------------
-
-
-_KILLER = (
-    "the worker process died while it was crawling only this site; lower limits may help (--max)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,17 +300,5 @@ def _as_a_worker() -> Iterator[None]:
 
 def killer_part(job: Job, site: str, place: Assignment) -> Part:
     """Return the part of a site that kills every worker that crawls it."""
-    why = Reason(FailureCode.INTERNAL_ERROR, _KILLER)
-    previous = finder(FileStore(job.root), job.options, accept=job.accept)(site, place.older)
-    crawl = site_module().SiteCrawl(
-        site, job.options, None, previous=previous, run=job.run, reason=why
-    )
-    writer = job.writer()
-
-    async def write() -> None:
-        async for table, batch in crawl.tables():
-            writer.write(table, batch)
-
-    asyncio.run(write())
-    (part,) = writer.finish()
+    (part,) = crawl_parts(job, iter([[(site, place._replace(kills=True))]]))
     return part

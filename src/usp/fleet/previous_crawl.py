@@ -125,12 +125,15 @@ class PreviousCrawl:
         document = Document(Documents(), exchange, len(_NO_PAGES), _NO_PAGES)
         return Received(document, Probe(_KINDS[row["type"]]))
 
-    def pages(self, sitemaps: Collection[str] | None = None) -> Iterator[Any]:
-        """Yield the rows of the pages of some sitemaps, or of all, in batches."""
-        chosen = pyarrow(".compute").field("sitemap").isin(list(sitemaps or ()))
-        for rows in self._pages().of(self.row["site"]):
-            wanted = rows if sitemaps is None else rows.filter(chosen)
-            yield from wanted.to_batches(max_chunksize=_MOST_PAGES)
+    def pages(self, times: Counter[str] | None = None) -> Iterator[Any]:
+        """Yield the rows of all pages, or those of some sitemaps, so many times each, in batches."""
+        for turn in range(max(times.values(), default=0) if times is not None else 1):
+            urls = None if times is None else [url for url in times if times[url] > turn]
+            for rows in self._pages().of(self.row["site"]):
+                wanted = rows
+                if urls is not None:
+                    wanted = rows.filter(pyarrow(".compute").field("sitemap").isin(urls))
+                yield from wanted.to_batches(max_chunksize=_MOST_PAGES)
 
     def lost(self, tree: AbstractSitemap) -> list[dict[str, Any]]:
         """Return the rows of sitemaps that failed in a new crawl, or that others hide which did."""

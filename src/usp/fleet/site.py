@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,12 @@ from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSucc
 
 if TYPE_CHECKING:
     from usp._http.aiohttp_sessions import HostTurns
+    from usp._http.flow import Conditions
     from usp.fleet.options import FleetOptions
     from usp.fleet.previous_crawl import PreviousCrawl
-    from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
-    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClientResponse
+    from usp.web_client.abstract_client import AbstractWebClientResponse
 
 GRACE = 30.0  # seconds after the time limit of a site in which its crawl must have ended by itself
 _SLICE = 1 << 15  # pages that are read before the others get their turn
@@ -63,10 +64,10 @@ class SiteCrawl:
         self._run = run
         self._reason = reason
         self._tree: AbstractSitemap | None = None
-        self._counts: Counter[int] = Counter()
-        self._unchanged: dict[int, dict[str, Any]] = {}  # rows of nodes that are as they were
-        self._kept: dict[str, list[dict[str, Any]]] = {}  # rows of the last crawl that stay, by URL
-        self._kept_pages = 0
+        self._counts: Counter[int] = Counter()  # pages that were read, by node
+        self._copied: dict[str, list[dict[str, Any]]] = {}  # rows of the last crawl, by URL
+        self._times: Counter[str] = Counter()  # how often the pages of a URL are copied
+        self._copied_pages = self._kept_pages = 0  # kept: those of sitemaps that have failed now
         self._found: int | None = None  # pages, if all that there were before are kept instead
         self._stepper = Stepper()
         self._read_until: float | None = None
@@ -106,12 +107,7 @@ class SiteCrawl:
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield the rows as batches, each with the name of its table; the site's own row comes last."""
         rows: list[dict[str, Any]] = []
-        previous = self._previous
         try:
-            if previous is not None and self._tree is not None:
-                for node in self._tree.all_sitemaps():
-                    if (row := previous.unchanged(node.exchange)) is not None:
-                        self._unchanged[id(node)] = row
             await self._compare()
             async for batch in self._pages():
                 yield "pages", batch
@@ -130,18 +126,19 @@ class SiteCrawl:
         self._tree = None  # its documents go with it
 
     async def _compare(self) -> None:
-        """Find out what of the last crawl is kept: what has failed now, or all if most is gone."""
-        previous = self._previous
-        if previous is None or not previous.keeps:
+        """Find out what stays of the last crawl: what is the same or has failed, or all of it."""
+        previous, tree = self._previous, self._tree
+        if previous is None:
             return
-        found, lost = Counter[str](), list[dict[str, Any]]()
-        if self._tree is not None:
-            for row in self._unchanged.values():
-                found[row["url"]] += row["pages"]
+        found = Counter[str]() if tree is None else self._unchanged(previous, tree)
+        if not previous.keeps:
+            return
+        lost = list[dict[str, Any]]()
+        if tree is not None:
             try:
-                async for _, url, chosen in self._each(self._chosen(self._tree)):
+                async for _, url, chosen in self._each(self._chosen(tree)):
                     found[url] += len(chosen.urls)
-                lost = await self._stepper.call(previous.lost, self._tree)
+                lost = await self._stepper.call(previous.lost, tree)
             except Exception as error:  # then what there was before is the better one
                 if shortage_of(error) is not None:
                     raise
@@ -152,8 +149,22 @@ class SiteCrawl:
         self._kept_pages = sum(row["pages"] or 0 for row in lost)
         if self._is_worse(previous, found.total() + self._kept_pages, partly=bool(lost)):
             self._found, self._kept_pages, lost = now, previous.count, previous.rows
+            self._copied, self._copied_pages = {}, 0
+        self._copied_pages += self._kept_pages
         for row in lost:
-            self._kept.setdefault(row["url"], []).append(row)
+            self._copied.setdefault(row["url"], []).append(row)
+            self._times[row["url"]] = 1
+
+    def _unchanged(self, previous: PreviousCrawl, tree: AbstractSitemap) -> Counter[str]:
+        """Take over the rows of sitemaps that are the same; return how many pages of each URL."""
+        found = Counter[str]()
+        for node in tree.all_sitemaps():
+            if (row := previous.unchanged(node.exchange)) is not None:
+                self._copied.setdefault(node.url, []).append(row)
+                self._times[row["url"]] += 1  # some are in the tree more than once
+                found[row["url"]] += row["pages"]
+        self._copied_pages = found.total()
+        return found
 
     def _is_worse(self, previous: PreviousCrawl, pages: int, *, partly: bool) -> bool:
         """Return whether nothing of this crawl, now of so many ``pages``, should replace what was."""
@@ -170,27 +181,17 @@ class SiteCrawl:
 
     async def _pages(self) -> AsyncIterator[Any]:
         columns, previous = self._options.columns, self._previous
-        if previous is not None and self._kept_pages and self._options.pages:
-            kept = None if self._found is not None else self._kept
-            async for batch in self._each(previous.pages(kept)):
+        if previous is not None and self._copied_pages and self._options.pages:
+            times = self._times if self._found is None else None
+            async for batch in self._each(previous.pages(times)):
                 yield batch
         if self._tree is None or self._found is not None:
             return
-        unchanged = Counter[str]()
-        for node, row in self._unchanged.items():
-            self._counts[node] += row["pages"]
-            unchanged[row["url"]] += 1
         blocks = self._counted(self._tree)
         if not self._options.pages:
             async for _ in self._each(blocks):
                 pass
             return
-        most = max(unchanged.values(), default=0)
-        for times in range(most):  # some are in the tree more than once
-            assert previous is not None
-            copies = previous.pages([url for url, count in unchanged.items() if count > times])
-            async for batch in self._each(copies):
-                yield batch
         async for batch in self._each(batches_of(blocks, page_columns(columns), _SLICE)):
             yield pages_of(self.site, batch, columns)
 
@@ -211,7 +212,7 @@ class SiteCrawl:
             yield url, chosen
 
     def _chosen(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, str, PageBlock]]:
-        """Yield the pages that were found, in blocks, without those that others are kept for."""
+        """Yield the pages that were found, in blocks, without those that others are copied for."""
         seconds = self._options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
         selection = self._options.selection
@@ -221,7 +222,7 @@ class SiteCrawl:
             if reason is not None:
                 self._reason = reason.after("not all pages were read")
                 return
-            if block is None or sitemap.url in self._kept:
+            if block is None or sitemap.url in self._copied:
                 continue
             found = [(sitemap.url, block)]
             for url, chosen in found if run is None else run.of_stream(found):
@@ -229,22 +230,21 @@ class SiteCrawl:
 
     def _sitemaps(self) -> Iterator[dict[str, Any]]:
         """Yield the row of every sitemap in the tree, depth first, then of those that are kept."""
-        kept = {url: list(rows) for url, rows in self._kept.items()}
-        failed = {} if self._tree is None else {one.url: one for one in self._tree.failures()}
-        if self._tree is not None and self._found is None:
-            for node, parent, depth in places_in(self._tree):
-                exchange = node.exchange
-                if kept.get(node.url):
-                    row = kept[node.url].pop(0) | _failure_columns(failed.get(node.url))
+        tree, copied = self._tree, self._copied
+        failed = {} if tree is None else {one.url: one for one in tree.failures()}
+        if tree is not None and self._found is None:
+            for node, parent, depth in places_in(tree):
+                if copied.get(node.url):
+                    row = copied[node.url].pop(0) | _failure_columns(failed.get(node.url))
                 else:
-                    row = self._unchanged.get(id(node)) or self._row(node)
+                    row = self._row(node)
                 yield row | {
                     "parent": parent,
                     "depth": depth,
                     "status": node.status,
-                    "duration": None if exchange is None else exchange.seconds,
+                    "duration": None if node.exchange is None else node.exchange.seconds,
                 }
-        for row in (row for rows in kept.values() for row in rows):
+        for row in chain.from_iterable(copied.values()):
             yield row | _failure_columns(failed.get(row["url"]))
 
     def _row(self, node: AbstractSitemap) -> dict[str, Any]:
@@ -264,7 +264,7 @@ class SiteCrawl:
         """Return the row of the site itself, as a batch."""
         failures = [] if self._tree is None else self._tree.failures()
         kept = self._kept_pages
-        pages = self._counts.total() + kept
+        pages = self._counts.total() + self._copied_pages
         reason = code = None
         if self._reason is not None:
             failure = Failure.of(self.site, self._reason)
@@ -338,12 +338,9 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
         self._turns = turns
         self._previous = previous
 
-    def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
-        """Return the client of a crawl, which knows the validators of the last one."""
-        client = super().for_crawl(start_url, limits)
-        if self._previous is not None and isinstance(client, FleetClient):
-            client.set_conditions(self._previous.conditions())
-        return client
+    def conditions(self) -> Conditions:
+        """Return the headers that ask for sitemaps only if they have changed since the last crawl."""
+        return {} if self._previous is None else self._previous.conditions()
 
     def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         """Return a document whose pages are those of the last crawl, if it is still the same."""

@@ -245,10 +245,14 @@ def grouped(keyed: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
 
 
 class Assignment(NamedTuple):
-    """The ``key`` that a site shares with others, and the ``older`` files with its rows."""
+    """The ``key`` that a site shares with others, and the ``older`` files with its rows.
+
+    A site that ``kills`` workers is not crawled: it fails.
+    """
 
     key: str
     older: tuple[str, ...] = ()
+    kills: bool = False
 
 
 Batch: TypeAlias = list[tuple[str, Assignment]]
