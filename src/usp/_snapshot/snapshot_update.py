@@ -98,9 +98,7 @@ class PreviousResponses:
         """Return what need not be asked for because its index says that it has not changed."""
         key = key_of(order.role, order.url)
         entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
-        if entry is None or entry.last_good is not None:
-            return None
-        if not (_is_same(entry, order) or _is_still_absent(entry, order)):
+        if entry is None or not (_is_same(entry, order) or _is_still_absent(entry, order)):
             return None
         if not self.snapshot.is_sound(entry):
             return None
@@ -134,13 +132,13 @@ def _listed(result: Received | Failed) -> set[str]:
 
 def _is_same(entry: Entry, order: FetchOrder) -> bool:
     """Return whether an index declares a document with the date that it had."""
-    good = entry.is_whole and not entry.refused
+    good = entry.is_whole and not entry.refused and entry.last_good is None
     return good and bool(order.lastmod) and entry.lastmod == order.lastmod
 
 
 def _is_still_absent(entry: Entry, order: FetchOrder) -> bool:
     """Return whether a known path was not there, which nobody has declared since."""
-    return order.is_guess and entry.failed_with in _CLIENT_ERRORS
+    return order.is_guess and entry.failed_with in _CLIENT_ERRORS and entry.last_good is None
 
 
 class _Updating(HasEarlierResults):
@@ -243,9 +241,7 @@ class UpdateRecorder(SnapshotRecorder):
         self.unread_pages: Loss | None = None
         self.kept: set[str] = set()
         self._same: set[str] = set()  # URLs of documents that are as they were
-        self._shrunk: set[tuple[Role, str]] = (
-            set()
-        )  # which have lost what they had, for the first time
+        self._shrunk: set[tuple[Role, str]] = set()  # which have just lost what they had
         self.refused: dict[str, Failure] = {}
         self._left = set(known.snapshot.entries)
         self.counts = dict.fromkeys(
@@ -329,11 +325,10 @@ class UpdateRecorder(SnapshotRecorder):
         is_declared = settled.role is Role.SITEMAP and not settled.is_guess
         if before is None:
             return entry
-        is_gone = not is_declared and entry.failed_with in _GONE
-        if is_gone and not (settled.role is Role.ROBOTS and self._is_sudden(entry.key)):
-            self.gone.add(entry.url)
-            return entry
-        if is_gone:
+        if not is_declared and entry.failed_with in _GONE:
+            if settled.role is not Role.ROBOTS or not self._is_sudden(entry.key):
+                self.gone.add(entry.url)
+                return entry
             self._shrunk.add(entry.key)
         return self._with_last_good(entry, before)
 
@@ -345,12 +340,9 @@ class UpdateRecorder(SnapshotRecorder):
 
     def _has_shrunk(self, settled: FinalResult, before: Entry) -> bool:
         """Return whether a document suddenly has no pages, or few of its sitemaps and no others."""
-        if settled.role is Role.HOMEPAGE or not self._is_sudden(before.key):
+        if settled.role is Role.HOMEPAGE or not self._is_sudden(key_of(settled.role, settled.url)):
             return False
-        now, result = _listed(settled.result), settled.result
-        if now and isinstance(result, Received) and not result.probe.children:
-            return False
-        had = _listed(self._known.recorded(before))
+        now, had = _listed(settled.result), _listed(self._known.recorded(before))
         return now < had and 2 * len(now) < len(had)
 
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
