@@ -72,11 +72,6 @@ class FeedEntry(RawEntry, PageEntry):
         else:
             self._given.setdefault(name, []).append(text)
 
-    def text_of(self, name: str, texts: str) -> str:
-        """Return the text of a field with markup inside: in a link, only a whole URL is meant."""
-        is_words = name == "link" and not is_http_url(values.text(texts) or "")
-        return f"<…>{texts}" if is_words else texts
-
     def _add_link(self, text: str, written: Written, base: str | None, note: Note) -> None:
         """Take a link as Atom writes it; its URL may also be its text."""
         given = given_in(written, note)

@@ -58,10 +58,8 @@ def replay(
     def overdue() -> Reason | None:
         return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
-    if (
-        snapshot.options.limits is not None
-    ):  # why something is not in the file; what is in it is read
-        least = within_both(snapshot.options.limits, limits)
+    least = within_both(snapshot.options.limits or limits, limits)
+    if least != limits:  # why something is not in the file; what is in it is read
         crawl.limits_of = lambda url, above: limits if snapshot.has(url, above) else least
     answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs

@@ -85,9 +85,7 @@ def looser(one: Limits, other: Limits) -> Limits:
 def within_both(one: Limits, other: Limits) -> Limits:
     """Return limits that are not above either."""
     pairs = zip(asdict(one).items(), asdict(other).values(), strict=True)
-    return Limits(
-        **{name: b if a is None else a if b is None else min(a, b) for (name, a), b in pairs}
-    )
+    return Limits(**{name: min({a, b} - {None}, default=None) for (name, a), b in pairs})
 
 
 def option_values(options: CrawlOptions) -> dict[str, Any]:

@@ -241,11 +241,10 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         is_declared = settled.role is Role.SITEMAP and not settled.is_guess
         if before is None:
             return entry
-        is_gone = not is_declared and entry.failed_with in _GONE
-        if is_gone and not (settled.role is Role.ROBOTS and self._is_sudden(entry.key)):
-            self.gone.add(entry.url)
-            return entry
-        if is_gone:
+        if not is_declared and entry.failed_with in _GONE:
+            if settled.role is not Role.ROBOTS or not self._is_sudden(entry.key):
+                self.gone.add(entry.url)
+                return entry
             self.shrunk.add(entry.key)
         return self._with_last_good(entry, before)
 
@@ -257,12 +256,9 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
 
     def _has_shrunk(self, settled: FinalResult, before: Entry) -> bool:
         """Return whether a document suddenly has no pages, or few of its sitemaps and no others."""
-        if settled.role is Role.HOMEPAGE or not self._is_sudden(before.key):
+        if settled.role is Role.HOMEPAGE or not self._is_sudden(key_of(settled.role, settled.url)):
             return False
-        now, result = _listed(settled.result), settled.result
-        if now and isinstance(result, Received) and not result.probe.children:
-            return False
-        had = _listed(self._as_recorded(before))
+        now, had = _listed(settled.result), _listed(self._as_recorded(before))
         return now < had and 2 * len(now) < len(had)
 
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from usp._base.urls import PORTS, origin_of, resolved
+from usp._base.urls import PORTS, is_http_url, origin_of, resolved
 from usp._formats.values import begins_with_host, is_address
 from usp._formats.xml.namespaces import MAX_URI, Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
@@ -144,11 +144,6 @@ class RawEntry:
         """Take a field of the document's own vocabulary."""
         raise NotImplementedError
 
-    def text_of(self, name: str, texts: str) -> str:
-        """Return the text of a field that has markup inside: all texts in it."""
-        del name
-        return texts
-
     def finish(self, notes: Notes) -> list[Entry]:
         """Return what the entry has become; note what it lacks."""
         raise NotImplementedError
@@ -210,7 +205,7 @@ class OpenField:
     """What a field means, its depth, and its text, as far as there is room for it.
 
     It is ``nested`` if it is not directly below its entry, and ``has_markup`` if there are elements in
-    it that mean nothing. Damage goes to ``notes``.
+    it that mean nothing: then only a whole URL is the text of a link. Damage goes to ``notes``.
     """
 
     __slots__ = (
@@ -260,7 +255,11 @@ class OpenField:
         """Return the text; of a loc that is too long nothing: a part of an address is another one."""
         self._decode_raw()
         is_cut = self._room < 0 and self.meaning.local == "loc"
-        return "" if is_cut else "".join(self._decoded)
+        text = "" if is_cut else "".join(self._decoded)
+        is_words = (
+            self.has_markup and self.meaning.local == "link" and not is_http_url(text.strip())
+        )
+        return f"<…>{text}" if is_words else text
 
     def _spend(self, length: int) -> None:
         if 0 < self._room <= length:

@@ -180,8 +180,7 @@ class TreeReader:
                 raise FastPathDeclined
             role, local, space = known.get(child.tag) or self._meaning(child.tag, kind)
             if role is _FIELD:
-                text = child.text or ""
-                text = entry.text_of(local, self._text(child, kind)) if len(child) else text
+                text = self._text(child, kind) if len(child) else child.text or ""
                 entry.add(local, text, child if child.keys() else "", notes)
             elif role is _RECORD_FIELD:
                 text = self._text(child, kind) if len(child) else child.text or ""
@@ -223,7 +222,8 @@ class TreeReader:
         """Return the text of a field with elements inside, which must mean nothing themselves."""
         known = self._known[inside]
         for child in islice(element.iter(), 1, None):
-            if (known.get(child.tag) or self._meaning(child.tag, inside))[0] is not _OTHER:
+            meaning = known.get(child.tag) or self._meaning(child.tag, inside)
+            if meaning[0] is not _OTHER or element.tag.endswith("link"):
                 raise FastPathDeclined
         return "".join(element.itertext())
 

@@ -526,8 +526,6 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         assert self._entry is not None
         self._field = None
         text = field.text()
-        if field.has_markup:
-            text = self._entry.text_of(field.meaning.local, text)
         if field.nested:
             self._entry.nested_loc = text
         else:
