@@ -182,7 +182,8 @@ class RawEntry:
 
     def add_to_record(self, space: Space, name: str, text: str, written: Written) -> None:
         """Add a field to the record that was begun last, or to one that was never begun."""
-        self.records.setdefault(space, [[]])[-1] += name, text, written
+        records = self.records.get(space) or self.records.setdefault(space, [[]])
+        records[-1].extend((name, text, written))
 
 
 # What an element means, by its name and position ----------------------------------------------------
