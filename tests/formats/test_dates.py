@@ -290,6 +290,7 @@ def test_the_name_of_a_zone_means_its_offset_in_every_way_of_writing(name):
         *(("Central European Standard Time", 1, 1), ("British Summer Time", 1, 1)),
         *(("Greenwich Mean Time", 0, 0), ("Japan Standard Time", 9, 9)),
         *(("cet", 1, 1), ("(CET)", 1, 1), ("(cest)", 2, 2), ("et", -5, -4), (", CET", 1, 1)),
+        *(("CET (Berlin)", 1, 1), ("ET (US & Canada)", -5, -4), ("EST (New York)", -5, -5)),
         *(("W. Europe Standard Time", 1, 1), ("Romance Daylight Time", 2, 2)),
         *(("(gtb standard time)", 2, 2), ("SE Asia Standard Time", 7, 7)),
         *(("Mitteleuropäische Sommerzeit", 2, 2), ("Newfoundland Daylight Time", -2.5, -2.5)),

@@ -177,21 +177,32 @@ def test_a_host_that_cannot_be_one_is_a_problem_and_costs_nothing_else(document)
 
 @together("url", [None, "https://example.org/x/feed.xml"])
 @together(
-    "feed", ["<rss><channel><item>{}</item></channel></rss>", "<feed><entry>{}</entry></feed>"]
+    "document",
+    [
+        "<rss><channel><item><title>t</title><link>{}</link></item></channel></rss>",
+        "<feed><entry><title>t</title><link>{}</link></entry></feed>",
+        "<urlset><url><loc>{}</loc></url></urlset>",
+        "<sitemapindex><sitemap><loc>{}</loc></sitemap></sitemapindex>",
+    ],
 )
-def test_markup_in_the_link_of_a_feed_is_no_relative_page(feed, url):
+def test_markup_in_the_link_or_loc_of_an_entry_is_no_relative_url(document, url):
+    def read(text):
+        tree = sitemap_from_bytes(document.format(text).encode(), url)
+        children = getattr(tree, "sub_sitemaps", ())
+        return [one.url for one in (*tree.all_pages(), *children)], tree.problems
+
     for text in (
         "<a href='https://e.example/p'>x</a>",
         "<b>more</b>",
         "&lt;a&gt;x&lt;/a&gt;",
         "<i>x.html",
     ):
-        document = feed.format(f"<title>t</title><link>{text}</link>")
-        tree = sitemap_from_bytes(document.encode(), url)
-        assert (list(tree.all_pages()), tree.problems[-1].code) == ([], "bad-link")
-    document = feed.format("<title>t</title><link><b>https://e.example/p</b></link>")
-    tree = sitemap_from_bytes(document.encode(), url)
-    assert [page.url for page in tree.all_pages()] == ["https://e.example/p"]
+        found, problems = read(text)
+        assert not found
+        assert problems[-1].code in ("bad-link", "bad-loc")
+    for address in ("https://e.example/p", "https://e.example/a b"):
+        assert read(f"<b>{address}</b>")[0] == [address]
+    assert read("<br/>")[1][-1].code in ("no-link", "no-loc")
 
 
 def test_the_attribute_of_a_link_may_be_a_word():

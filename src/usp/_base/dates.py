@@ -85,7 +85,9 @@ _MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|</?[A-Za-z][^<>]*+>?|[<>]")
 _MONOTONIC = re.compile(r" m=[+-][\d.]++$")  # Go's String() of a time
 _SPACED = re.compile(r"(?<=\d)\. (?=\d)")  # 2025. 01. 19.
 _LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?) (\d\d:?\d\d)")
-_REMARK = re.compile(r"(?<=\d)\s?\((?:GMT|UTC)?[+-][\d:]{1,8}\)$")  # an offset once more
+_REMARK = re.compile(  # an offset once more, or what is said about a zone: ET (US)
+    r"(?<=\d)\s?\((?:GMT|UTC)?[+-][\d:]{1,8}\)$|(?<=[A-Z]{2})\s?\([^()\d]*+\)$"
+)
 _TWICE = re.compile(  # a time or an offset that was added to a text that had one
     r"""(\d{4}-\d\d-\d\d[Tt\s]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?+)?+)
     ([Zz]|[+-]\d\d:?\d\d)?+

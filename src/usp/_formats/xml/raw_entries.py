@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from usp._base.urls import PORTS, is_http_url, origin_of, resolved
-from usp._formats.values import begins_with_host, is_address
+from usp._base.urls import PORTS, origin_of, resolved
+from usp._formats.values import SCHEMES, absolute_url, begins_with_host, is_address
 from usp._formats.xml.namespaces import MAX_URI, Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
@@ -206,7 +206,7 @@ class OpenField:
     """What a field means, its depth, and its text, as far as there is room for it.
 
     It is ``nested`` if it is not directly below its entry, and ``has_markup`` if there are elements in
-    it that mean nothing: then only a whole URL is the text of a link. Damage goes to ``notes``.
+    it that mean nothing: then only a whole URL is the text of a link or loc. Damage goes to ``notes``.
     """
 
     __slots__ = (
@@ -257,10 +257,11 @@ class OpenField:
         self._decode_raw()
         is_cut = self._room < 0 and self.meaning.local == "loc"
         text = "" if is_cut else "".join(self._decoded)
-        is_words = (
-            self.has_markup and self.meaning.local == "link" and not is_http_url(text.strip())
-        )
-        return f"<…>{text}" if is_words else text
+        of_entry = self.meaning.role is ElementRole.FIELD and self.meaning.local in ("link", "loc")
+        if not (self.has_markup and of_entry and text.strip()):
+            return text
+        is_url = (absolute_url(text, None) or "")[:8].lower().startswith(SCHEMES)
+        return text if is_url else f"<…>{text}"
 
     def _spend(self, length: int) -> None:
         if 0 < self._room <= length:

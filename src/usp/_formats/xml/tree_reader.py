@@ -223,7 +223,7 @@ class TreeReader:
         known = self._known[inside]
         for child in islice(element.iter(), 1, None):
             meaning = known.get(child.tag) or self._meaning(child.tag, inside)
-            if meaning[0] is not _OTHER or element.tag.endswith("link"):
+            if meaning[0] is not _OTHER or element.tag.endswith(("link", "loc")):
                 raise FastPathDeclined
         return "".join(element.itertext())
 
