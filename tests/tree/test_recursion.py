@@ -8,7 +8,7 @@ from cases import cases
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap
-from usp.tree import sitemap_tree_for_sitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, index, paths, urlset
 
 A = {"/a.xml": urlset("/p")}
@@ -118,3 +118,13 @@ def test_a_fetcher_that_is_redirected_to_one_of_its_parents_gives_an_invalid_sit
     node = SitemapFetcher(site.url("/r.xml"), 1, parent_urls={site.url("/top.xml")}).sitemap()
     assert isinstance(node, InvalidSitemap)
     assert "Recursion detected when" in node.reason
+
+
+def test_a_robots_txt_that_is_declared_below_itself_is_requested_once(serve):
+    site = serve(
+        {"/robots.txt": "Sitemap: /index.xml", "/index.xml": index("/robots.txt", "/a.xml")}
+    )
+    tree = sitemap_tree_for_homepage(f"{site.base}/", use_known_paths=False)
+    loop = tree.sub_sitemaps[0].sub_sitemaps[0].sub_sitemaps[0]
+    assert (loop.url, loop.why.code) == (f"{site.base}/robots.txt", "recursion")
+    assert site.hits["/robots.txt"] == 1

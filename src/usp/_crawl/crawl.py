@@ -327,6 +327,8 @@ class Crawl(TreeBuilder):
             limits = self.limits_of(child.loc, self._above_roots)
             if limits.sitemaps is not None and self._declared >= limits.sitemaps:
                 continue
+            if (Role.ROBOTS, child.loc) in self._orders:
+                continue  # if it is below its robots.txt, it will be refused
             if refuse(child.loc, level, self._above_roots, limits) is None:
                 slot = TreeSlot(child.loc, level, None, (*order.position, at), child.lastmod)
                 self._request(slot, result.exchange.final_url)
