@@ -196,6 +196,22 @@ def test_a_host_that_is_down_keeps_all_pages(site, path, run):
     assert (status, listed.split(), "kept as it was" in told) == (0, known, True)
 
 
+def test_limits_that_were_not_reached_hide_no_outage(site, path, run):
+    for limit in ("pages=3", "sitemaps=2"):
+        site.answers["/3.xml"] = NOT_FOUND
+        assert run("update", path, "--max", limit)[0] == 0
+    site.close()
+    status, _, told = run("update", path, "--max", "seconds=60")
+    assert (status, f"{PAGES} of {PAGES} pages could not be read" in told) == (1, True)
+
+
+def test_a_watch_says_what_it_was_told_to_accept(site, path, run):
+    site.answers["/robots.txt"] = NOT_FOUND
+    watch = ["watch", f"{site.base}/", "--snapshot", path, "--no-known", "--rounds", 1]
+    status, _, told = run(*watch, "--accept")
+    assert (status, told.count(f"{PAGES} of {PAGES} pages are gone")) == (0, 1)
+
+
 @pytest.mark.parametrize("options", [[], ["--strict"], ["-q"]])
 def test_the_commands_say_it_loudly_and_end_with_1(site, path, run, options):
     before = path.read_bytes()

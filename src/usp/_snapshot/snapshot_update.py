@@ -123,6 +123,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self.hops = 0  # requests after the first one for a document, for redirects
         self.gone: set[str] = set()  # what was there, and is not found any more
         self.seconds = 0.0
+        self._is_limited = False  # whether a limit that is lower than before was reached
         self._is_partial = False  # whether something failed that may be there again next time
         super().__init__(path, crawl, top, options)
 
@@ -291,10 +292,10 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         to replace the old one.
         """
         file = self._before.file
-        if self._keeps and not self._is_partial:
-            self._is_partial = any(
-                failure.code.value.startswith(LIMIT) for failure in self.tree.failures()
-            )
+        self._is_limited = self._keeps and any(
+            failure.code.value.startswith(LIMIT) for failure in self.tree.failures()
+        )
+        self._is_partial |= self._is_limited
         if self._is_partial:
             for key in sorted(self._left, key=lambda key: key[1]):
                 before, entry = self._good(key), self._before.entries[key]
@@ -320,7 +321,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             with closing(snapshot.file):
                 self.gone_pages = self._lost_by(snapshot, self._same | kept)
         self.unread_pages = self.gone_pages
-        if self.kept and not self._keeps:
+        if self.kept and not self._is_limited:
             self.unread_pages = self._lost_by(self.tree, self._same)
 
     @cached_property

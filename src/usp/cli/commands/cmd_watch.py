@@ -176,6 +176,8 @@ class _Watcher:
         before, self.warning = self.warning, ""
         if update is not None and not self.accepts:
             self.warning = update_warning(update.warning)
+        elif update is not None and update.warning:
+            messages.notice(update.warning, pages_lost=update.pages_lost)
         if self.warning and self.warning != before:
             messages.error(self.warning, FAILED)
         if error is not None and update is None:
