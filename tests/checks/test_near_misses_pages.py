@@ -118,6 +118,7 @@ NEAR_MISSES = {
         DAY, "2024-05-06T23:59:59-09:00", "2023-01-01"
     ),
     ("index with the month", "SM503 SM504 SM505"): dated_index("2024-05", "2024-05-30T23:59:59Z"),
+    ("index at the end of all dates", "SM503"): dated_index("9999-12-31T23:59:59Z", DAY),
     ("page in the future", "SM503"): dated_index("{now-1h}", "{now+20d}"),
     ("every form of the protocol and its schema", "SM504 SM510 SM55"): dated(*FORMS),
     ("frequencies of most pages", "SM506 SM507 SM508"): f"{FREQUENT} (x 30)\n{locs('/x')}",

@@ -85,6 +85,7 @@ def test_every_node_has_lists_and_iterators(node):
 def test_a_node_is_equal_to_one_built_alike_and_to_no_other(node):
     copy = pickle.loads(pickle.dumps(node))
     assert copy == node
+    assert pickle.loads(pickle.dumps(node, protocol=0)) == node
     assert hash(copy) == hash(node) == hash(copy)
     assert (node == None) is False  # noqa: E711 - programs write it so
     assert node != E

@@ -39,11 +39,9 @@ _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
 
 def plain(value: object) -> Any:
     """Return a value as dictionaries, lists and scalars, for ``to_dict``."""
-    if type(value) in _SCALARS:
-        return value
-    if isinstance(value, PlainValue):
-        return value.to_dict()
-    return list(map(plain, value)) if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [item if type(item) in _SCALARS else plain(item) for item in value]
+    return value.to_dict() if isinstance(value, PlainValue) else value
 
 
 def _kind(value: object) -> Any:  # which caches take
@@ -62,7 +60,10 @@ class PlainValue:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
-        return {name: plain(getattr(self, name)) for name in _names_of(_kind(self))}
+        return {
+            name: value if type(value := getattr(self, name)) in _SCALARS else plain(value)
+            for name in _names_of(_kind(self))
+        }
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""

@@ -36,8 +36,6 @@ class NodePages:
     Stored documents know more than a source has to.
     """
 
-    __slots__ = ("_pages",)
-
     def __init__(self, pages: Iterable[SitemapPage] | PageSource) -> None:
         self._pages = pages if isinstance(pages, PageSource) else list(pages)
 

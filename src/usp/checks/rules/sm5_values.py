@@ -89,7 +89,7 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if claim is None or claim.lastmod is None or begins is None or sitemap.newest is None:
         return
     length = _LENGTHS.get(precision_of_text(claim.lastmod) or "", timedelta())
-    if sitemap.newest > begins + length + TOLERANCE:
+    if sitemap.newest - begins > length + TOLERANCE:
         assert sitemap.parent is not None
         newest = sitemap.newest.date().isoformat()
         message = f"a page of {sitemap.url} changed on {newest}, the sitemap on {claim.lastmod!r}"
