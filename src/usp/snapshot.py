@@ -396,6 +396,8 @@ class UpdatePlan:
                 self.options.on_failure(failure)
         failed = {failure.url for failure in failures}
         aside = [one for url, one in recorder.refused.items() if url not in failed]
+        # What a refused update would have kept is a failure only in the file that was not written.
+        lost = set() if is_taken else {url for _, url in recorder.shrunk} - failed
         kept = [one for one in failures if not is_taken or one.url in recorder.kept]
         loss = recorder.gone_pages or recorder.unread_pages
         before = self._snapshot.seconds
@@ -405,7 +407,7 @@ class UpdatePlan:
             requests=recorder.requests + recorder.hops,
             received=recorder.received,
             removed=recorder.removed + len(recorder.gone),
-            failed=len(failures) + len(aside),
+            failed=len(failures) + len(aside) + len(lost),
             **recorder.counts,
             kept=(*kept, *aside),
             accepted=is_taken,

@@ -232,6 +232,9 @@ def test_programs_read_the_numbers(site, path, run):
     site.answers["/robots.txt"] = NOT_FOUND
     lines = [json.loads(line) for line in run("update", path, "--json")[2].splitlines()]
     assert lines[-1]["status"] == 1
+    # Nothing was replaced; still, every document is counted, and the time that it took.
+    assert {"failed": 1, "not_checked": COUNT + 1, "removed": 0}.items() <= lines[0].items()
+    assert lines[0]["seconds"] > 0
     lines = [json.loads(line) for line in run("update", path, "--json", "--accept")[2].splitlines()]
     assert {"pages_before": PAGES, "pages_lost": PAGES}.items() <= lines[1].items()
 

@@ -278,7 +278,6 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
 
     def facts(self) -> dict[str, Any]:
         """Return what the last record says; the seconds are those of the last full crawl."""
-        self.seconds = time.monotonic() - self.started
         before = self._before
         facts = super().facts() | ({} if before.seconds is None else {"seconds": before.seconds})
         # What was accepted once stays so, until more is lost.
@@ -307,6 +306,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
                     self.writer.carry(file, before, before)
                 self.counts["not_checked"] += before is not None
         self._measure()
+        self.seconds = time.monotonic() - self.started
         file.close()  # some systems do not replace one that is open
         return self.gone_pages is None or self._accept
 
