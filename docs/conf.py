@@ -24,7 +24,10 @@ extensions = [
 exclude_patterns = ["examples", "_*"]
 nitpicky = True
 # Names of the standard library and of other packages, whose inventories are elsewhere; internal ones.
-nitpick_ignore_regex = [("py:.*", r"(?!usp\b).*"), ("py:.*", r"usp\._.*|.*\.PageFields")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!usp\b).*"),
+    ("py:.*", r"usp\._.*|.*\.(PageFields|CheckKeywords|Summary|Part|Signal)"),
+]
 
 myst_enable_extensions = ["colon_fence", "deflist", "html_image"]
 myst_heading_anchors = 4
