@@ -34,16 +34,17 @@ from usp._crawl.orders import (
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
 from usp._crawl.tree_builder import child_slot
-from usp._crawl.tree_slots import TreeSlot, node_for
+from usp._crawl.tree_slots import TreeSlot, node_of
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
 from usp._formats.document import DocumentParser, Role
+from usp._formats.values import date
 from usp._http.identity import safe_headers
 from usp._store import Document, DocumentWriter, SpoolFull, Store
 from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
+from usp.objects.problem import Failure, Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 T = TypeVar("T")
@@ -462,9 +463,15 @@ def unfetched_tree(
         top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
-    top.children = tuple(
-        child_slot(top, at, entry, above, limits) for at, entry in enumerate(probe.children)
-    )
-    for child in top.children:
-        child.reason = child.reason or UNFETCHED
-    return node_for(top, limits)
+    nodes = []
+    for at, entry in enumerate(probe.children):
+        child = None if above is None else child_slot(top, at, entry, above, limits)
+        if child is not None and child.reason is not None:
+            nodes.append(node_of(child, [], limits))
+        else:  # a slot takes longer than all the rest
+            failure = Failure.of(entry.loc, UNFETCHED)
+            lastmod = date(entry.lastmod)
+            nodes.append(
+                InvalidSitemap(entry.loc, UNFETCHED.text, last_modified=lastmod, failure=failure)
+            )
+    return node_of(top, nodes, limits)

@@ -357,11 +357,11 @@ def refuse(
 
 
 def child_slot(
-    slot: TreeSlot, at: int, entry: ChildEntry, above: frozenset[str] | None, limits: Limits
+    slot: TreeSlot, at: int, entry: ChildEntry, above: frozenset[str], limits: Limits
 ) -> TreeSlot:
-    """Return the slot of a child, with a reason if it is refused; None refuses none."""
+    """Return the slot of a child, with a reason if it is refused."""
     child = TreeSlot(entry.loc, slot.level + 1, slot, (*slot.position, at), entry.lastmod)
-    refusal = None if above is None else refuse(child.url, child.level, above, limits)
+    refusal = refuse(child.url, child.level, above, limits)
     if refusal:
         child.reason = refusal.at(f"Unable to add sub-sitemap from URL {child.url}")
         child.recurs = refusal.code is FailureCode.RECURSION

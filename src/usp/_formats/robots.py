@@ -36,7 +36,6 @@ _DIRECTIVE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-
 _RULES = ("disallow:", "allow:")
 _USUAL = re.compile(  # a line with one URL that has nothing around it, and nothing odd in it
     r"sitemap[ \t]*+:[ \t]*+(https?://[a-z0-9][a-z0-9.-]*+(?::[0-9]{1,5}+)?+/[\w.~%&=+/?-]*+)",
