@@ -182,9 +182,8 @@ class Schedule:
         if order.host not in self._hosts:
             self._hosts[order.host] = _HostQueue(self._per_host, self._gap)
         if self._keeps_delay and order.role is Role.ROBOTS:
-            self._hosts[
-                order.host
-            ].only = order  # nothing is requested before robots.txt has arrived
+            # Nothing is requested before robots.txt has arrived.
+            self._hosts[order.host].only = order
         self._count += 1
         if not_before is None:
             heapq.heappush(self._ready, (order.position, self._count, order))
