@@ -65,8 +65,8 @@ _LONG_NAMES = {
 }  # fmt: skip
 _SUMMER = ("daylight", "summer")
 _WORDS = r"[^\W\d_][\w.'\u2019/-]*+"
-_NAME_AFTER_CLOCK = re.compile(  # not after an offset, which says all
-    r"(?<![+-]\d\d)(?<=:\d\d)((?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?+)"
+_NAME_AFTER_CLOCK = re.compile(  # it begins with a sign that is found quickly
+    r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?+)"
     rf"[\s,]{{0,3}}+(?:&|\(?({_WORDS}(?:\ {_WORDS}){{0,4}}+)(?![+-]?\d)\)?)"
 )
 _NOT_ZONES = frozenset({"uhr", "hrs"})  # beside the words that dateutil knows
@@ -169,7 +169,7 @@ def unknown_zone(text: str) -> str | None:
     """Return a name after a time that may be a zone's and is not known; in a long text the first."""
     for found in _NAME_AFTER_CLOCK.finditer(text):
         if not _is_understood(found[2] or ""):
-            return found[0].lstrip("0123456789.,")
+            return found[0].lstrip(":0123456789.,")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +21,7 @@ from usp.objects.page import (
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from decimal import Decimal
 
     from usp._formats.abstract_parser import Note, PageEntry
@@ -58,16 +59,23 @@ def read_own(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
     return [priority, last_modified, change_frequency, *_NO_EXTENSIONS]
 
 
-def _priority(text: str) -> Decimal:
+def _priority(text: str | None) -> Decimal:
     given = values.priority(text) if text else None
     return SITEMAP_PAGE_DEFAULT_PRIORITY if given is None else given
 
 
-def _change_frequency(text: str) -> SitemapPageChangeFrequency | None:
-    if not text:
+def _change_frequency(text: str | None) -> SitemapPageChangeFrequency | None:
+    if not text or text.isspace():
         return None
     return values.change_frequency(text) or SitemapPageChangeFrequency.ALWAYS
 
+
+OWN_READERS: dict[str, tuple[int, Callable[[str | None], Any]]] = {
+    "priority": (0, _priority),
+    "lastmod": (1, values.date),
+    "changefreq": (2, _change_frequency),
+}
+"""The place of each field of the protocol in :class:`PageFields`, and what reads it."""
 
 new_fields = partial(tuple.__new__, PageFields)
 """Makes the fields of a page of all of them in turn, much faster than their class does."""

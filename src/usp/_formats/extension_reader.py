@@ -5,7 +5,8 @@ A field that cannot be read is a problem and is not set; a value without a requi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
@@ -13,6 +14,7 @@ from usp._formats.abstract_parser import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import ElementNames, Record, given_in
+from usp.objects.extension_values import SitemapImage, SitemapNewsStory
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
@@ -25,6 +27,12 @@ Read: TypeAlias = "Callable[[list[Record], Note, str | None], Any]"
 
 _ReadText: TypeAlias = Callable[[str | None], Any]
 """Returns the value of a field; None if the text cannot be read."""
+
+Places: TypeAlias = list[tuple[str, int]]
+"""The elements of a record in entries of one shape: their names, and their places in the entry."""
+
+_Column: TypeAlias = "Callable[[int], list[str | None]]"
+"""``column(place)``: the texts of an element of all entries of one shape."""
 
 _text = values.text
 
@@ -81,6 +89,9 @@ class TableReader:
         )
         self._has_own = OWN in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
+        # Whether its constructor takes the fields in their order, each of which may be None.
+        self._is_positional = self._is_empty and value in (SitemapImage, SitemapNewsStory)
+        self._order = [spec.argument or spec.name for spec in table.in_order]
         self._required = [(one.argument or one.name, one) for one in table.specs if one.required]
         self._each = [spec.name for spec in table.specs if spec.many == EACH]
         self._steps: dict[str, list[_Step]] = {}
@@ -136,6 +147,32 @@ class TableReader:
             self._complete(found)
         return self._make(**found)
 
+    def read_column(
+        self, record: Places, column: _Column, base: str | None
+    ) -> Iterable[Any] | None:
+        """Return the values of a record of all entries; None if it has more than plain fields."""
+        if not self._is_positional or record[0][0] != self._element:
+            return None
+        found: dict[str, Iterable[Any]] = {}
+        for name, at in record[1:]:
+            if name not in self._alone or self._alone[name][0] in found:
+                return None
+            key, read, resolve = self._alone[name]
+            values = [*map(read, column(at))]
+            if resolve:
+                values = [value and resolve(value, base) for value in values]
+            found[key] = values
+        rows = (found.get(key, repeat(None)) for key in self._order)
+        required = [found.get(key, repeat(None)) for key, _ in self._required]
+        if not any(None in values for values in required):
+            return map(self._make, *rows)
+        return (
+            None if None in needed else self._make(*row)
+            for needed, row in zip(
+                zip(*required, strict=False), zip(*rows, strict=False), strict=False
+            )
+        )
+
     def _complete(self, found: dict[str, Any]) -> None:
         """Make the values that consist of several."""
         for name in self._each:
@@ -182,22 +219,34 @@ class TableReader:
         note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
 
 
-def _reader(extension: Extension) -> Read:
-    """Return what reads an extension."""
-    reader = TableReader(extension.table, extension.prefix)
+class ExtensionReader:
+    """Reads what the elements of an extension become: of one entry, or of all that are alike."""
 
-    def read_all(records: list[Record], note: Note, base: str | None = None) -> Any:
+    def __init__(self, extension: Extension) -> None:
+        self._table = TableReader(extension.table, extension.prefix)
+        self._many = extension.many
+
+    def read(self, records: list[Record], note: Note, base: str | None) -> Any:
+        """Return the values of one entry, or the last if it can have only one; None without any."""
+        if not self._many:
+            return self._table.read(records[-1], note, base)
+        values = [self._table.read(record, note, base) for record in records]
+        return [value for value in values if value is not None] or None
+
+    def read_columns(
+        self, records: list[Places], column: _Column, base: str | None
+    ) -> Iterable[Any] | None:
+        """Return the same for all entries of one shape; None if they have to be read one by one."""
         found = []
-        for record in records:
-            value = reader.read(record, note, base)
-            if value is not None:
-                found.append(value)
-        return found or None
-
-    def read_last(records: list[Record], note: Note, base: str | None = None) -> Any:
-        return reader.read(records[-1], note, base)
-
-    return read_all if extension.many else read_last
+        for record in records if self._many else records[-1:]:
+            values = self._table.read_column(record, column, base)
+            if values is None:
+                return None
+            found.append(values)
+        if not self._many:
+            return found[0]
+        rows = zip(*found, strict=False)
+        return ([value for value in row if value is not None] or None for row in rows)
 
 
 def _read_alternates(
@@ -248,18 +297,23 @@ def _read_mobile(records: list[Record], note: Note, base: str | None = None) -> 
 
 _SPACES: Mapping[Space, Extension] = {Space[one.prefix.upper()]: one for one in EXTENSIONS}
 
-_SPECIAL: Mapping[Space, Read] = {Space.XHTML: _read_alternates, Space.MOBILE: _read_mobile}
-
 NAMES: Mapping[Space, ElementNames] = {
     space: ElementNames(one.table.element, frozenset(one.table.names()))
     for space, one in _SPACES.items()
 }
 """The elements of each extension that are read."""
 
+_TABLES = {space: ExtensionReader(one) for space, one in _SPACES.items() if one.table.specs}
+
 READERS: Mapping[Space, Read] = {
-    space: _SPECIAL.get(space) or _reader(one) for space, one in _SPACES.items()
+    **{space: reader.read for space, reader in _TABLES.items()},
+    Space.XHTML: _read_alternates,
+    Space.MOBILE: _read_mobile,
 }
 """What reads each extension."""
+
+COLUMNS = {space: reader.read_columns for space, reader in _TABLES.items()}
+"""What reads extensions of all entries of one shape."""
 
 PLACES: Mapping[Space, int] = {
     space: list(PageFields.__annotations__).index(one.field) for space, one in _SPACES.items()

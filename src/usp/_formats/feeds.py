@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 
 
 _SIGNS = frozenset("/.?#:")  # of an address; a word alone is the text of a link
-_BODIES = re.compile(  # the texts of <content> and <content:encoded>, comments and sections aside
-    r"(<!--(?:[^-]++|-(?!->))*+(?:-->)?+|<!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>)?+)"
-    r"|(<(content[^\s<>/]*+)[^<>]*+(?<!/)>)"
-    r"(?:<!\[CDATA\[(?:[^\]]++|\](?!\]))*+\]\]>|[^<]*+)(?=</\3)"
+_BODY = re.compile(  # the text of <content> or <content:encoded>, comments and sections aside
+    r"<(?:!--(?:[^-]++|-(?!->))*+(?:-->)?+|!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>)?+"
+    r"|(content[^\s<>/]*+)[^<>]*+(?<!/)>()"
+    r"(?:<!\[CDATA\[(?:[^\]]++|\](?!\]))*+\]\]>|[^<]*+)(?=</\1))"
 )
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
+
+
+def _without_body(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else found.string[found.start() : found.start(2)]
 
 
 @lru_cache(maxsize=256)
@@ -216,19 +220,25 @@ class AtomEntry(FeedEntry):
         yield from links or filter(is_http_url, self._texts("id")[:1])
 
 
-class RssParser(BlockParser):
+class _FeedParser(BlockParser):
+    def without_bodies(self, block: str) -> str:
+        """Return a block without the texts of entries, which mean nothing, if there is no doubt."""
+        if self.report_problems or "<content" not in block or "<?" in block:
+            return block
+        return _BODY.sub(_without_body, block)
+
+
+class RssParser(_FeedParser):
     """Reads an RSS feed."""
 
     sitemap_class = PagesRSSSitemap
     vocabulary = frozenset({Space.RSS})
     entries: ClassVar = {"item": Item, "entry": AtomEntry}
-    bodies = _BODIES
 
 
-class AtomParser(BlockParser):
+class AtomParser(_FeedParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap
     vocabulary = frozenset({Space.ATOM})
     entries: ClassVar = {"entry": AtomEntry, "item": Item}
-    bodies = _BODIES

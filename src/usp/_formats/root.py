@@ -101,7 +101,7 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
     parser = ROOTS.get(meaning.local)
     if parser is None:
         return None
-    example = parser(root=KnownRoot(name, attributes, meaning, scope, None))
+    example = parser(root=KnownRoot(name, attributes, meaning, scope, None, {}))
     return _Root(parser, _foreign_namespace(meaning, parser), example.learned(), example)
 
 

@@ -6,21 +6,12 @@ returned as pages.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
-from usp._formats.batches import (
-    LazyBatch,
-    can_be_read,
-    new_fields,
-    read_own,
-    rows_of_columns,
-)
+from usp._formats.batches import LazyBatch, can_be_read, new_fields, read_own
+from usp._formats.block_reader import BlockReader
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.values import USUAL, absolute_url, child_url
 from usp._formats.xml import cut
@@ -38,8 +29,7 @@ from usp._formats.xml.raw_entries import (
     note_scheme,
 )
 from usp._formats.xml.references import decode_text
-from usp._formats.xml.tree_reader import IGNORE, LARGEST_TREE, TreeReader, declared
-from usp.objects.page import PageFields
+from usp._formats.xml.tree_reader import LARGEST_TREE, declared
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -50,9 +40,8 @@ from usp.objects.sitemap import (
 
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, Note
+    from usp.objects.page import PageFields
 
-_BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
-_FEW = 4  # entries that are not halved any more
 _MAX_PREFIXES = 10  # that are looked for, each by itself
 _EARLY = 64 * 1024
 """Characters at the beginning of a document whose entries are cut with all fields, not only URLs.
@@ -158,65 +147,6 @@ class SitemapEntry(RawEntry):
         return children
 
 
-@dataclass(eq=False)
-class BlockReader:
-    """Reads the fields of blocks whose URLs were cut, directly below the root of a document.
-
-    Pages keep it, and need not keep the parser with it.
-    """
-
-    _dialect: Dialect
-    _root: KnownRoot
-    _base: str | None
-    _names: CutNames
-    _lock: threading.Lock = field(default_factory=threading.Lock)  # pages may be read by threads
-
-    @cached_property
-    def _trees(self) -> TreeReader:
-        return TreeReader(self._dialect, self._root.scope, self._base)
-
-    def fields(self, block: str) -> Sequence[PageFields]:
-        """Return all fields of all entries of a block, which end in the same way."""
-        end = cut.end_of(block)
-        texts = block.split(end)[:-1]
-        with self._lock:
-            return self._sparse(texts, end) or self._read(texts, end)
-
-    def _sparse(self, texts: list[str], end: str) -> list[PageFields] | None:
-        """Cut the fields of entries without extensions, if most have none; read the others."""
-        rich: set[int] = set()
-        for tag in self._names.extensions:
-            rich.update(at for at, text in enumerate(texts) if tag in text)
-        if not 0 < 2 * len(rich) < len(texts):
-            return None
-        plain = end.join([*(text for at, text in enumerate(texts) if at not in rich), ""])
-        plain, shape = cut.shape_of(plain, self._names)
-        found = None if shape is None else cut.columns(plain, shape)
-        if found is None:
-            return None
-        others = self._read([texts[at] for at in sorted(rich)], end)
-        plain_rows, rich_rows = iter(rows_of_columns(found)), iter(others)
-        return [next(rich_rows if at in rich else plain_rows) for at in range(len(texts))]
-
-    def _read(self, entries: list[str], end: str) -> list[PageFields]:
-        """Read entries as trees of fewer and fewer of them, and the rest one by one."""
-        found = self._trees.entries(end.join([*entries, ""]), IGNORE)
-        if found is not None and len(found) == len(entries):
-            return [cast("UrlEntry", entry).fields() for entry in found]
-        if len(entries) <= _FEW:
-            return [self._scanned(entry + end) for entry in entries]
-        middle = len(entries) // 2
-        return self._read(entries[:middle], end) + self._read(entries[middle:], end)
-
-    def _scanned(self, entry: str) -> PageFields:
-        """Return the fields of a damaged entry."""
-        longest = self._dialect.longest
-        parser = UrlsetParser(self._base, fast=True, longest=longest, root=self._root)
-        pages = (e.page() for e in parser.scan(entry + _BEHIND) if isinstance(e, PageEntry))
-        page = next(pages, None)
-        return page.fields() if page else PageFields()
-
-
 class UrlsetParser(BlockParser):
     """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
 
@@ -263,7 +193,7 @@ class UrlsetParser(BlockParser):
         if not urls:
             return None
         if self._reader is None:
-            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names)
+            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names, self._layouts)
             self._reader = BlockReader(self.dialect, root, self.base(), names)
         return [LazyBatch(urls, block, shape, self._reader.fields, found)]
 

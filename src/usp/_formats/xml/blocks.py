@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import cast
 
 from usp._base.date_words import unknown_zone
 from usp._formats.abstract_parser import (
@@ -56,19 +56,18 @@ def _sections_end(block: str) -> bool:
     before, *sections = block.split(_CDATA)
     for section in sections:
         text, end, after = section.partition("]]>")
-        tag = _START_TAG.match(before, max(before.rfind("<"), 0))
-        own_end = f"</{tag[1]}" if tag else "</"
-        if not end or own_end in text:
+        if not end:
             return False
+        if "</" in text:
+            tag = _START_TAG.match(before, max(before.rfind("<"), 0))
+            if tag is None or f"</{tag[1]}" in text:
+                return False
         before = after
     return True
 
 
 class BlockParser(XmlParser):
     """A parser that reads blocks of entries in the quickest way that gives what the scanner would."""
-
-    bodies: ClassVar[re.Pattern[str] | None] = None
-    """Finds long texts that mean nothing; what it captures is kept."""
 
     _name = ""  # of entries, as the first one is written
     _held = ""  # text that waits for the end of an entry
@@ -148,9 +147,7 @@ class BlockParser(XmlParser):
 
     def _read_block(self, block: str) -> list[Entry]:
         """Read a block, between entries, in the quickest way that does not decline it."""
-        short = block
-        if self.bodies and not self.report_problems and "<content" in block and "<?" not in block:
-            short = self.bodies.sub(r"\1\2", block)
+        short = self.without_bodies(block)
         if len(short) <= self._size:
             entries = self._read_fast(short)
             if entries is not None:
@@ -211,6 +208,10 @@ class BlockParser(XmlParser):
         self._stray_text = False
         self._pop()
         return super().close()
+
+    def without_bodies(self, block: str) -> str:
+        """Return a block without long texts that mean nothing."""
+        return block
 
     # The two ways -----------------------------------------------------------------------------------
 

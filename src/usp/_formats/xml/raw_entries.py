@@ -283,6 +283,8 @@ class KnownRoot(NamedTuple):
     scope: Scope
     names: CutNames | None
     """What is known for cutting, if entries are cut."""
+    layouts: dict[Any, Any]
+    """Where the elements of entries stand, by their shapes (:mod:`usp._formats.block_reader`)."""
 
 
 class SeenElement(NamedTuple):

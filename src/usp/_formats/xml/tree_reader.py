@@ -33,7 +33,9 @@ LARGEST_TREE = 40 * 1024
 
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 _MAX_PREFIXES = 50
-_MAX_DEPTH = 100  # elements inside an entry, one in the other; the scanner only counts deeper ones
+MAX_DEPTH = 100
+"""Elements inside an entry, one in the other; the scanner only counts deeper ones."""
+
 _PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 _USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
 _DECLARED = re.compile(
@@ -129,7 +131,7 @@ class TreeReader:
         if root is None or (root.text and root.text.strip(_BLANKS)):
             return None
         try:
-            return [self._entry(element, notes) for element in root]
+            return [self.entry(element, notes) for element in root]
         except FastPathDeclined:
             return None
 
@@ -137,13 +139,13 @@ class TreeReader:
 
     def _kind(self, tag: str) -> type[RawEntry]:
         """Return the class of the entries of some tag; raises :class:`FastPathDeclined`."""
-        role, local, _ = self._meaning(tag, type(None))
+        role, local, _ = self.meaning(tag, type(None))
         if role is not _ENTRY or local in self._dialect.tables.strays:
             raise FastPathDeclined
         kind = self._kinds[tag] = self._dialect.tables.entries[local]
         return kind
 
-    def _meaning(self, tag: str, inside: type) -> Meaning:
+    def meaning(self, tag: str, inside: type) -> Meaning:
         """Return what a tag means in entries of some class, or outside (``NoneType``)."""
         meaning = self._find(tag, inside)
         known = self._known[inside]
@@ -165,7 +167,7 @@ class TreeReader:
 
     # Entries --------------------------------------------------------------------------------------
 
-    def _entry(self, element: Element, notes: Notes) -> RawEntry:
+    def entry(self, element: Element, notes: Notes) -> RawEntry:
         """Return the entry that an element is; raises :class:`FastPathDeclined`."""
         kind = self._kinds.get(element.tag) or self._kind(element.tag)
         text, tail = element.text, element.tail
@@ -178,7 +180,7 @@ class TreeReader:
             tail = child.tail
             if tail and not tail.isspace():
                 raise FastPathDeclined
-            role, local, space = known.get(child.tag) or self._meaning(child.tag, kind)
+            role, local, space = known.get(child.tag) or self.meaning(child.tag, kind)
             if role is _FIELD:
                 text = self._text(child, kind) if len(child) else child.text or ""
                 entry.add(local, text, child if child.keys() else "", notes)
@@ -201,10 +203,10 @@ class TreeReader:
 
         No field counts where it is nested, except a loc.
         """
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             raise FastPathDeclined
         for child in element:
-            role, local, space = known.get(child.tag) or self._meaning(child.tag, type(entry))
+            role, local, space = known.get(child.tag) or self.meaning(child.tag, type(entry))
             if role is _RECORD_FIELD:
                 text = self._text(child, type(entry)) if len(child) else child.text or ""
                 entry.add_to_record(space, local, text, child)
@@ -222,7 +224,7 @@ class TreeReader:
         """Return the text of a field with elements inside, which must mean nothing themselves."""
         known = self._known[inside]
         for child in islice(element.iter(), 1, None):
-            meaning = known.get(child.tag) or self._meaning(child.tag, inside)
+            meaning = known.get(child.tag) or self.meaning(child.tag, inside)
             if meaning[0] is not _OTHER or element.tag.endswith(("link", "loc")):
                 raise FastPathDeclined
         return "".join(element.itertext())

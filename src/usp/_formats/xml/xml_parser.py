@@ -125,6 +125,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._told: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
+        self._layouts = root.layouts if root else {}
         if root is None:
             self._scope = Scope(case_insensitive=case_insensitive)
         else:
@@ -184,7 +185,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
             for field in entry.own_fields:
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
-        return KnownRoot(*self.root_tag, self.dialect.root, self._scope, self._names)
+        return KnownRoot(*self.root_tag, self.dialect.root, self._scope, self._names, self._layouts)
 
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""

@@ -1,0 +1,230 @@
+"""Reads the fields of blocks whose URLs were cut.
+
+A block is read as a tree. Entries that consist of the same elements, one in the other in the same way,
+have one *layout*: what each of their elements means is found out once, and then they are read in
+columns, all texts of an element at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, count, islice, pairwise, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+
+from usp._formats.abstract_parser import PageEntry, ignore
+from usp._formats.batches import OWN_READERS, new_fields, rows_of_columns
+from usp._formats.extension_reader import COLUMNS, PLACES, READERS
+from usp._formats.xml import cut
+from usp._formats.xml.raw_entries import ElementRole
+from usp._formats.xml.tree_reader import IGNORE, MAX_DEPTH, FastPathDeclined, TreeReader
+from usp.objects.page import PageFields
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from usp._formats.extension_reader import Places
+    from usp._formats.xml.cut import CutNames
+    from usp._formats.xml.namespaces import Space
+    from usp._formats.xml.raw_entries import Dialect, KnownRoot, Record
+
+_BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
+_FEW = 4  # entries that are not halved any more
+_TREE = (
+    12 * 1024
+)  # characters of a tree: its elements should not become old for the garbage collector
+_MAX_LAYOUTS, _MAX_SHAPE = 50, 400  # that are kept, and the length of their shapes
+_tag, _text, _tail = attrgetter("tag"), attrgetter("text"), attrgetter("tail")
+
+
+Shape: TypeAlias = tuple[str | int, ...]
+"""The names of an entry's elements in their order, then how many stand directly in each."""
+
+
+class Layout(NamedTuple):
+    """Where the elements stand that mean something, counted from that of the entry.
+
+    ``own`` are the fields of the protocol by name, ``records`` those of extensions: the names and
+    places of the elements of each record.
+    """
+
+    own: dict[str, int]
+    records: dict[Space, list[Places]]
+
+
+@dataclass(eq=False)
+class BlockReader:
+    """Reads the fields of blocks directly below the root of a document.
+
+    Pages keep it, and need not keep the parser with it.
+    """
+
+    _dialect: Dialect
+    _root: KnownRoot
+    _base: str | None
+    _names: CutNames
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # pages may be read by threads
+
+    @cached_property
+    def _trees(self) -> TreeReader:
+        return TreeReader(self._dialect, self._root.scope, self._base)
+
+    def fields(self, block: str) -> Sequence[PageFields]:
+        """Return all fields of all entries of a block, which end in the same way."""
+        end = cut.end_of(block)
+        entries = block.split(end)[:-1]
+        with self._lock:
+            return self._sparse(entries, end) or self._read_all(entries, end)
+
+    def _sparse(self, entries: list[str], end: str) -> list[PageFields] | None:
+        """Cut the fields of entries without extensions, if most have none; read the others."""
+        rich: set[int] = set()
+        for tag in self._names.extensions:
+            rich.update(at for at, entry in enumerate(entries) if tag in entry)
+        if not 0 < 2 * len(rich) < len(entries):
+            return None
+        plain = end.join([*(entry for at, entry in enumerate(entries) if at not in rich), ""])
+        plain, shape = cut.shape_of(plain, self._names)
+        found = None if shape is None else cut.columns(plain, shape)
+        if found is None:
+            return None
+        others = iter(self._read_all([entries[at] for at in sorted(rich)], end))
+        plain_rows = iter(rows_of_columns(found))
+        return [next(others if at in rich else plain_rows) for at in range(len(entries))]
+
+    def _read_all(self, entries: list[str], end: str) -> list[PageFields]:
+        """Read entries as trees of a few of them."""
+        size = sum(map(len, entries)) + len(entries) * len(end)
+        few = max(1, len(entries) * _TREE // size)
+        parts = (entries[at : at + few] for at in range(0, len(entries), few))
+        return [*chain.from_iterable(self._read(part, end) for part in parts)]
+
+    def _read(self, entries: list[str], end: str) -> Sequence[PageFields]:
+        """Read entries as trees of fewer and fewer of them, and the rest one by one."""
+        root = self._trees.parse(end.join([*entries, ""]))
+        if root is not None and len(root) == len(entries):
+            found = self._in_columns(root)
+            for at in (at for at, fields in enumerate(found) if fields is None):
+                found[at] = self._one(root[at], entries[at] + end)
+            return cast("list[PageFields]", found)
+        if len(entries) <= _FEW:
+            return [self._scanned(entry + end) for entry in entries]
+        middle = len(entries) // 2
+        return [*self._read(entries[:middle], end), *self._read(entries[middle:], end)]
+
+    def _one(self, element: Element, written: str) -> PageFields:
+        """Return the fields of an entry that is unlike others."""
+        try:
+            return cast("PageEntry", self._trees.entry(element, IGNORE)).fields()
+        except FastPathDeclined:
+            return self._scanned(written)
+
+    def _scanned(self, entry: str) -> PageFields:
+        """Return the fields of a damaged entry."""
+        longest, parser = self._dialect.longest, self._dialect.tables
+        scanning = parser(self._base, fast=True, longest=longest, root=self._root)
+        pages = (e.page() for e in scanning.scan(entry + _BEHIND) if isinstance(e, PageEntry))
+        page = next(pages, None)
+        return page.fields() if page else PageFields()
+
+    # Columns ----------------------------------------------------------------------------------------
+
+    def _in_columns(self, root: Element) -> list[PageFields | None]:
+        """Return the fields of entries; None for those that cannot be read in columns."""
+        elements = [*islice(root.iter(), 1, None)]
+        tags, sizes, texts = [*map(_tag, elements)], [*map(len, elements)], [*map(_text, elements)]
+        found: list[PageFields | None] = [None] * len(root)
+        each = len(elements) // len(root)
+        starts = [*range(0, len(elements), each)]
+        alike: dict[Shape, list[int]] = {}
+        if tags == tags[:each] * len(root) and sizes == sizes[:each] * len(root):
+            alike[*tags[:each], *sizes[:each]] = [*range(len(root))]
+        else:
+            starts = [at for at, tag in enumerate(tags) if tag == tags[0]]
+            if len(starts) != len(root):
+                return found
+            for number, (start, stop) in enumerate(pairwise([*starts, len(tags)])):
+                alike.setdefault((*tags[start:stop], *sizes[start:stop]), []).append(number)
+        for shape, numbers in alike.items():
+            layout = self._layout(shape, root[numbers[0]])
+            if layout is not None:
+                begins = [starts[number] for number in numbers]
+                rows = self._rows(layout, begins, texts, elements)
+                for number, row in zip(numbers, rows, strict=True):
+                    found[number] = row
+        return found
+
+    def _layout(self, shape: Shape, entry: Element) -> Layout | None:
+        """Return the layout of entries of some shape; None if they have to be read one by one."""
+        layouts = self._root.layouts
+        layout = layouts.get(shape)
+        if layout is None:
+            layout = Layout({}, {})
+            try:
+                self._lay_out(entry, layout, count(1))
+            except FastPathDeclined:
+                return None
+            if len(layouts) < _MAX_LAYOUTS and len(shape) <= _MAX_SHAPE:
+                layouts[shape] = layout
+        return layout
+
+    def _lay_out(
+        self, element: Element, layout: Layout, places: count[int], depth: int = 0
+    ) -> None:
+        """Find out what the elements in another one mean; raises :class:`FastPathDeclined`."""
+        for child in element:
+            at = next(places)
+            role, local, space = self._trees.meaning(child.tag, self._dialect.tables.entries["url"])
+            is_field = role in (ElementRole.FIELD, ElementRole.RECORD_FIELD)
+            if role is ElementRole.ENTRY or depth > MAX_DEPTH or (is_field and len(child)):
+                raise FastPathDeclined
+            if role is ElementRole.FIELD and not depth:
+                if local in layout.own:
+                    raise FastPathDeclined  # of two fields one counts, by their texts
+                layout.own[local] = at
+            elif role is ElementRole.RECORD:
+                layout.records.setdefault(space, []).append([(local, at)])
+            elif role is ElementRole.RECORD_FIELD:
+                layout.records.setdefault(space, [[]])[-1].append((local, at))
+            self._lay_out(child, layout, places, depth + 1)
+
+    def _rows(
+        self,
+        layout: Layout,
+        starts: list[int],
+        texts: list[str | None],
+        elements: list[Element],
+    ) -> list[PageFields]:
+        columns: list[Any] = [*map(repeat, PageFields())]
+
+        def column(at: int) -> list[str | None]:
+            return [texts[start + at] for start in starts]
+
+        for name, at in layout.own.items():
+            if name in OWN_READERS:
+                place, read = OWN_READERS[name]
+                columns[place] = map(read, column(at))
+        for space, records in layout.records.items():
+            found = COLUMNS[space](records, column, self._base) if space in COLUMNS else None
+            if found is None:
+                given = [_given(records, start, texts, elements) for start in starts]
+                found = map(READERS[space], given, repeat(ignore), repeat(self._base))
+            columns[PLACES[space]] = found
+        return [*map(new_fields, islice(zip(*columns, strict=False), len(starts)))]
+
+
+def _given(
+    records: list[Places], start: int, texts: list[str | None], elements: list[Element]
+) -> list[Record]:
+    """Return the records of one entry: the name, text and attributes of each element."""
+    return [
+        [
+            given
+            for name, at in record
+            for given in (name, texts[start + at] or "", elements[start + at])
+        ]
+        for record in records
+    ]
