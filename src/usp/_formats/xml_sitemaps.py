@@ -6,6 +6,7 @@ returned as pages.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
@@ -16,7 +17,7 @@ from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.values import USUAL, absolute_url, child_url
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
-from usp._formats.xml.cut import CutNames
+from usp._formats.xml.cut import CutNames, EntryShape
 from usp._formats.xml.namespaces import Name, Scope, Space, space_of
 from usp._formats.xml.raw_entries import (
     Dialect,
@@ -147,65 +148,26 @@ class SitemapEntry(RawEntry):
         return children
 
 
-class UrlsetParser(BlockParser):
-    """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
+class SitemapParser(BlockParser):
+    """What both kinds share: their entries are cut if all are written alike."""
 
-    sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
     vocabulary = frozenset({Space.SITEMAP})
-    entries: ClassVar = {"url": UrlEntry, "sitemap": SitemapEntry}
-    implied_entry = UrlEntry
-    strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
-    roots = frozenset({"sitemapindex"})
-
-    largest = _size = LARGEST  # of which locs are cut
-    _reader: BlockReader | None = None
-
-    def _note_stray_entry(self, local: str) -> None:
-        super()._note_stray_entry(local)
-        # What declares sitemaps is an index, and its pages stand in that.
-        self.sitemap_class = IndexXMLSitemap
 
     def learned(self) -> KnownRoot:
         """Look up the usual names, and those that matter for cutting."""
         prefix, colon, _ = self.root_tag[0].rpartition(":")
-        self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}url")
+        name = next(iter(self.entries))
+        self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}{name}")
         return super().learned()
 
-    def _cut(self, block: str) -> list[Entry] | None:
-        """Cut whole entries, or at least their URLs if problems are not requested."""
-        names = self._names
-        if names is None or names.name != self._name:
-            names = self._find_names()
+    def _shape(self, block: str) -> tuple[str, EntryShape | None]:
+        """Return how the entries of a block are written, if they may be cut; see ``cut.shape_of``."""
+        if self._names is None or self._names.name != self._name:
+            dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
+            self._names = cut_names(dialect, Scope(like=self._scope), self._name)
         if len(self._stack) > 1 or ("xmlns" in block and self._declares_own(block)):
-            return None
-        block, shape = cut.shape_of(block, names)
-        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
-        if shape is None or len(block) > self.largest:
-            return None
-        early = self._passed < _EARLY or self.report_problems
-        found = cut.columns(block, shape) if early else None
-        if self.report_problems and not (found and self._is_well(found, block)):
-            return None
-        locs = found["loc"] if found else cut.locs(block, shape)
-        urls = locs if locs and cut.plain(locs) else None
-        if urls and "&" in block:
-            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
-        if not urls:
-            return None
-        if self._reader is None:
-            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names, self._layouts)
-            self._reader = BlockReader(self.dialect, root, self.base(), names)
-        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
-
-    def _find_names(self) -> CutNames:
-        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
-        names = self._names = cut_names(dialect, Scope(like=self._scope), self._name)
-        return names
-
-    def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
-        """Return whether there is no problem with what was cut."""
-        has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
-        return not (has_problem or self.dialect.is_too_long(found["loc"]))
+            return block, None
+        return cut.shape_of(block, self._names)
 
     def _declares_own(self, block: str) -> bool:
         """Return whether there may be elements of the protocol with a prefix that a block declares."""
@@ -220,15 +182,63 @@ class UrlsetParser(BlockParser):
             self.scanner_only = True  # the same tags may mean something else below another root
 
 
+class UrlsetParser(SitemapParser):
+    """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
+
+    sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
+    entries: ClassVar = {"url": UrlEntry, "sitemap": SitemapEntry}
+    implied_entry = UrlEntry
+    strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
+    roots = frozenset({"sitemapindex"})
+
+    largest = _size = LARGEST  # of which locs are cut
+    _reader: BlockReader | None = None
+
+    def _note_stray_entry(self, local: str) -> None:
+        super()._note_stray_entry(local)
+        # What declares sitemaps is an index, and its pages stand in that.
+        self.sitemap_class = IndexXMLSitemap
+
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Cut whole entries, or at least their URLs if problems are not requested."""
+        block, shape = self._shape(block)
+        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
+        if shape is None or len(block) > self.largest:
+            return None
+        early = self._passed < _EARLY or self.report_problems
+        found = cut.columns(block, shape) if early else None
+        if self.report_problems and not (found and self._is_well(found, block)):
+            return None
+        locs = found["loc"] if found else cut.locs(block, shape)
+        urls = locs if locs and cut.plain(locs) else None
+        if urls and "&" in block:
+            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
+        if not urls:
+            return None
+        if self._reader is None:
+            names = shape.names
+            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names, self._layouts)
+            self._reader = BlockReader(self.dialect, root, self.base(), names)
+        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
+
+    def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
+        """Return whether there is no problem with what was cut."""
+        has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
+        return not (has_problem or self.dialect.is_too_long(found["loc"]))
+
+
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     """Return which names matter where entries of that name are cut."""
-    prefix = name.rpartition(":")[0]
+    entry, (prefix, _, local) = dialect.tables.implied_entry, name.rpartition(":")
+    assert entry is not None
     prefixes = {*scope.prefixes()} - {"", prefix}
     # Of many prefixes none is looked for: every block is taken for one with extensions.
     extensions = tuple(f"<{one}:" for one in prefixes) if len(prefixes) < _MAX_PREFIXES else ("<",)
-    fields = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
-    if dialect.meaning(scope, name, type(None)).local != "url" or any(
-        dialect.meaning(scope, field, UrlEntry).role is not ElementRole.FIELD for field in fields
+    fields = (f"{prefix}:{field}" if prefix else field for field in entry.own_fields)
+    if dialect.tables.entries.get(
+        dialect.meaning(scope, name, type(None)).local
+    ) is not entry or any(
+        dialect.meaning(scope, field, entry).role is not ElementRole.FIELD for field in fields
     ):
         return CutNames(name, None, extensions)
     own = [
@@ -241,7 +251,7 @@ def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     others = tuple(
         f"{other}:{tag}" if other else tag
         for other in own
-        for tag in (*(("url", "loc") if other != prefix else ()), *dialect.tables.strays)
+        for tag in (*((local, "loc") if other != prefix else ()), *dialect.tables.strays)
     )
     return CutNames(name, others, extensions)
 
@@ -260,12 +270,20 @@ def _decoded_all(locs: list[str], *, in_cdata: bool) -> list[str] | None:
     return urls
 
 
-class SitemapIndexParser(BlockParser):
+class SitemapIndexParser(SitemapParser):
     """Reads a ``<sitemapindex>``; stray ``<url>`` entries are returned as pages."""
 
     sitemap_class = IndexXMLSitemap
-    vocabulary = frozenset({Space.SITEMAP})
     entries: ClassVar = {"sitemap": SitemapEntry, "url": UrlEntry}
     implied_entry = SitemapEntry
     roots = frozenset({"urlset"})
     always_reports = True
+
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Cut children that have a plain URL, and at most a date."""
+        block, shape = self._shape(block)
+        found = None if shape is None or "&" in block else cut.columns(block, shape)
+        if not found or found.keys() - SitemapEntry.own_fields or not cut.plain(found["loc"]):
+            return None
+        dates = map(values.text, found.get("lastmod") or repeat(""))
+        return [ChildEntry(loc, date, loc) for loc, date in zip(found["loc"], dates, strict=False)]

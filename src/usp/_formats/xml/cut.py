@@ -113,11 +113,16 @@ def _are_last(block: str, *tags: str) -> bool:
     return all(block.rfind(tag) == block.rfind(tag.split()[0]) for tag in tags)
 
 
+def _prefix(name: str) -> str:
+    """Return the prefix of a name, with its colon."""
+    return "".join(name.rpartition(":")[:2])
+
+
 @lru_cache(maxsize=64)
 def _first(name: str) -> re.Pattern[str]:
     """Return the pattern of the first entry of a block."""
-    prefix = re.escape(name.removesuffix("url"))
-    url, loc, one = f"{prefix}url", f"{prefix}loc", f"{prefix}(?:{'|'.join(FIELDS)})"
+    prefix, url = re.escape(_prefix(name)), re.escape(name)
+    loc, one = f"{prefix}loc", f"{prefix}(?:{'|'.join(FIELDS)})"
     given = rf"((?:<{one}>(?:{_CDATA})?+[^<]*+</{one}>{_B}){{0,9}}+)"
     return re.compile(
         rf"{_B}(?:{_COMMENT}{_B}){{0,9}}+(<{url}{_TAG_END}){_B}{given}"
@@ -169,7 +174,7 @@ def _entry(shape: EntryShape, *, values: bool = False) -> re.Pattern[str]:
     an end, empty texts tell.
     """
     names, end, text = shape.names, re.escape(shape.url_end), "[^<]*+"
-    name, prefix = re.escape(names.name), names.name.removesuffix("url")
+    name, prefix = re.escape(names.name), _prefix(names.name)
     if values:
         text = f"({_VALUE})"
         if shape.has_cdata:
