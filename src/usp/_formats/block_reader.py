@@ -11,16 +11,16 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count, islice, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from usp._formats.abstract_parser import PageEntry, ignore
 from usp._formats.batches import OWN_READERS, new_fields, rows_of_columns
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.raw_entries import ElementRole
-from usp._formats.xml.tree_reader import IGNORE, MAX_DEPTH, FastPathDeclined, TreeReader
+from usp._formats.xml.tree_reader import IGNORE, FastPathDeclined, Layout, Shape, TreeReader
 from usp.objects.page import PageFields
 
 if TYPE_CHECKING:
@@ -36,23 +36,7 @@ _FEW = 4  # entries that are not halved any more
 _TREE = (
     12 * 1024
 )  # characters of a tree: its elements should not become old for the garbage collector
-_MAX_LAYOUTS, _MAX_SHAPE = 50, 400  # that are kept, and the length of their shapes
 _tag, _text, _tail = attrgetter("tag"), attrgetter("text"), attrgetter("tail")
-
-
-Shape: TypeAlias = tuple[str | int, ...]
-"""The names of an entry's elements in their order, then how many stand directly in each."""
-
-
-class Layout(NamedTuple):
-    """Where the elements stand that mean something, counted from that of the entry.
-
-    ``own`` are the fields of the protocol by name, ``records`` those of extensions: the names and
-    places of the elements of each record.
-    """
-
-    own: dict[str, int]
-    records: dict[Space, list[Places]]
 
 
 @dataclass(eq=False)
@@ -70,7 +54,7 @@ class BlockReader:
 
     @cached_property
     def _trees(self) -> TreeReader:
-        return TreeReader(self._dialect, self._root.scope, self._base)
+        return TreeReader(self._dialect, self._root.scope, self._base, self._root.layouts)
 
     def fields(self, block: str) -> Sequence[PageFields]:
         """Return all fields of all entries of a block, which end in the same way."""
@@ -149,47 +133,15 @@ class BlockReader:
             for number, (start, stop) in enumerate(pairwise([*starts, len(tags)])):
                 alike.setdefault((*tags[start:stop], *sizes[start:stop]), []).append(number)
         for shape, numbers in alike.items():
-            layout = self._layout(shape, root[numbers[0]])
-            if layout is not None:
-                begins = [starts[number] for number in numbers]
-                rows = self._rows(layout, begins, texts, elements)
-                for number, row in zip(numbers, rows, strict=True):
-                    found[number] = row
-        return found
-
-    def _layout(self, shape: Shape, entry: Element) -> Layout | None:
-        """Return the layout of entries of some shape; None if they have to be read one by one."""
-        layouts = self._root.layouts
-        layout = layouts.get(shape)
-        if layout is None:
-            layout = Layout({}, {})
+            begins = [starts[number] for number in numbers]
             try:
-                self._lay_out(entry, layout, count(1))
+                layout = self._trees.layout(shape, root[numbers[0]])
+                rows = self._rows(layout, begins, texts, elements)
             except FastPathDeclined:
-                return None
-            if len(layouts) < _MAX_LAYOUTS and len(shape) <= _MAX_SHAPE:
-                layouts[shape] = layout
-        return layout
-
-    def _lay_out(
-        self, element: Element, layout: Layout, places: count[int], depth: int = 0
-    ) -> None:
-        """Find out what the elements in another one mean; raises :class:`FastPathDeclined`."""
-        for child in element:
-            at = next(places)
-            role, local, space = self._trees.meaning(child.tag, self._dialect.tables.entries["url"])
-            is_field = role in (ElementRole.FIELD, ElementRole.RECORD_FIELD)
-            if role is ElementRole.ENTRY or depth > MAX_DEPTH or (is_field and len(child)):
-                raise FastPathDeclined
-            if role is ElementRole.FIELD and not depth:
-                if local in layout.own:
-                    raise FastPathDeclined  # of two fields one counts, by their texts
-                layout.own[local] = at
-            elif role is ElementRole.RECORD:
-                layout.records.setdefault(space, []).append([(local, at)])
-            elif role is ElementRole.RECORD_FIELD:
-                layout.records.setdefault(space, [[]])[-1].append((local, at))
-            self._lay_out(child, layout, places, depth + 1)
+                continue
+            for number, row in zip(numbers, rows, strict=True):
+                found[number] = row
+        return found
 
     def _rows(
         self,
@@ -198,21 +150,31 @@ class BlockReader:
         texts: list[str | None],
         elements: list[Element],
     ) -> list[PageFields]:
-        columns: list[Any] = [*map(repeat, PageFields())]
-
         def column(at: int) -> list[str | None]:
             return [texts[start + at] for start in starts]
 
-        for name, at in layout.own.items():
-            if name in OWN_READERS:
-                place, read = OWN_READERS[name]
-                columns[place] = map(read, column(at))
-        for space, records in layout.records.items():
-            found = COLUMNS[space](records, column, self._base) if space in COLUMNS else None
-            if found is None:
+        columns: list[Any] = [*map(repeat, PageFields())]
+        found: dict[Space, list[Places]] = {}
+        names = set()
+        for (role, name, space), at, has_markup in layout.steps:
+            if has_markup or (role is ElementRole.FIELD and name in names):
+                raise FastPathDeclined  # of two fields one counts, by their texts
+            if role is ElementRole.RECORD:
+                found.setdefault(space, []).append([(name, at)])
+            elif role is ElementRole.RECORD_FIELD:
+                found.setdefault(space, [[]])[-1].append((name, at))
+            else:
+                names.add(name)
+                if name in OWN_READERS:
+                    place, read = OWN_READERS[name]
+                    columns[place] = map(read, column(at))
+        for space, records in found.items():
+            read_columns = COLUMNS.get(space)
+            values = read_columns and read_columns(records, column, self._base)
+            if values is None:
                 given = [_given(records, start, texts, elements) for start in starts]
-                found = map(READERS[space], given, repeat(ignore), repeat(self._base))
-            columns[PLACES[space]] = found
+                values = map(READERS[space], given, repeat(ignore), repeat(self._base))
+            columns[PLACES[space]] = values
         return [*map(new_fields, islice(zip(*columns, strict=False), len(starts)))]
 
 

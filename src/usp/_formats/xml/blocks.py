@@ -241,7 +241,8 @@ class BlockParser(XmlParser):
         """Return the reader of trees for the current position of the parser."""
         trees, base = self._trees, self.base()
         if trees is None or trees.scope is not self._scope or trees.base != base:
-            trees = self._trees = TreeReader(self.dialect, self._scope, base)
+            shared = self._layouts if self._scope is self._root_scope and self.fast else None
+            trees = self._trees = TreeReader(self.dialect, self._scope, base, shared)
         return trees
 
     def _finished(self, found: list[RawEntry], notes: Notes) -> list[Entry]:

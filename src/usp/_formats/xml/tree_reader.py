@@ -11,9 +11,11 @@ A block is declined if the scanner would read it differently, or note a problem.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from itertools import islice
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from xml.parsers.expat import errors
 
@@ -33,15 +35,15 @@ LARGEST_TREE = 40 * 1024
 
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 _MAX_PREFIXES = 50
-MAX_DEPTH = 100
-"""Elements inside an entry, one in the other; the scanner only counts deeper ones."""
-
+_MAX_DEPTH = 100  # elements inside an entry, one in the other; the scanner only counts deeper ones
+_MAX_LAYOUTS, _MAX_SHAPE = 50, 400  # that are kept, and the length of their shapes
 _PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 _USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
 _DECLARED = re.compile(
     r"""xmlns([\w:.-]{0,100}+)\s{0,9}+=\s{0,9}+(?:"([^"<]{0,999}+)"|'([^'<]{0,999}+)')"""
 )
 _XML_BASE = re.compile("xml:(?i:base)")
+_tag = attrgetter("tag")
 _BLANKS = " \t\r\n"
 _OTHER, _FIELD, _RECORD = ElementRole.OTHER, ElementRole.FIELD, ElementRole.RECORD
 _RECORD_FIELD, _ENTRY = ElementRole.RECORD_FIELD, ElementRole.ENTRY
@@ -78,17 +80,50 @@ def declared(block: str) -> set[tuple[str, str]] | None:
     return {(name[1:], uri) for name, uri in pairs}
 
 
-class TreeReader:
-    """Reads blocks as trees, at one position of a document, where names mean the same."""
+Shape: TypeAlias = tuple[str | int, ...]
+"""The names of an entry's elements in their order, then how many stand directly in each."""
 
-    def __init__(self, dialect: Dialect, scope: Scope, base: str | None) -> None:
+
+class Step(NamedTuple):
+    """An element that means something, and its place, counted from the entry; markup may be in it."""
+
+    meaning: Meaning
+    at: int
+    has_markup: bool
+
+
+class Layout(NamedTuple):
+    """What the elements of entries of one shape mean.
+
+    ``direct`` are the places of those directly in the entry, ``deep`` is that of a loc that is not.
+    """
+
+    entry: type[RawEntry]
+    steps: list[Step]
+    direct: list[int]
+    deep: list[int]
+
+
+class TreeReader:
+    """Reads blocks as trees, at one position of a document, where names mean the same.
+
+    ``layouts`` are those that are known there.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        scope: Scope,
+        base: str | None,
+        layouts: dict[Shape, Layout] | None = None,
+    ) -> None:
         self._dialect = dialect
         self.scope = scope
         self.base = base
+        self._layouts = {} if layouts is None else layouts
         self._prefixes: set[str] = set()
         self._start = ""
         self._known: defaultdict[type, dict[str, Meaning]] = defaultdict(dict)
-        self._kinds: dict[str, type[RawEntry]] = {}  # of entries, by their tags
         self._declare(islice(scope.prefixes(), _MAX_PREFIXES + 1))
 
     def _declare(self, prefixes: Iterable[str]) -> bool:
@@ -135,20 +170,87 @@ class TreeReader:
         except FastPathDeclined:
             return None
 
-    # What names mean ------------------------------------------------------------------------------
-
-    def _kind(self, tag: str) -> type[RawEntry]:
-        """Return the class of the entries of some tag; raises :class:`FastPathDeclined`."""
-        role, local, _ = self.meaning(tag, type(None))
-        if role is not _ENTRY or local in self._dialect.tables.strays:
+    def entry(self, element: Element, notes: Notes) -> RawEntry:
+        """Return the entry that an element is; raises :class:`FastPathDeclined`."""
+        elements = list(element.iter())
+        layout = self.layout((*map(_tag, elements), *map(len, elements)), element)
+        text, tail = element.text, element.tail
+        if (text and not text.isspace()) or (tail and tail.strip(_BLANKS)):
             raise FastPathDeclined
-        kind = self._kinds[tag] = self._dialect.tables.entries[local]
-        return kind
+        for at in layout.direct:
+            tail = elements[at].tail
+            if tail and not tail.isspace():
+                raise FastPathDeclined
+        entry = layout.entry(None, self.base)
+        if element.keys():
+            entry.written = element
+        for (role, local, space), at, has_markup in layout.steps:
+            child = elements[at]
+            text = "".join(child.itertext()) if has_markup else child.text or ""
+            if role is _FIELD:
+                entry.add(local, text, child if child.keys() else "", notes)
+            elif role is _RECORD:
+                entry.begin_record(space, local, child)
+            else:
+                entry.add_to_record(space, local, text, child)
+        for at in layout.deep:
+            entry.nested_loc = elements[at].text or ""
+        return entry
 
-    def meaning(self, tag: str, inside: type) -> Meaning:
+    # What elements mean -----------------------------------------------------------------------------
+
+    def layout(self, shape: Shape, element: Element) -> Layout:
+        """Return what the elements of such an entry mean; raises :class:`FastPathDeclined`."""
+        layout = self._layouts.get(shape)
+        if layout is None:
+            role, local, _ = self._meaning(element.tag, type(None))
+            if role is not _ENTRY or local in self._dialect.tables.strays:
+                raise FastPathDeclined
+            layout = Layout(self._dialect.tables.entries[local], [], [], [])
+            self._lay_out(element, layout, count(1))
+            if len(self._layouts) < _MAX_LAYOUTS and len(shape) <= _MAX_SHAPE:
+                self._layouts[shape] = layout
+        return layout
+
+    def _lay_out(
+        self, element: Element, layout: Layout, places: Iterator[int], depth: int = 0
+    ) -> None:
+        """Find out what the elements in another one mean.
+
+        No field counts where it is nested, except a loc.
+        """
+        if depth > _MAX_DEPTH:
+            raise FastPathDeclined
+        for child in element:
+            at = next(places)
+            meaning = self._meaning(child.tag, layout.entry)
+            role, is_loc = meaning.role, meaning.local == "loc"
+            if role is _ENTRY or (depth and role is _FIELD and is_loc and len(child)):
+                raise FastPathDeclined
+            if not depth:
+                layout.direct.append(at)
+            if role is _RECORD or role is _RECORD_FIELD or (role is _FIELD and not depth):
+                has_markup = role is not _RECORD and len(child) > 0
+                layout.steps.append(Step(meaning, at, has_markup))
+                if has_markup:
+                    self._check_markup(child, layout.entry)
+                    deque(islice(places, sum(1 for _ in child.iter()) - 1), 0)
+                    continue
+            elif role is _FIELD and is_loc:
+                layout.deep.append(at)
+            self._lay_out(child, layout, places, depth + 1)
+
+    def _check_markup(self, element: Element, inside: type) -> None:
+        """Decline a field with elements inside that mean something themselves."""
+        for child in islice(element.iter(), 1, None):
+            role = self._meaning(child.tag, inside).role
+            if role is not _OTHER or element.tag.endswith(("link", "loc")):
+                raise FastPathDeclined
+
+    def _meaning(self, tag: str, inside: type) -> Meaning:
         """Return what a tag means in entries of some class, or outside (``NoneType``)."""
-        meaning = self._find(tag, inside)
         known = self._known[inside]
+        meaning = known.get(tag) or self._find(tag, inside)
         if len(known) < MAX_NAMES and len(tag) <= MAX_NAME:
             known[tag] = meaning
         return meaning
@@ -164,70 +266,6 @@ class TreeReader:
         if known is Space.OTHER and ("sitemap" in space or "google" in space):
             raise FastPathDeclined  # its prefix decides
         return self._dialect.find_meaning(Name(known, local, space), inside)
-
-    # Entries --------------------------------------------------------------------------------------
-
-    def entry(self, element: Element, notes: Notes) -> RawEntry:
-        """Return the entry that an element is; raises :class:`FastPathDeclined`."""
-        kind = self._kinds.get(element.tag) or self._kind(element.tag)
-        text, tail = element.text, element.tail
-        if (text and not text.isspace()) or (tail and tail.strip(_BLANKS)):
-            raise FastPathDeclined
-        entry, known = kind(None, self.base), self._known[kind]
-        if element.keys():
-            entry.written = element
-        for child in element:
-            tail = child.tail
-            if tail and not tail.isspace():
-                raise FastPathDeclined
-            role, local, space = known.get(child.tag) or self.meaning(child.tag, kind)
-            if role is _FIELD:
-                text = self._text(child, kind) if len(child) else child.text or ""
-                entry.add(local, text, child if child.keys() else "", notes)
-            elif role is _RECORD_FIELD:
-                text = self._text(child, kind) if len(child) else child.text or ""
-                entry.add_to_record(space, local, text, child)
-            elif role is _ENTRY:
-                raise FastPathDeclined
-            else:
-                if role is _RECORD:
-                    entry.records.setdefault(space, []).append([local, "", child])
-                if len(child):
-                    self._fill(entry, child, known)
-        return entry
-
-    def _fill(
-        self, entry: RawEntry, element: Element, known: dict[str, Meaning], depth: int = 1
-    ) -> None:
-        """Give an entry what is inside one of its elements; raises :class:`FastPathDeclined`.
-
-        No field counts where it is nested, except a loc.
-        """
-        if depth > MAX_DEPTH:
-            raise FastPathDeclined
-        for child in element:
-            role, local, space = known.get(child.tag) or self.meaning(child.tag, type(entry))
-            if role is _RECORD_FIELD:
-                text = self._text(child, type(entry)) if len(child) else child.text or ""
-                entry.add_to_record(space, local, text, child)
-            elif role is _ENTRY or (role is _FIELD and local == "loc" and len(child)):
-                raise FastPathDeclined
-            elif role is _FIELD and local == "loc":
-                entry.nested_loc = child.text or ""
-            else:
-                if role is _RECORD:
-                    entry.begin_record(space, local, child)
-                if len(child):
-                    self._fill(entry, child, known, depth + 1)
-
-    def _text(self, element: Element, inside: type) -> str:
-        """Return the text of a field with elements inside, which must mean nothing themselves."""
-        known = self._known[inside]
-        for child in islice(element.iter(), 1, None):
-            meaning = known.get(child.tag) or self.meaning(child.tag, inside)
-            if meaning[0] is not _OTHER or element.tag.endswith(("link", "loc")):
-                raise FastPathDeclined
-        return "".join(element.itertext())
 
 
 def _may_mislead(block: str) -> bool:

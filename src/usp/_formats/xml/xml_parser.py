@@ -99,6 +99,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     _wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
     _stray_text = False
     _names: CutNames | None = None  # if entries are cut
+    _root_scope: Scope | None = None  # if the root is known
 
     def __init__(
         self,
@@ -132,7 +133,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._names = root.names
             self._stack.append(root.name)
             self._scopes.append(Scope())
-            self._scope = Scope(like=root.scope)
+            self._scope = self._root_scope = Scope(like=root.scope)
             self._root, self.root_tag = root.meaning, (root.name, root.attributes)
             self.dialect = Dialect(type(self), root.meaning, longest)
 
