@@ -8,10 +8,9 @@ columns, all texts of an element at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, islice, pairwise, repeat
+from itertools import islice, pairwise, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more
+_FIRST = 20  # entries that show whether most have extensions
 _TREE = (
     12 * 1024
 )  # characters of a tree: its elements should not become old for the garbage collector
@@ -56,18 +56,19 @@ class BlockReader:
     def _trees(self) -> TreeReader:
         return TreeReader(self._dialect, self._root.scope, self._base, self._root.layouts)
 
-    def fields(self, block: str) -> Sequence[PageFields]:
+    def fields(self, block: str) -> list[PageFields]:
         """Return all fields of all entries of a block, which end in the same way."""
         end = cut.end_of(block)
-        entries = block.split(end)[:-1]
         with self._lock:
-            return self._sparse(entries, end) or self._read_all(entries, end)
+            return self._sparse(block, end) or self._read_all(block, end)
 
-    def _sparse(self, entries: list[str], end: str) -> list[PageFields] | None:
+    def _sparse(self, block: str, end: str) -> list[PageFields] | None:
         """Cut the fields of entries without extensions, if most have none; read the others."""
-        rich: set[int] = set()
-        for tag in self._names.extensions:
-            rich.update(at for at, entry in enumerate(entries) if tag in entry)
+        tags, entries = self._names.extensions, block.split(end)[:-1]
+        first = entries[:_FIRST]
+        if 2 * sum(tag in entry for tag in tags for entry in first) > len(first):
+            return None
+        rich = {at for tag in tags for at, entry in enumerate(entries) if tag in entry}
         if not 0 < 2 * len(rich) < len(entries):
             return None
         plain = end.join([*(entry for at, entry in enumerate(entries) if at not in rich), ""])
@@ -75,29 +76,30 @@ class BlockReader:
         found = None if shape is None else cut.columns(plain, shape)
         if found is None:
             return None
-        others = iter(self._read_all([entries[at] for at in sorted(rich)], end))
+        others = iter(self._read_all(end.join([*(entries[at] for at in sorted(rich)), ""]), end))
         plain_rows = iter(rows_of_columns(found))
         return [next(others if at in rich else plain_rows) for at in range(len(entries))]
 
-    def _read_all(self, entries: list[str], end: str) -> list[PageFields]:
-        """Read entries as trees of a few of them."""
-        size = sum(map(len, entries)) + len(entries) * len(end)
-        few = max(1, len(entries) * _TREE // size)
-        parts = (entries[at : at + few] for at in range(0, len(entries), few))
-        return [*chain.from_iterable(self._read(part, end) for part in parts)]
+    def _read_all(self, block: str, end: str) -> list[PageFields]:
+        """Read the entries of a block as trees of a few of them."""
+        found: list[PageFields] = []
+        at = 0
+        while at < len(block):
+            last = block.find(end, min(at + _TREE, len(block) - len(end)))
+            found += self._read(block[at : last + len(end)], end)
+            at = last + len(end)
+        return found
 
-    def _read(self, entries: list[str], end: str) -> Sequence[PageFields]:
+    def _read(self, block: str, end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""
-        root = self._trees.parse(end.join([*entries, ""]))
-        if root is not None and len(root) == len(entries):
-            found = self._in_columns(root)
-            for at in (at for at, fields in enumerate(found) if fields is None):
-                found[at] = self._one(root[at], entries[at] + end)
-            return cast("list[PageFields]", found)
-        if len(entries) <= _FEW:
+        root, number = self._trees.parse(block), block.count(end)
+        if root is not None and len(root) == number:
+            return self._in_columns(root, block, end)
+        entries = block.split(end)[:-1]
+        if number <= _FEW:
             return [self._scanned(entry + end) for entry in entries]
-        middle = len(entries) // 2
-        return [*self._read(entries[:middle], end), *self._read(entries[middle:], end)]
+        halves = entries[: number // 2], entries[number // 2 :]
+        return [row for half in halves for row in self._read(end.join([*half, ""]), end)]
 
     def _one(self, element: Element, written: str) -> PageFields:
         """Return the fields of an entry that is unlike others."""
@@ -116,32 +118,32 @@ class BlockReader:
 
     # Columns ----------------------------------------------------------------------------------------
 
-    def _in_columns(self, root: Element) -> list[PageFields | None]:
-        """Return the fields of entries; None for those that cannot be read in columns."""
+    def _in_columns(self, root: Element, block: str, end: str) -> list[PageFields]:
+        """Return the fields of entries; those that cannot be read in columns are read one by one."""
         elements = [*islice(root.iter(), 1, None)]
         tags, sizes, texts = [*map(_tag, elements)], [*map(len, elements)], [*map(_text, elements)]
-        found: list[PageFields | None] = [None] * len(root)
         each = len(elements) // len(root)
-        starts = [*range(0, len(elements), each)]
         alike: dict[Shape, list[int]] = {}
         if tags == tags[:each] * len(root) and sizes == sizes[:each] * len(root):
+            starts = [*range(0, len(elements), each)]
             alike[*tags[:each], *sizes[:each]] = [*range(len(root))]
         else:
             starts = [at for at, tag in enumerate(tags) if tag == tags[0]]
-            if len(starts) != len(root):
-                return found
+            if len(starts) != len(root):  # entries in entries, or with other names
+                entries = block.split(end)
+                return [self._one(entry, entries[at] + end) for at, entry in enumerate(root)]
             for number, (start, stop) in enumerate(pairwise([*starts, len(tags)])):
                 alike.setdefault((*tags[start:stop], *sizes[start:stop]), []).append(number)
+        found: dict[int, PageFields] = {}
         for shape, numbers in alike.items():
             begins = [starts[number] for number in numbers]
             try:
                 layout = self._trees.layout(shape, root[numbers[0]])
-                rows = self._rows(layout, begins, texts, elements)
+                found.update(zip(numbers, self._rows(layout, begins, texts, elements), strict=True))
             except FastPathDeclined:
-                continue
-            for number, row in zip(numbers, rows, strict=True):
-                found[number] = row
-        return found
+                entries = block.split(end)
+                found.update((at, self._one(root[at], entries[at] + end)) for at in numbers)
+        return [found[number] for number in range(len(root))]
 
     def _rows(
         self,

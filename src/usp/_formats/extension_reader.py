@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
 from usp._formats.abstract_parser import ignore
-from usp._formats.values import resolved
+from usp._formats.values import SCHEMES, resolved
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import ElementNames, Record, given_in
 from usp.objects.extension_values import SitemapImage, SitemapNewsStory
@@ -256,11 +256,10 @@ def _read_alternates(
     found = []
     for record in records:
         link = record[2]
-        given = {} if isinstance(link, str) else link.attrib
-        if given.keys() == _USUAL and given["rel"] == "alternate":
-            language, href = given["hreflang"].strip(), given["href"].strip()
-            if language and href:
-                found.append((language, resolved(href, base)))
+        if not isinstance(link, str) and len(link.attrib) == _USUAL:
+            language, href = link.get("hreflang", "").strip(), link.get("href", "")
+            if link.get("rel") == "alternate" and language and href.startswith(SCHEMES):
+                found.append((language, href.rstrip()))
                 continue
         link = given_in(link, note)
         rel = link.get("rel", "")
@@ -285,7 +284,7 @@ def _is_other_kind(href: str, media_type: str) -> bool:
     return media_type.partition(";")[0].strip().lower() not in _PAGE_TYPES
 
 
-_USUAL = {"rel", "hreflang", "href"}
+_USUAL = 3  # the attributes of a link that has nothing else
 _PAGE_TYPES = ("", "text/html", "application/xhtml+xml")
 
 
