@@ -251,22 +251,19 @@ def _name(text: str) -> str:
 
 def _address4(labels: list[str]) -> str:
     """Read ``127.0.0.1`` and the short, octal and hexadecimal forms that resolvers know."""
-    numbers = [_number(label) for label in labels]
-    *first, last = numbers
-    room = 1 << 8 * (_ADDRESS_PARTS - len(first)) if len(first) < _ADDRESS_PARTS else 0
-    if min(numbers) < 0 or any(number > 0xFF for number in first) or last >= room:  # noqa: PLR2004
-        raise BadUrl("has a host that is not an IPv4 address")
-    value = last + sum(number << (24 - 8 * at) for at, number in enumerate(first))
-    return str(ipaddress.IPv4Address(value))
+    *first, last = labels
+    try:
+        end = _number(last).to_bytes(_ADDRESS_PARTS - len(first) or -1, "big")  # not of five
+        return str(ipaddress.IPv4Address(bytes(map(_number, first)) + end))
+    except (ValueError, OverflowError):
+        raise BadUrl("has a host that is not an IPv4 address") from None
 
 
 def _number(label: str) -> int:
-    """Return the number in a part of an address; a negative one if there is none."""
-    octal = label.startswith("0") and label.isdigit()
-    try:
-        return int(label, 8 if octal else 0) if _NUMBER.fullmatch(label) else -1
-    except ValueError:
-        return -1
+    """Return the number in a part of an address; raises ``ValueError`` if there is none."""
+    if not _NUMBER.fullmatch(label):
+        raise ValueError(label)
+    return int(label, 8 if label.startswith("0") and label.isdigit() else 0)
 
 
 def _escaped(url: str) -> str:
