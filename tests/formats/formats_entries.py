@@ -11,41 +11,21 @@ SITEMAP = SPACES["s"]
 # What stands in entries, between them and around their texts --------------------------------------
 
 ATTRIBUTES = rarely(
-    *(" ", "\n", " a='1'", ' xml:lang="en" ', " a='1' b='2'", " xml:base='/b/'"),
-    *(" a=1", " a", f" xmlns='{SITEMAP}'", " xmlns='urn:x'", " a='&amp;'", "/"),
+    *(" ", "\n", " a='1'", ' xml:lang="en" ', " a='1' b='2'", " xml:base='/b/'", " a=1", " a"),
+    *(f" xmlns='{SITEMAP}'", " xmlns='urn:x'", " a='&amp;'", "/"),
 )
 ENTRY_ATTRIBUTES = one_of(
     *("", "", "", " xml:base='/b/'", " xml:lang='en'", " rdf:about='/a'", " xmlns='urn:x'", " a=1"),
 )
 ENDS = rarely(" ", "\n", " a")
 GAPS = one_of(
-    *(
-        "",
-        "",
-        "",
-        "\n",
-        "\n ",
-        "\r\n  ",
-        " \t",
-        "\x0b",
-        "\xa0",
-        "word",
-        "<!-- c -->",
-        "<b/>",
-        "&#1",
-    ),
-    *("&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;", "&nbsp;", "&#0;"),
-    *("&#160;w", "<![CDATA[ ]]>"),
+    *("", "", "", "\n", "\n ", "\r\n  ", " \t", "\x0b", "\xa0", "word", "<!-- c -->", "<b/>"),
+    *("&#1", "&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;", "&nbsp;"),
+    *("&#0;", "&#160;w", "<![CDATA[ ]]>"),
 )
 BETWEEN = rarely(
-    *("\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->"),
-    *(
-        "<!-->",
-        "<!-- <url><loc>https://e.org/no</loc></url> -->",
-        "<!-- \x01 -->",
-        "<?p i?>",
-        "word",
-    ),
+    *("\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->", "<!-->"),
+    *("<!-- <url><loc>https://e.org/no</loc></url> -->", "<!-- \x01 -->", "<?p i?>", "word"),
     *("<url/>", "<url></url>", "<url a='</url>'>", "<loc>", "</url>", "</urlset>", "<!--"),
     *("<url>/27</url>", "<url href='/28'/>", "<url><lastmod>2024</lastmod>/29</url>", "</url#>"),
     *("<url><loc>https://e.org/19</loc><lastmod>2024", "<url><loc>https://e.org/20</loc>"),
@@ -63,19 +43,9 @@ ADDRESSES = one_of(
     *("https://\u043f.example/{n}", "https://e.org/{n}\x0b", "<![CDATA[https://e.org/{n}\x08]]>"),
 )
 VALUES = one_of(
-    *(
-        "2024",
-        "2024-01-0{n}",
-        "2999",
-        "daily",
-        "Hourly",
-        "0.3",
-        "2",
-        "&#48;.2",
-        "x",
-        " 2024-01-02 ",
-    ),
-    *("<![CDATA[2024]]>", "<![CDATA[0.3", "0.3]]>", "\n0.3\n", "", " \n", " &#32;2024", "x" * 101),
+    *("2024", "2024-01-0{n}", "2999", "daily", "Hourly", "0.3", "2", "&#48;.2", "x"),
+    *(" 2024-01-02 ", "<![CDATA[2024]]>", "<![CDATA[0.3", "0.3]]>", "\n0.3\n", "", " \n"),
+    *(" &#32;2024", "x" * 101),
 )
 OTHERS = one_of(
     *("<loc><loc>", "<image:image><image:loc>/{n}.jpg</image:loc>", "<image:image><image:image/>"),

@@ -302,17 +302,8 @@ def test_a_zone_in_words_is_known_and_may_depend_on_the_season(name, winter, sum
 @together(
     "zone",
     [
-        *(
-            "XYZ",
-            "xyz",
-            "(Xyz)",
-            "東京",
-            "heure d'été",
-            "Middle Earth Time",
-            "Europe/Nowhere",
-            "QQ",
-        ),
-        *("B", "M", "T", "Y"),
+        *("XYZ", "xyz", "(Xyz)", "東京", "heure d'été", "Middle Earth Time", "Europe/Nowhere"),
+        *("QQ", "B", "M", "T", "Y"),
     ],
 )
 def test_a_zone_that_is_not_known_is_told(zone):
