@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum, auto
-from functools import cache, cached_property
+from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from usp._base.display import printable
 
@@ -45,30 +45,22 @@ def plain(value: object) -> Any:
     return value.to_dict() if isinstance(value, PlainValue) else value
 
 
-def _kind(value: object) -> Any:  # which caches take
-    return type(value)
-
-
-@cache
-def _names_of(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
-
-
 class PlainValue:
     """What the frozen dataclasses of this package share: ``to_dict`` and ``repr``."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # by their names
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
         return {
             name: value if type(value := getattr(self, name)) in _SCALARS else plain(value)
-            for name in _names_of(_kind(self))
+            for name in self.__dataclass_fields__
         }
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
-        texts = ", ".join(f"{name}={getattr(self, name)}" for name in _names_of(_kind(self)))
+        texts = ", ".join(f"{name}={getattr(self, name)}" for name in self.__dataclass_fields__)
         return shown(f"{type(self).__name__}({texts})")
 
 
@@ -79,7 +71,7 @@ def shown(text: str) -> str:
 
 def _set_state(self: PlainValue, state: Any) -> None:
     """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
-    given = old_fields(state) or dict(zip(_names_of(_kind(self)), state, strict=True))
+    given = old_fields(state) or dict(zip(self.__dataclass_fields__, state, strict=True))
     for name, value in given.items():
         _set(self, name, value)
 
