@@ -161,8 +161,6 @@ RDF = (
     ' xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/">%s</rdf:RDF>'
 )
 ATOM = '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/">%s</feed>'
-ATOM_03 = '<feed version="0.3" xmlns="http://purl.org/atom/ns#">%s</feed>'
-ATOM_PREFIX = '<a:feed xmlns:a="http://www.w3.org/2005/Atom">%s</a:feed>'
 CHILDREN = [
     *("<title>T</title>", "<title> U &amp; &amp;lt; &#8217;\n</title>", "<title/>"),
     *("<title></title>", "<title><![CDATA[V & <w>]]></title>", "<title>a&am<![CDATA[p;]]></title>"),

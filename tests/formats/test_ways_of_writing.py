@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from formats_entries import ATOM, ATOM_03, ATOM_PREFIX, GOOD, RDF, RSS
+from formats_entries import ATOM, GOOD, RSS
 from formats_strategies import repeated
 from formats_support import SITEMAP, read, same
 
@@ -72,22 +72,6 @@ FEEDS = {
         f"<content:encoded><![CDATA[<item><title>no</title>{'x' * 2000}]]></content:encoded>\n"
         "<dc:date>2024-01-02T03:04:05Z</dc:date>\n</item>\n",
     ),
-    "media, and links of Atom": feed(
-        RSS,
-        "<item><media:title>no</media:title><atom:link href='/no'/><title>T{n}</title>"
-        "<link>https://e.org/{n}</link><media:group><media:content url='/x'><media:title>no</media:title>"
-        "</media:content></media:group><pubDate>Tue, 2 Jan 2024 03:04 EST</pubDate></item>\n",
-    ),
-    "no dates, relative links": feed(RSS, "<item><title>T{n}</title><link>/{n}</link></item>\n"),
-    "descriptions and no titles": feed(
-        RSS,
-        "<item><link>https://e.org/{n}</link><description>T{n} &lt;p&gt;</description></item>\n",
-    ),
-    "RSS 1.0": feed(
-        RDF,
-        '<item rdf:about="https://e.org/{n}"><title>T{n}</title><link>https://e.org/{n}</link>'
-        "<dc:date>2024-01-02</dc:date></item>\n",
-    ),
     "Atom": feed(
         ATOM,
         '<entry><link rel="self" href="/no"/><link title="t" rel="enclosure" href="/no"></link>'
@@ -109,16 +93,6 @@ FEEDS = {
         "<title type='xhtml'><b>T</b>{n}</title>\n<link rel='replies' href='/no' title='Comments'/>\n"
         "<link rel='self' href='/no'/>\n<link rel='alternate' href='https://e.org/{n}&amp;\"'/>\n"
         "</entry>\n",
-    ),
-    "Atom 0.3": feed(
-        ATOM_03,
-        '<entry><title mode="escaped">T{n}</title><link rel="alternate" href="https://e.org/{n}"/>'
-        "<issued>2004-01-02T03:04:05-05:00</issued><modified>2005-01-01</modified></entry>",
-    ),
-    "Atom with a prefix": feed(
-        ATOM_PREFIX,
-        "<a:entry><a:title>T{n}</a:title><a:link href='x' rel='self'/><a:link href=\"https://e.org/{n}\"/>"
-        "<a:updated>2004-01-02T03:04:05Z</a:updated></a:entry>\n",
     ),
 }
 DOCUMENTS = {way: urlset(way) for way in WAYS} | FEEDS
