@@ -49,8 +49,7 @@ _SHOWN = 200  # characters of a URL in a message
 _MOST_CACHED = 300  # characters of a URL or authority
 _ADDRESS_PARTS = 4
 _SAFE = "!#$%&'()*+,/:;=?@[]~"  # stays as it is written, as requests has it
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile("%(?i:2[DE]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)")  # of what needs none
 # What all libraries write as it is: nothing to escape, no segment that may be one or two dots.
 _WRITTEN = re.compile(
     r"https?://[a-z0-9.-]++(?::[1-9][0-9]*+)?/(?:\.?+[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_~!$&'()*+,;=:@.-]*+/?)*+"
@@ -270,7 +269,7 @@ def _escaped(url: str) -> str:
     """Write path, query and fragment as ``requests`` does: escaped where that is needed."""
     parts = _parts(url)
     written = parts._replace(query=parts.query or None, fragment=parts.fragment or None).url
-    return quote(_ESCAPE.sub(_unreserved, written), safe=_SAFE)
+    return quote(_ESCAPE.sub(lambda escape: unquote(escape[0]), written), safe=_SAFE)
 
 
 def _parts(url: str) -> Url:
@@ -278,11 +277,6 @@ def _parts(url: str) -> Url:
     from urllib3.util import parse_url  # noqa: PLC0415 - takes longer to load than all of this
 
     return parse_url(url)
-
-
-def _unreserved(escape: re.Match[str]) -> str:
-    character = chr(int(escape[1], 16))
-    return character if character in _UNRESERVED else escape[0]
 
 
 def host_of(url: str) -> str | None:
