@@ -101,15 +101,8 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     assert python == "python"
     more = ["-n", "0", "-p", "no:cacheprovider"] if "pytest" in arguments else []
     environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    return subprocess.run(
-        [sys.executable, *arguments, *more],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command, texts = [sys.executable, *arguments, *more], {"capture_output": True, "text": True}
+    return subprocess.run(command, cwd=folder, env=environment, timeout=300, check=False, **texts)
 
 
 # The release -----------------------------------------------------------------------------------------

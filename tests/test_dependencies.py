@@ -50,13 +50,8 @@ def test_every_dependency_has_a_lower_bound():
 
 
 def test_the_lowest_versions_are_those_that_are_declared():
-    printed = subprocess.run(
-        [sys.executable, PROJECT / "tools" / "lowest.py"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    pins = dict(line.split("==") for line in printed.stdout.split())
+    printed = subprocess.check_output([sys.executable, PROJECT / "tools" / "lowest.py"], text=True)
+    pins = dict(line.split("==") for line in printed.split())
     for name in ("requests", "urllib3", "click", "rich", "rich-click", "aiohttp", "yarl", "duckdb"):
         (requirement,) = [text for text in requirements() if name_of(text) == name]
         assert f">={pins[name]}" in requirement

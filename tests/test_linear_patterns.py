@@ -1,6 +1,6 @@
 """No regular expression of the package takes more than linear time, whatever text it is given.
 
-Nothing interrupts a pattern that is at work: no limit of time, no Ctrl-C. So each one is tried on
+Neither does what reads a line, a value or a header. Nothing interrupts a pattern that is at work: no limit of time, no Ctrl-C. So each one is tried on
 strings made to hurt it, in the ways in which the package calls it.
 """
 
@@ -18,13 +18,18 @@ import pytest
 import usp
 import usp._base.filters
 import usp.selection
-from adversary import GROWTH, cook, growth, recipes
+from adversary import GROWTH, PUMPS, cook, growth, recipes
 from profiles import some
 from test_layers import BY_NAME, parsed
-from usp._formats import document
+from together import together
+from usp._formats import document, values
+from usp._formats.decode import Decoder
+from usp._formats.document import DocumentParser, Role
+from usp._formats.values import absolute_url
 from usp._formats.xml import cut, references
 from usp.checks import context
 from usp.cli import errors
+from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
 from usp.report import markup
 
 CALLS: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
@@ -232,3 +237,64 @@ def test_a_pattern_that_is_not_linear_is_found():
     ):
         case = Case("an example", "", re.compile(pattern))
         assert any(grows(case, call, recipe) > GROWTH for recipe in recipes(case.pattern)), pattern
+
+
+# What reads a line, a value or a header ----------------------------------------------------------
+
+
+def header(text: str) -> str:
+    return Decoder(content_type=text).feed(b"<urlset/>" * 100)
+
+
+def read(text: str, role: Role, size: int = 1 << 18, *, fast: bool = False) -> None:
+    data = text.encode()
+    parser = DocumentParser("https://example.org/", role=role, fast=fast)
+    for at in range(0, len(data), size):
+        list(parser.feed(data[at : at + size]))
+    list(parser.close())
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "is_http_url": is_http_url,
+    "absolute_url": lambda text: absolute_url(text, "https://example.org/a/b"),
+    "html_unescape_strip": html_unescape_strip,
+    "date": lambda text: parse_iso8601_date(text or "-"),
+    "text": values.text,
+    "number": values.number,
+    "list": lambda raw: values.listed(raw, ","),
+    "attributes": lambda text: references.attributes(text, lambda *_: None),
+    "decode_text": lambda text: references.decode_text(text, lambda *_: None),
+    "Content-Type": header,
+    "robots.txt": lambda text: read(text, Role.ROBOTS),
+    "plain text": lambda text: read("https://example.org/\n" + text, Role.SITEMAP),
+    "plain text, fast": lambda text: read(f"http://a/\n{text}\n", Role.SITEMAP, fast=True),
+    "homepage": lambda text: read(text, Role.HOMEPAGE),
+}
+QUICK = tuple(READERS)[:-4]  # those that read no document
+PREFIXES = (
+    *("", "http://", "//", "Sitemap:", "charset=", "https://example.org/", "2021-01-01", "<link "),
+)
+SUFFIXES = ("", "\x85!", " \xa0a")
+
+
+@pytest.mark.growth
+@together("name", READERS)
+def test_reading_four_times_the_text_takes_about_four_times_as_long(name):
+    for prefix in PREFIXES:
+        for pump in some((*PUMPS, "\u2003", "\x1f", "\ufeff", "\r", "../", "a ", "a=", "&#", "%")):
+            for suffix in SUFFIXES if name in QUICK else SUFFIXES[-1:]:
+
+                def text(length, recipe=(prefix, pump, suffix)):
+                    return cook(*recipe, again=False, length=length)
+
+                assert growth(READERS[name], text) < GROWTH, (prefix, pump, suffix)
+
+
+@pytest.mark.growth
+@together("role", Role)
+@together("pump", ["a", " ", "# a\n", "\r", "<"])
+def test_so_does_a_document_in_small_pieces(role, pump):
+    def text(length):
+        return cook("", pump, "", again=False, length=length * 16)
+
+    assert growth(lambda given: read(given, role, 16), text) < GROWTH

@@ -43,16 +43,10 @@ SIGNATURES = {
     },
     "objects.sitemap": {
         "InvalidSitemap": "url, reason",
-        "IndexWebsiteSitemap": "url, sub_sitemaps",
-        "IndexXMLSitemap": "url, sub_sitemaps",
-        "IndexRobotsTxtSitemap": "url, sub_sitemaps",
-        "PagesXMLSitemap": "url, pages",
-        "PagesTextSitemap": "url, pages",
-        "PagesRSSSitemap": "url, pages",
-        "PagesAtomSitemap": "url, pages",
+        **{f"Index{kind}Sitemap": "url, sub_sitemaps" for kind in ("Website", "XML", "RobotsTxt")},
+        **{f"Pages{kind}Sitemap": "url, pages" for kind in ("XML", "Text", "RSS", "Atom")},
         "AbstractSitemap.to_dict": "self, with_pages=True",
-        "AbstractSitemap.all_pages": "self",
-        "AbstractSitemap.all_sitemaps": "self",
+        **dict.fromkeys(("AbstractSitemap.all_pages", "AbstractSitemap.all_sitemaps"), "self"),
     },
     "objects.page": {
         "SitemapNewsStory": (
@@ -62,28 +56,25 @@ SIGNATURES = {
         "SitemapImage": "loc, caption=None, geo_location=None, title=None, license_=None",
     },
     "helpers": {
-        "is_http_url": "url",
+        **dict.fromkeys(("is_http_url", "strip_url_to_homepage"), "url"),
         "html_unescape_strip": "string",
-        "parse_iso8601_date": "date_string",
-        "parse_rfc2822_date": "date_string",
+        **dict.fromkeys(("parse_iso8601_date", "parse_rfc2822_date"), "date_string"),
         "get_url_retry_on_client_errors": (
             "url, web_client, retry_count=5, sleep_between_retries=1, quiet_404=False"
         ),
         "gunzip": "data, max_output_bytes=None",
         "ungzipped_response_content": "url, response, max_uncompressed_bytes=None",
-        "strip_url_to_homepage": "url",
     },
     "web_client.abstract_client": {
         "AbstractWebClient.get": "self, url",
         "AbstractWebClient.set_max_response_data_length": "self, max_response_data_length",
-        "AbstractWebClientSuccessResponse.status_code": "self",
-        "AbstractWebClientSuccessResponse.status_message": "self",
+        **{
+            f"AbstractWebClientSuccessResponse.{name}": "self"
+            for name in ("status_code", "status_message", "raw_data", "url")
+        },
         "AbstractWebClientSuccessResponse.header": "self, case_insensitive_name",
-        "AbstractWebClientSuccessResponse.raw_data": "self",
-        "AbstractWebClientSuccessResponse.url": "self",
         "WebClientErrorResponse": "message, retryable",
-        "WebClientErrorResponse.message": "self",
-        "WebClientErrorResponse.retryable": "self",
+        **{f"WebClientErrorResponse.{name}": "self" for name in ("message", "retryable")},
         "LocalWebClient": "",
         "LocalWebClientSuccessResponse": "url, data",
         "RequestWaiter": "wait=None, random_wait=True",

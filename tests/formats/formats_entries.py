@@ -3,130 +3,65 @@
 from __future__ import annotations
 
 from formats_oracle import PREFIXES, SPACES
-from formats_strategies import E, one_of, repeated
+from formats_strategies import E, one_of, rarely, repeated
 from hypothesis import strategies as st
 
-# Entries of urlsets -------------------------------------------------------------------------------
+SITEMAP = SPACES["s"]
 
-REGULAR = [
-    *("<url><loc>https://e.org/1</loc></url>", "<url>\n<loc> https://e.org/2 </loc>\n</url>\n"),
-    *("<url><loc>https://e.org/3</loc><lastmod>2024-01-02</lastmod></url>", "\n"),
-    "<url><loc>https://e.org/4</loc><priority>0.3</priority><priority>x</priority></url>",
-    "<url><loc>https://e.org/5</loc><lastmod>2024</lastmod><changefreq>Daily</changefreq></url>",
-    "<url><loc>https://e.org/?a&amp;b</loc></url>",
-    "<url><loc>https://e.org/é&#38;&eacute;</loc></url>",
-    *("<url><loc><![CDATA[https://e.org/6?a&b]]></loc></url>", "<!-- <url><loc>no</loc></url> -->"),
-    *("<url><lastmod>2024</lastmod><loc>https://e.org/7</loc></url>", "<url><loc>/8</loc></url>"),
-    *("<url><loc>https://e.org/9</loc><loc>https://e.org/10</loc></url>", "<url/>", "<url></url>"),
-    '<url><loc>https://e.org/11</loc><xhtml:link rel="alternate" hreflang="de" href="/de"/></url>',
-    "<url><loc>https://e.org/12</loc><image:image><image:loc>/i</image:loc></image:image></url>",
-    *("<url><loc>https://e.org/13</loc><b><lastmod>2024</lastmod></b></url>", "<url a='</url>'>"),
-    *("<url><loc>https://e.org/14</loc><!-- </url> --><lastmod>2023</lastmod></url>", "words"),
-    *("<url><loc>https://u:p@e.org/15</loc></url>", "<url><loc>HTTP://e.org/16</loc></url>"),
-    *("<url><loc>https://e.org/a b</loc></url>", "<url><loc>https://[::1]/</loc></url>", "<loc>"),
-    "<url><loc>https://e.org/17</loc><news:news><news:title>T</news:title></news:news></url>",
-    *("<url><loc>https://e.org/18</loc><lastmod><![CDATA[2024]]></lastmod></url>", "</urlset>"),
-    *("<url><loc>https://e.org/19</loc><lastmod>2024", "<url><loc>https://e.org/20</loc>"),
-    *("</url>", "<url><loc>https://\u043f.example/21</loc></url>"),
-    "<url><loc>https://e.org/22\x0b</loc></url>",
-    "<sm:url><sm:loc>https://e.org/23</sm:loc></sm:url>",
-    "<url><sm:loc>https://e.org/24</sm:loc></url>",
-    "<url><loc>https://e.org/25</loc><priority>&#48;.2</priority><lastmod> \n</lastmod></url>",
-    *("<!--", "<url><loc><![CDATA[https://e.org/26\x08]]></loc></url>", "<url>/27</url>"),
-    *("<url href='/28'/>", "<url><lastmod>2024</lastmod>/29</url>"),
-    "<url><loc>https://e.org/30</loc><loc#>https://e.org/31</loc></url>",
-    "<url><loc>https://e.org/32</loc></url#><url,>/33</url>",
-    "<url><loc>https://e.org/34</loc><loc:a/><loc-b/><!-- --><url.c/></url>",
-]
-ROOTS = [
-    "<urlset>",
-    f'<urlset xmlns="{SPACES["s"]}" {PREFIXES}>',
-    f'<urlset xmlns="{SPACES["s"]}" xmlns:sm="{SPACES["s"]}">',
-    '<urlset xml:base="https://base.example/x/">',
-]
-ENTRIES = st.lists(st.sampled_from(REGULAR), max_size=12).map("".join)
+# What stands in entries, between them and around their texts --------------------------------------
 
-
-TAGS = one_of(
-    *("", "", " ", "\n", " a='1'", ' xml:lang="en" ', " a='1' b='2'", " xml:base='/b/'", " a=1"),
-    *(" a", " xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'", " a='&amp;'", "/"),
+ATTRIBUTES = rarely(
+    *(" ", "\n", " a='1'", ' xml:lang="en" ', " a='1' b='2'", " xml:base='/b/'", " a=1", " a"),
+    *(f" xmlns='{SITEMAP}'", " xmlns='urn:x'", " a='&amp;'", "/"),
 )
-GAPS = st.sampled_from(
-    ["", "", "\n", "\r\n  ", " \t", "\x0b", "\xa0", "word", "<!-- c -->", "<b/>"]
+ENTRY_ATTRIBUTES = one_of(
+    *("", "", "", " xml:base='/b/'", " xml:lang='en'", " rdf:about='/a'", " xmlns='urn:x'", " a=1"),
 )
-BETWEEN = one_of(
-    *("", "", "\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->", "<!-->"),
+ENDS = rarely(" ", "\n", " a")
+GAPS = one_of(
+    *("", "", "", "\n", "\n ", "\r\n  ", " \t", "\x0b", "\xa0", "word", "<!-- c -->", "<b/>"),
+    *("&#1", "&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;", "&nbsp;"),
+    *("&#0;", "&#160;w", "<![CDATA[ ]]>"),
+)
+BETWEEN = rarely(
+    *("\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->", "<!-->"),
     *("<!-- <url><loc>https://e.org/no</loc></url> -->", "<!-- \x01 -->", "<?p i?>", "word"),
+    *("<url/>", "<url></url>", "<url a='</url>'>", "<loc>", "</url>", "</urlset>", "<!--"),
+    *("<url>/27</url>", "<url href='/28'/>", "<url><lastmod>2024</lastmod>/29</url>", "</url#>"),
+    *("<url><loc>https://e.org/19</loc><lastmod>2024", "<url><loc>https://e.org/20</loc>"),
+    *("<url><loc>https://e.org/32</loc></url#><url,>/33</url>", "<o xmlns:i='urn:o'>", "</o>"),
 )
 ADDRESSES = one_of(
     *("https://e.org/{n}", "https://e.org/{n}", "\n https://e.org/{n}\n", "https://e.org/{n} "),
     *("<![CDATA[https://e.org/{n}]]>", "<![CDATA[ https://e.org/{n}?a&b&amp;c\n]]>", "/{n}"),
     *("/a/{n}/", "<![CDATA[/{n}]]>", "<![CDATA[https://e.org/{n}", "https://e.org/{n}]]>"),
     *("//e.org/{n}", "{n}", "https://e.org/{n}?a&amp;b", "https://e.org/\u00e4/{n}"),
-    *("/{n}?a&amp;b", "/{n}?a&#38;b", "/../{n}", "https://e.org/<b>{n}</b>"),
-    *("<![CDATA[https://e.org/<{n}>]]>", "https://e.org/{n}<![CDATA[x]]>"),
+    *("/{n}?a&amp;b", "/{n}?a&#38;b", "/../{n}", "https://e.org/<b>{n}</b>", "HTTP://e.org/{n}"),
+    *("<![CDATA[https://e.org/<{n}>]]>", "https://e.org/{n}<![CDATA[x]]>", "https://u:p@e.org/{n}"),
     *("https://e.org/{n}&#47;", "https://e.org/{n};&amp;amp;", "https:// e.org/{n}", "/{n} /"),
+    *("https://e.org/é&#38;&eacute;{n}", "https://e.org/a b{n}", "https://[::1]/{n}"),
+    *("https://\u043f.example/{n}", "https://e.org/{n}\x0b", "<![CDATA[https://e.org/{n}\x08]]>"),
 )
 VALUES = one_of(
-    *("2024", "daily", "Hourly", "2", "&#48;.2", "x", " 2024-01-02 ", "<![CDATA[2024]]>"),
-    *("<![CDATA[0.3", "0.3]]>", "\n0.3\n", "", "x" * 101),
+    *("2024", "2024-01-0{n}", "2999", "daily", "Hourly", "0.3", "2", "&#48;.2", "x"),
+    *(" 2024-01-02 ", "<![CDATA[2024]]>", "<![CDATA[0.3", "0.3]]>", "\n0.3\n", "", " \n"),
+    *(" &#32;2024", "x" * 101),
 )
-NAMES = ["lastmod", "changefreq", "priority", "other", "loc"]
-FIELD = st.builds("<{0}>{1}</{0}>".format, st.sampled_from(NAMES), VALUES)
 OTHERS = one_of(
-    "<image:image><image:loc>/{n}.jpg</image:loc></image:image>",
-    "<image:image><image:loc>/{n}.jpg</image:loc>",
+    *("<loc><loc>", "<image:image><image:loc>/{n}.jpg</image:loc>", "<image:image><image:image/>"),
     "<image:image><image:loc>/{n}.jpg</image:image>",
-    "<image:image><image:image/></image:image>",
-    "<image:image><lastmod>2023</lastmod></image:image>",
-    *("<image:image><sm:lastmod>2023</sm:lastmod></image:image>", "<sm:lastmod>2022</sm:lastmod>"),
-    *("<lastmod.x>2022</lastmod.x>", "<lastmod type='x'>2022</lastmod>", "<mobile:mobile/>"),
-    '<xhtml:link rel="alternate" hreflang="de" href="/de/{n}"/>',
+    *("<image:image><lastmod>2023</lastmod></image:image>", "<b><lastmod>2024</lastmod></b>"),
+    *("<image:image><sm:lastmod>2023</sm:lastmod></image:image>", "<lastmod.x>2022</lastmod.x>"),
+    *("<lastmod type='x'>2022</lastmod>", "<mobile:mobile/>", "<lastmod>2024", "<loc#>/31</loc>"),
     '<xhtml:link rel="alternate" hreflang="de" href="/de/{n}">',
     '<xhtml:link rel="alternate" hreflang="de>" href="/de/{n}/>"/>',
     *("<news:news><news:title>A &amp; B</news:title></news:news >", "<news:news a='1' b=\"2\" />"),
-    *("<other>word</other>word", "</other>", "</urlset>"),
+    *("<other>word</other>word", "</other>", "</urlset>", "<loc:a/><loc-b/><!-- --><url.c/>"),
+    *("<!-- </url> --><lastmod>2023</lastmod>", "/{n}", "&#160;{n}", "<url>"),
 )
-FIELDS = st.lists(FIELD | OTHERS, max_size=4)
-
-
-@st.composite
-def styles(draw: st.DrawFn) -> str:
-    """Draw how an entry is written."""
-    url, loc, gap = draw(TAGS), draw(TAGS), draw(GAPS)
-    before, after = ("".join(f"{field}{gap}" for field in draw(FIELDS)) for _ in range(2))
-    end = draw(st.sampled_from(["", "", " ", "\n", " a"]))
-    return (
-        f"{draw(BETWEEN)}<url{url}>{gap}{before}<loc{loc}>{draw(ADDRESSES)}</loc{end}>{gap}{after}"
-        f"</url{draw(st.sampled_from(['', end]))}>"
-    )
-
-
-RUNS_OF_ONE_STYLE = st.lists(st.tuples(styles(), st.integers(1, 8)), min_size=1, max_size=3).map(
-    repeated
-)
-
-
-def _urlset(entries):
-    return st.builds("{}{}</urlset>".format, st.sampled_from(ROOTS), entries)
-
-
-TOKENS = [
-    *("<url>", "</url>", "<loc>", "</loc>", "<lastmod>2024", "</lastmod>", "<![CDATA[", "]]>"),
-    *("]]", "]>", f"{E}/1", f"{E}/2", "<b>", "</b>", "<!--", "-->", "\n", "<loc/>", "<x:y>"),
-    "</x:y>",
-]
-
-URLSETS = {
-    "entries of many shapes": _urlset(ENTRIES),
-    "runs of one style": _urlset(RUNS_OF_ONE_STYLE),
-    "sections": _urlset(st.lists(st.sampled_from(TOKENS), max_size=20).map("".join)),
-}
-
 
 # Tags in any order --------------------------------------------------------------------------------
 
-SITEMAP = SPACES["s"]
 ANY_ROOTS = (
     *("<urlset>", "<sitemapindex>", "<rss>", "<feed>", "<URLSET>", f"<urlset xmlns='{SITEMAP}'>"),
     *(f"<x:urlset xmlns:x='{SITEMAP}'>", f"<x:sitemapindex xmlns:x='{SITEMAP}'>"),
@@ -166,21 +101,18 @@ def tags_in_any_order(chance):
 TAGS_IN_ANY_ORDER = st.randoms().map(tags_in_any_order)
 
 
-# Entries with prefixes declared anywhere ----------------------------------------------------------
+# Elements with prefixes declared anywhere ---------------------------------------------------------
 
-GAP = one_of(
-    *("", "", "\n ", "&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;"),
-    *("&nbsp;", "&#0;", "\u00a0", "w", "&#160;w", "<![CDATA[ ]]>", "<!-- c -->", "&#1"),
-)
 PREFIX = {  # how it is written, and what it means
     "image": (("image", "IMAGE", "Image"), SPACES["image"]),
     "i": (("i", "I"), SPACES["image"]),
-    "sm": (("sm", "SM", "Sm"), SPACES["s"]),
+    "sm": (("sm", "SM", "Sm"), SITEMAP),
     "news": (("news", "NEWS"), SPACES["news"]),
     "xhtml": (("xhtml", "XHTML"), SPACES["xhtml"]),
     "o": (("o", "O"), "urn:other"),
-    "": (("",), SPACES["s"]),
+    "": (("",), SITEMAP),
 }
+OWN = [*[""] * 25, "sm", "o"]
 
 
 @st.composite
@@ -195,83 +127,26 @@ def declarations(draw, *, most=2):
 
 
 @st.composite
-def named(draw, prefixes, local, inside, attributes=""):
+def named(draw, prefixes, local, inside, attributes=ATTRIBUTES):
     """Write an element; its tags may declare prefixes, and write their own in another case."""
     prefix = draw(st.sampled_from([name for one in prefixes for name in PREFIX[one][0]]))
     name = f"{prefix}:{local}" if prefix else local
-    declared = draw(declarations()) if draw(st.integers(0, 3)) == 0 else ""
-    if inside is None:
-        return f"<{name}{declared}{attributes}/>"
-    return f"<{name}{declared}{attributes}>{inside}</{name}>"
+    declared = draw(declarations()) if draw(st.integers(0, 5)) == 0 else ""
+    tag = f"{name}{declared}{draw(attributes)}"
+    return f"<{tag}/>" if inside is None else f"<{tag}>{draw(inside)}</{name}{draw(ENDS)}>"
 
 
-@st.composite
-def shape(draw, entry, fields):
-    """Write an entry with some of these fields, in any order, and with any blanks between them."""
-    count = draw(st.integers(0, 5))
-    chosen = draw(st.permutations(fields))[:count]
-    inside = [draw(one) for one in chosen]
-    gap, other = draw(GAP), draw(st.just("") | GAP)
-    at = draw(st.integers(0, len(inside)))
-    inside[at:at] = [other] if other else []
-    return draw(named(["", "", "sm"], entry, gap.join(["", *inside, ""]))), draw(GAP)
+def own(names, texts):
+    """Write elements of the protocol, or of a feed."""
+    return st.sampled_from(names.split()).flatmap(lambda name: named(OWN, name, texts))
 
 
-def runs(root, entry, *fields):
-    """Write documents with runs of entries, each of one shape: what is learned from one is tried."""
-    run = st.tuples(shape(entry, fields), st.integers(1, 4))
-
-    def write(declared, around, runs):
-        texts = repeated((text + gap, count) for (text, gap), count in runs)
-        return f"<{root}{declared}>{texts.join(around)}</{root}>"
-
-    declared = st.sampled_from(["", f' xmlns="{SPACES["s"]}" {PREFIXES}']) | declarations(most=5)
-    around = st.sampled_from([("", ""), ("", ""), ("\n", "\n"), ("<o xmlns:i='urn:o'>", "</o>")])
-    return st.builds(write, declared, around, st.lists(run, min_size=1, max_size=4))
-
-
-OWN = ["", "", "", "sm", "o"]
-
-
-def own(name, *texts):
-    """Write an element of the protocol, or of a feed, with each of these texts."""
-    return [named(OWN, name, text) for text in texts]
-
-
-IMAGES = named(["image", "i"], "loc", "https://e.org/{n}.png").flatmap(
-    lambda inside: named(["image", "i"], "image", inside)
-)
-LINKS = named(["xhtml"], "link", None, ' rel="alternate" hreflang="de" href="https://e.org/{n}"')
-TITLES = own("title", "T {n}", "&#160;", "<b>T</b>")
-RUNS = {
-    "urlset": runs(
-        *("urlset", "url"),
-        *own("loc", "https://e.org/{n}", "https://e.org/a{n}", "/{n}"),
-        *own("lastmod", "2024-01-0{n}", "2999", "x", "", " &#32;2024"),
-        *(*own("priority", "0.3", "2"), *own("changefreq", "daily", "x")),
-        *(IMAGES, IMAGES, LINKS, named(["o"], "b", "<lastmod>2024</lastmod>")),
-    ),
-    "index": runs(
-        *("sitemapindex", "sitemap"),
-        *own("loc", "https://e.org/{n}.xml", "/{n}.xml"),
-        *own("lastmod", "2024-01-0{n}", "x", ""),
-        *(*own("changefreq", "daily"), IMAGES),
-    ),
-    "rss": runs(
-        *("rss", "item", *TITLES),
-        *own("link", "https://e.org/{n}", "https://e.org/a{n}"),
-        *own("pubDate", "Thu, 05 Jan 2017 12:34:51 GMT", "x"),
-        *(*own("guid", "https://e.org/g{n}"), named(["o"], "date", "2024"), IMAGES),
-    ),
-    "atom": runs(
-        *("feed", "entry", *TITLES),
-        named(OWN, "link", None, ' href="https://e.org/{n}"'),
-        named(OWN, "link", None, " href=\"https://e.org/{n}\" rel='x'"),
-        *own("updated", "2024-01-02T03:04:05Z", "x"),
-        *(*own("id", "https://e.org/g{n}"), named(["o"], "published", "2024"), IMAGES),
-    ),
-}
-
+IMAGES = named(["image", "i"], "image", named(["image", "i"], "loc", one_of("/{n}.png", E)))
+LINK = ' rel="alternate" hreflang="de" href="https://e.org/{n}"'
+LINKS = named(["xhtml"], "link", None, one_of(LINK))
+LOCS = own("loc", ADDRESSES)
+FIELDS = own("lastmod changefreq priority other loc", VALUES)
+FIELDS |= LOCS | IMAGES | LINKS | OTHERS
 
 # Feeds --------------------------------------------------------------------------------------------
 
@@ -286,8 +161,6 @@ RDF = (
     ' xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/">%s</rdf:RDF>'
 )
 ATOM = '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/">%s</feed>'
-ATOM_03 = '<feed version="0.3" xmlns="http://purl.org/atom/ns#">%s</feed>'
-ATOM_PREFIX = '<a:feed xmlns:a="http://www.w3.org/2005/Atom">%s</a:feed>'
 CHILDREN = [
     *("<title>T</title>", "<title> U &amp; &amp;lt; &#8217;\n</title>", "<title/>"),
     *("<title></title>", "<title><![CDATA[V & <w>]]></title>", "<title>a&am<![CDATA[p;]]></title>"),
@@ -323,39 +196,54 @@ CHILDREN = [
     *("<o/><o />", "<o xml:base='/b/'>x</o>", f"<content xml:base='/{'x' * 9000}'>c</content>"),
     *("<title\u00d7>no</title\u00d7>", "<o\u00a0p:title>no</o\u00a0p:title>"),
 ]
+TEXTS = one_of(
+    *("T {n}", "&#160;", "<b>T</b>", "https://e.org/{n}", "https://e.org/a{n}", "x", "2024"),
+    *("Thu, 05 Jan 2017 12:34:51 GMT", "2024-01-02T03:04:05Z"),
+)
+NEWS = own("title link guid id pubDate date updated published", TEXTS) | IMAGES | one_of(*CHILDREN)
 GOOD = {
     "item": "<title>T{n}</title><link>https://e.org/g{n}</link><pubDate>2024-01-02</pubDate>",
     "entry": '<title>T{n}</title><link href="https://e.org/g{n}"/><updated>2024-01-02</updated>',
 }
-ENTRY = st.tuples(
-    st.sampled_from(
-        ["", "", "", " xml:base='/b/'", " xml:lang='en'", " rdf:about='/a'", " xmlns='urn:x'"]
-    ),
-    st.lists(st.sampled_from(CHILDREN), max_size=5),
-    st.integers(1, 3),
-    st.booleans(),
-)
+
+# Documents ----------------------------------------------------------------------------------------
 
 
 @st.composite
-def feed_entries(draw, name):
-    """Draw an entry of a feed, and how often it stands there; its good fields are somewhere in it."""
-    attributes, children, count, is_good = draw(ENTRY)
-    if is_good:
-        at = draw(st.integers(0, len(children)))
-        children = [*children[:at], GOOD[name], *children[at:]]
-    gap = draw(st.sampled_from(["", "\n"]))
-    return f"<{name}{attributes}>{gap.join(children)}</{name}>{gap}", count
+def runs(draw, name, good, children):
+    """Draw an entry and how often it stands there; what makes it one may be anywhere in it."""
+    inside = draw(st.lists(children, max_size=4))
+    if draw(st.booleans()):
+        inside.insert(draw(st.integers(0, len(inside))), draw(good))
+    texts = st.just(draw(GAPS).join(["", *inside, ""]))
+    entry = draw(named([*[""] * 25, "sm"], name, texts, ENTRY_ATTRIBUTES))
+    return draw(BETWEEN) + entry + draw(GAPS), draw(st.integers(1, 8))
+
+
+def _documents(roots, name, good, children):
+    """Write documents with runs of entries, each of one shape: what is learned from one is tried."""
+    entries = st.lists(runs(name, good, children), max_size=4).map(repeated)
+    return st.builds(lambda root, text: root.replace("%s", text), roots, entries)
+
+
+def _sitemap(root, name):
+    spaces = f' xmlns="{SITEMAP}" xmlns:sm="{SITEMAP}" {PREFIXES}'
+    declared = one_of("", spaces, spaces, ' xml:base="https://base.example/x/"')
+    roots = (declared | declarations(most=5)).map(lambda given: f"<{root}{given}>%s</{root}>")
+    return _documents(roots, name, LOCS, FIELDS)
 
 
 def _feed(root, name):
-    return st.lists(feed_entries(name), max_size=5).map(lambda runs: root % repeated(runs))
+    return _documents(st.just(root), name, st.just(GOOD[name]), NEWS)
 
 
-FEEDS = {
-    "RSS 2.0": _feed(RSS, "item"),
-    "RSS 1.0": _feed(RDF, "item"),
-    "Atom": _feed(ATOM, "entry"),
-    "items in Atom": _feed(ATOM, "item"),
-    "entries in RSS": _feed(RSS, "entry"),
+ENTRIES = {  # and how many are tried
+    "urlset": (_sitemap("urlset", "url"), 1600),
+    "index": (_sitemap("sitemapindex", "sitemap"), 200),
+    "RSS 2.0": (_feed(RSS, "item"), 300),
+    "RSS 1.0": (_feed(RDF, "item"), 300),
+    "Atom": (_feed(ATOM, "entry"), 300),
+    "items in Atom": (_feed(ATOM, "item"), 200),
+    "entries in RSS": (_feed(RSS, "entry"), 300),
+    "tags in any order": (TAGS_IN_ANY_ORDER, 2000),
 }

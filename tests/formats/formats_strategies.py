@@ -43,10 +43,18 @@ _LINES = (
     *("#", " ", "User-agent: *\n", "/s.xml", "\t", "\u2028", "\x85", "ftp://x/y", "é"),
     *("<!-- x -->\n", "\ufeff"),
 )
+_SECTIONS = (
+    *("<url>", "</url>", "<loc>", "</loc>", "<lastmod>2024", "</lastmod>", "<![CDATA[", "]]>"),
+    *("]]", "]>", f"{E}/1", f"{E}/2", "<b>", "</b>", "<!--", "-->", "\n", "<loc/>", "<x:y>"),
+)
 
 
 def one_of(*texts):
     return st.sampled_from(texts)
+
+
+def rarely(*texts):
+    return st.just("") | st.just("") | st.just("") | one_of(*texts)
 
 
 def _soup(vocabulary, before="", after=""):
@@ -58,6 +66,7 @@ def _soup(vocabulary, before="", after=""):
 
 SOUPS = {
     "urlset": _soup(_URLSET + _DAMAGE, "<urlset>", "</urlset>"),
+    "sections": _soup(_SECTIONS, "<urlset>", "</urlset>"),
     "index": _soup(_INDEX + _DAMAGE, "<sitemapindex>", "</sitemapindex>"),
     "rss": _soup(_RSS + _DAMAGE, "<rss>", "</rss>"),
     "atom": _soup(_ATOM + _DAMAGE, '<feed xmlns="http://www.w3.org/2005/Atom">', "</feed>"),
@@ -71,8 +80,8 @@ LABELS = one_of(
     *("x-none", "\x00"),
 )
 CONTENT_TYPES = LABELS.map(lambda label: label and f"text/xml; charset={label}")
-_ENCODERS = st.sampled_from(
-    ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "cp1252"]
+_ENCODERS = one_of(
+    *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "cp1252")
 )
 
 

@@ -1,15 +1,20 @@
-"""Cutting a document anywhere gives the same entries and the same problems, in every format."""
+"""Cutting a document anywhere gives the same entries and the same problems, in every format.
+
+Lines of plain text are read many at a time.
+"""
 
 from __future__ import annotations
 
 import pytest
-from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
+from formats_strategies import CONTENT_TYPES, ENDS, SOUPS, encoded, pieces
 from formats_support import XmlText, chunks, halves, read, read_text, same_line_ends, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
 from together import together
+from usp._crawl.stored_pages import ExaminedBlock
+from usp._formats.abstract_parser import PageBatch
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._formats.html import HomepageLinksParser
@@ -47,19 +52,46 @@ def test_cutting_a_text_anywhere_gives_the_same(kind):
     law()
 
 
+def lines(parts):
+    """Return the lines of a text that comes in parts, with their numbers, and what is wrong with them."""
+    problems = Problems()
+    reader = Lines(problems)
+    found = [line for part in parts for line in reader.feed(part)]
+    return [*found, *reader.close()], problems.listed()
+
+
 @together("beyond", [-1, 0, 1])
 @together("end", ["\n", ""])
 def test_cutting_near_the_end_of_a_line_of_the_greatest_length_gives_the_same(beyond, end):
     text = "x" * (MAX_LINE + beyond) + end + ("next" if end else "")
-
-    def lines(parts):
-        problems = Problems()
-        reader = Lines(problems)
-        found = [line for part in parts for line in reader.feed(part)]
-        return [*found, *reader.close()], problems.listed()
-
     for at in range(MAX_LINE - 2, len(text)):
         assert lines(halves(text, at)) == lines([text]), f"cut {len(text) - at} before the end"
+
+
+@given(st.lists(st.sampled_from(["\n", *ENDS[5:], "a", "b"])).map("".join), st.integers(1, 5))
+def test_lines_end_where_python_ends_them(text, size):
+    text += "c"
+    assert lines(chunks(text, size)) == (list(enumerate(text.splitlines(), 1)), [])
+
+
+TEXT_URL = "https://a.example/sitemap.txt"
+
+
+@together(
+    "odd", ["# a comment", "/relative", "", "https://u@a.example/", "\ufeffhttp://a.example/"]
+)
+def test_one_odd_line_leaves_the_others_together(odd):
+    parser = PlainTextParser(TEXT_URL)
+    text = "".join(f"https://a.example/{n}\n" if n % 10 else f"{odd}\n" for n in range(500))
+    (entry,) = [*parser.feed(text), *parser.close()]
+    assert isinstance(entry, PageBatch)
+
+
+def test_the_lines_of_urls_among_others_are_known():
+    text = "https://a.example/0\n# one\n\nhttps://a.example/1\r\nhttps://a.example/2\n"
+    (batch,) = PlainTextParser(TEXT_URL).feed(text)
+    block = ExaminedBlock(batch, batch.as_written, batch.block, batch.lines)
+    assert list(block.lines) == [block.place(at).line for at in range(3)] == [1, 4, 5]
 
 
 @LAW

@@ -6,7 +6,7 @@ import pickle
 from operator import attrgetter
 
 import pytest
-from formats_entries import FEEDS, RUNS, TAGS_IN_ANY_ORDER, URLSETS
+from formats_entries import ENTRIES
 from formats_oracle import PREFIXES, SPACES
 from formats_strategies import SOUPS, URL_LISTS, pieces
 from formats_support import chunks, read, same, urlset
@@ -24,11 +24,8 @@ from usp._formats.xml.xml_parser import MAX_DEPTH
 E = "https://www.example.org"
 DOCUMENTS = {  # and how many are tried
     **{f"damage in {name}": (texts, 200) for name, texts in SOUPS.items()},
-    **{name: (texts, 800) for name, texts in URLSETS.items()},
-    **{f"prefixes in {name}": (texts, 100) for name, texts in RUNS.items()},
-    **{name: (texts, 120) for name, texts in FEEDS.items()},
+    **ENTRIES,
     "lists of URLs": (URL_LISTS, 1000),
-    "tags in any order": (TAGS_IN_ANY_ORDER, 2000),
     "well-formed": (document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), 200),
 }
 OWN = attrgetter("last_modified", "priority", "change_frequency")

@@ -1,18 +1,30 @@
-"""The scanner's work grows with the document and not with its square: counted, not timed."""
+"""The work grows with the document and not with its square, and damage does not go on for ever.
+
+It is counted, not timed.
+"""
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import sys
 
 import pytest
-from formats_support import chunks
+from formats_support import chunks, read
 
+from profiles import some
 from together import together
+from usp._formats.abstract_parser import MAX_PIECE, PageEntry
+from usp._formats.document import DocumentParser
 from usp._formats.xml import scanner as scanner_module
-from usp._formats.xml.scanner import Scanner
+from usp._formats.xml.blocks import MAX_ENTRY
+from usp._formats.xml.scanner import MAX_DAMAGE, Scanner
 from usp.objects.problem import Problems
 
 pytestmark = pytest.mark.growth
+
+E = "https://www.example.org"
+KEPT = f"<url><loc>{E}/kept</loc></url>"
 
 
 class Nothing:
@@ -72,13 +84,6 @@ class SearchedPattern:
             yield match
 
 
-@pytest.fixture(autouse=True)
-def counted_patterns(monkeypatch):
-    """Count what is passed over by patterns that may run far."""
-    for name in ("_ROOT_TAG", "_BRACKET"):
-        monkeypatch.setattr(scanner_module, name, SearchedPattern(getattr(scanner_module, name)))
-
-
 class CountingScanner(Scanner):
     """Counts the characters that are looked at: each scan, and each search in a scan."""
 
@@ -93,19 +98,26 @@ class CountingScanner(Scanner):
 
 def work(text, size):
     scanner = CountingScanner(Nothing(), Problems())
-    for part in chunks(text, size):
-        scanner.feed(part)
-    scanner.close()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_ROOT_TAG", "_BRACKET"):  # patterns that may run far
+            patch.setattr(scanner_module, name, SearchedPattern(getattr(scanner_module, name)))
+        for part in chunks(text, size):
+            scanner.feed(part)
+        scanner.close()
     return scanner.looked_at
 
 
-DAMAGE = (
+UNITS = (
     *("<", "<a ", "<a b='", '<a b="', "<a b='>", "<!", "<![", "<![CDATA[", "<!--", "<!-- x"),
     *("<!--->", "<?", "<?x ", "<?xml ", "<a><?x", "<!DOCTYPE ", "<!DOCTYPE x [", "<!ENTITY a 'b"),
-    *("&", "\0", "</", "</a", "</a b>", "<a>", "<a/", "<a<", ">", "]]>", "?>", "-->", "<a>b</a>"),
-    *("<a b='>'/>", "<a><![CDATA[", "<ab><![CDATA[", "<a><![CDATA[</ax", "<ab><![CDATA[</ab>"),
-    *("<ab><![CDATA[</abc>", "<a><![CDATA[</a>", "<a><![CDATA[<a>]]>", "<a><![CDATA[<![CDATA["),
-    "<a><![CDATA[<![CDATA[]]>",
+    *("&", "&#", "\0", "</", "</a", "</a b>", "<a>", "</a>", "<a/", "<a<", ">", "]]>", "?>", "-->"),
+    *("<a>b</a>", "<a></b>", "<a b='>'/>", "<a><![CDATA[", "<ab><![CDATA[", "<a><![CDATA[</ax"),
+    *("<a xmlns:b='c'>", "<ab><![CDATA[</ab>", "<ab><![CDATA[</abc>", "<a><![CDATA[</a>"),
+    *("<a><![CDATA[<a>]]>", "<a><![CDATA[<![CDATA[", "<a><![CDATA[<![CDATA[]]>"),
+    *("<a xml:base='b'>", "<b xmlns='u:{}'>", "<url>", "<url/>", "</url>", "<loc>", "<loc/>"),
+    *("<url><loc>", "<loc>&", "<url>\0", "<lo\0", "<urlset>", "</urlset>", "<sitemap>", "<x:a>"),
+    *("words ", "<url>words</url>", "<image:image>", f"<url><loc>{E}/</loc><!--</url>"),
+    *(f"<url><loc>{E}/</loc>< </url>", "<url><image:image><image:loc>"),
 )
 ONE = (
     *("<!--{}-->", "<![CDATA[{}]]>", "<?{}?>", "<a b='{}'/>", "{}", "<a {}>", "<!DOCTYPE x [{}]>"),
@@ -118,7 +130,7 @@ def check_work(text):
         assert work(text, size) < 30 * len(text), size
 
 
-@together("unit", DAMAGE)
+@together("unit", UNITS)
 def test_every_character_is_looked_at_a_few_times_at_most(unit, small_limits):
     """The limits are small, so that a text of this length is as bad as one of a hundred megabytes."""
     check_work(unit * (10_000 // len(unit)))
@@ -148,6 +160,15 @@ class Gathered(Nothing):
         self.tags.append(name)
 
 
+def scanned(parts):
+    gathered, problems = Gathered(), Problems()
+    scanner = Scanner(gathered, problems)
+    for part in parts:
+        scanner.feed(part)
+    scanner.close()
+    return gathered, problems.listed()
+
+
 @pytest.fixture
 def small_limits(monkeypatch):
     """The same code with smaller limits: what is held back, and how long a tag may be."""
@@ -162,26 +183,112 @@ def small_limits(monkeypatch):
     [
         ("<![CDATA[" + "ab]" * 100 + "]]><c>", "ab]" * 100, ["c"]),
         ("<!--" + "a-" * 200 + " --><c>", "", ["c"]),
-        ("<a " + "x" * 100 + "><c>", "", ["c"]),
-        ("<? " + "x" * 100 + "><c>", "", ["c"]),
-        ("<!DOCTYPE " + "x" * 100 + "><c>", "", ["c"]),
+        *((f"<{name} {'x' * 100}><c>", "", ["c"]) for name in ("a", "?", "!DOCTYPE")),
     ],
 )
 def test_what_is_longer_than_the_limits_costs_nothing_behind_it(text, sections, tags, size):
-    gathered = Gathered()
-    scanner = Scanner(gathered, Problems())
-    for part in chunks(text, size):
-        scanner.feed(part)
-    scanner.close()
+    gathered, _ = scanned(chunks(text, size))
     assert (gathered.sections, gathered.tags) == (sections, tags)
 
 
 @pytest.mark.usefixtures("small_limits")
 @together("opening, name", [("<!--", "comment"), ("<![CDATA[", "CDATA section")])
 def test_a_section_longer_than_what_is_held_that_never_ends_is_noted(opening, name):
-    problems = Problems()
-    scanner = Scanner(Gathered(), problems)
-    for part in chunks(opening + "x" * 300, 40):
-        scanner.feed(part)
-    scanner.close()
-    assert [str(problem) for problem in problems.listed()] == [f"line 1: a {name} is not closed"]
+    _, problems = scanned(chunks(opening + "x" * 300, 40))
+    assert [str(problem) for problem in problems] == [f"line 1: a {name} is not closed"]
+
+
+# Whole documents ----------------------------------------------------------------------------------
+
+
+def calls(document, *, fast):
+    """Count the calls that reading a document takes: of Python and of C."""
+    count = 0
+
+    def counted(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    parser = DocumentParser(f"{E}/s.xml", fast=fast)
+    entries = []
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        for part in chunks(document, 4096):
+            entries += parser.feed(part)
+        entries += parser.close()
+        for entry in entries:
+            if isinstance(entry, PageEntry):
+                entry.page()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@together("unit", UNITS)
+def test_six_times_the_damage_takes_six_times_the_calls(unit):
+    def document(root, length):
+        filled = "".join(unit.replace("{}", str(n)) for n in range(length // len(unit)))
+        return f"<{root}>{filled}".encode()
+
+    ways = list(itertools.product(["urlset", "sitemapindex", "rss"], [False, True]))
+    for root, fast in some(ways):
+        few, many = (calls(document(root, length), fast=fast) for length in (1_000, 6_000))
+        assert many <= 7 * few, (root, fast)
+
+
+@pytest.fixture
+def small_budget(monkeypatch):
+    monkeypatch.setattr(scanner_module, "MAX_DAMAGE", 100)
+
+
+GIVEN_UP = "the rest was abandoned: 100 repairs in a row without an entry"
+
+
+@pytest.mark.usefixtures("small_budget")
+@together("unit", ["<", "</b>", "<a b='", "<!x", "<?x ", "<url/>", "<url></url>"])
+@together("size", [1, 50, 1 << 20])
+def test_beyond_the_budget_the_rest_is_given_up_and_what_was_read_is_kept(unit, size):
+    text = f"<urlset>{KEPT}{unit * 300}<url><loc>{E}/behind</loc></url></urlset>"
+    whole = read([text.encode()])
+    assert whole.urls == [f"{E}/kept"]
+    (problem,) = [p for p in whole.problems if p.message == GIVEN_UP]
+    assert (problem.line, problem.code) == (1, "too-damaged")
+    assert not any("breaks off" in p.message for p in whole.problems)
+    assert read(chunks(text.encode(), size)).problems == whole.problems
+    assert read(chunks(text.encode(), size), lanes="fast").urls == whole.urls
+
+
+@pytest.mark.usefixtures("small_budget")
+@together("lanes", [None, True, "fast"])
+def test_damage_between_entries_that_can_be_read_is_never_too_much(lanes):
+    text = "<urlset>" + "".join(f"<url><loc>{E}/{n}</loc></b></url>{'< ' * 20}" for n in range(100))
+    assert read([text.encode()], lanes=lanes).urls == [f"{E}/{n}" for n in range(100)]
+
+
+def test_the_budget_is_larger_than_what_the_fast_lane_takes_at_a_time():
+    """Or else an entry that it takes unseen might be where the scanner gives up."""
+    assert MAX_DAMAGE > MAX_PIECE + MAX_ENTRY
+
+
+@together("lanes", [None, "fast"])
+def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(lanes):
+    text = f"<urlset>{KEPT}{'<' * (MAX_DAMAGE + 1000)}{KEPT.replace('kept', 'behind')}"
+    reading = read([gzip.compress(text.encode())], lanes=lanes)
+    assert reading.urls == [f"{E}/kept"]
+    assert any(p.message.startswith("the rest was abandoned") for p in reading.problems)
+
+
+def test_parsers_are_fed_a_bounded_piece_at_a_time(monkeypatch):
+    lengths = []
+    scan = scanner_module.Scanner.feed
+
+    def feed(self, text):
+        lengths.append(len(text))
+        scan(self, text)
+
+    monkeypatch.setattr(scanner_module.Scanner, "feed", feed)
+    document = f"<urlset>{'<a>b</a>' * 70_000}</urlset>".encode()
+    for data in (document, gzip.compress(document)):
+        read([data])
+    assert max(lengths) <= MAX_PIECE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from encodings.aliases import aliases
 
 import pytest
-from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
+from formats_strategies import CONTENT_TYPES, SOUPS, encoded, one_of, pieces
 from formats_support import chunks, read
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -67,6 +67,7 @@ def test_no_label_that_python_knows_raises(label):
             check(parts, {"content_type": f"text/xml; charset={label}"})
 
 
+TAGS = one_of("<b>", "</b>", "<loc>", "</loc>", "<url>", "</url>", "<lastmod>", "</x>", "&")
 ENTRY = b"<url><loc>https://www.example.org/kept</loc></url>"
 
 
@@ -81,14 +82,7 @@ def test_damage_never_costs_the_entries_in_front_of_it(text):
 
 @settings(LAW, max_examples=examples(250))
 @example(tags=["<url>", "<loc>", "/a", "</loc>", "<b>", "<loc>"])
-@given(
-    tags=st.lists(
-        st.sampled_from(
-            ["<b>", "</b>", "<loc>", "</loc>", "<url>", "</url>", "<lastmod>", "</x>", "&"]
-        ),
-        max_size=30,
-    )
-)
+@given(tags=st.lists(TAGS, max_size=30))
 def test_bad_nesting_never_costs_a_whole_entry_behind_it(tags):
     """An entry whose loc can be read is a page, whatever tags are open in front of it."""
     reading = read([b"<urlset>" + "".join(tags).encode() + ENTRY + b"</urlset>"])

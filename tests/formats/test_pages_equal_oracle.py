@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 from formats_oracle import PREFIXES, SPACES, atom_pages, index_children, rss_pages, urlset_pages
-from formats_strategies import pieces
+from formats_strategies import one_of, pieces
 from formats_support import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,15 +17,13 @@ from profiles import examples
 WORDS = st.text(alphabet="abc <>&'\"é日,", min_size=1, max_size=12).map(lambda t: f"x{t}x")
 PATHS = st.text(alphabet="abcé/?=&%20+", max_size=15)
 URLS = PATHS.map(lambda path: f"https://www.example.org/{path}")
-ZONES = st.sampled_from(
-    [None, UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))]
-)
+ZONES = one_of(None, UTC, *(timezone(timedelta(hours=hours)) for hours in (5.5, -8)))
 FIRST = datetime(2, 1, 1)  # noqa: DTZ001 - year 1 stands for no date
 DATES = st.datetimes(FIRST, timezones=ZONES).map(lambda date: date.isoformat())
 DAYS = st.dates(FIRST.date()).map(lambda date: date.isoformat())
 PRIORITIES = st.integers(0, 100).map(lambda percent: f"{percent / 100}")
-FREQUENCIES = st.sampled_from(["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"])
-BLANKS = st.sampled_from(["", "", "\n  ", "\t", "\r\n"])
+FREQUENCIES = one_of("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+BLANKS = one_of("", "", "\n  ", "\t", "\r\n")
 LISTS = st.lists(WORDS.map(lambda w: w.replace(",", "")), max_size=3).map(", ".join)
 
 
@@ -35,14 +33,10 @@ def field(draw, name, values, *, optional=True):
     if optional and draw(st.booleans()):
         return draw(BLANKS)
     value = draw(values)
-    written = escape(value)
-    if draw(st.booleans()):
-        written = f"<![CDATA[{value}]]>"
-    elif draw(st.booleans()):
-        written = "".join(f"&#{ord(c)};" if c in "&<é" else escape(c) for c in value)
-    before, after = draw(BLANKS), draw(BLANKS)
-    comment = draw(st.sampled_from(["", "", "<!-- <loc>no</loc> -->", "<?no <loc>?>"]))
-    return f"{comment}<{name}>{before}{written}{after}</{name}>{draw(BLANKS)}"
+    references = "".join(f"&#{ord(c)};" if c in "&<é" else escape(c) for c in value)
+    written = draw(one_of(escape(value), f"<![CDATA[{value}]]>", references))
+    comment = draw(one_of("", "", "<!-- <loc>no</loc> -->", "<?no <loc>?>"))
+    return f"{comment}<{name}>{draw(BLANKS)}{written}{draw(BLANKS)}</{name}>{draw(BLANKS)}"
 
 
 def element(name, *fields):
@@ -82,10 +76,10 @@ VIDEO = element(
     need("video:title", WORDS),
     field("video:description", WORDS),
     need("video:duration", st.integers(0, 28800).map(str)),
-    need("video:family_friendly", st.sampled_from(["yes", "no"])),
+    need("video:family_friendly", one_of("yes", "no")),
     several(field("video:tag", WORDS)),
 )
-LINK = st.tuples(st.sampled_from(["de", "x-default"]), URLS).map(
+LINK = st.tuples(one_of("de", "x-default"), URLS).map(
     lambda link: f'<xhtml:link rel="alternate" hreflang="{link[0]}" href={quoteattr(link[1])} />'
 )
 URL = element(
@@ -98,7 +92,7 @@ URL = element(
     several(IMAGE),
     several(VIDEO, 2),
     several(LINK),
-    st.sampled_from(["", "", "<mobile:mobile/>", '<x:loc xmlns:x="urn:x">no</x:loc>']),
+    one_of("", "", "<mobile:mobile/>", '<x:loc xmlns:x="urn:x">no</x:loc>'),
 )
 
 
@@ -117,23 +111,16 @@ ITEM = element(
     need("title", WORDS),
     field("description", WORDS),
     field("pubDate", RSS_DATES),
-    st.sampled_from(
-        ["", "<media:title xmlns:media='http://search.yahoo.com/mrss/'>no</media:title>"]
-    ),
+    one_of("", "<media:title xmlns:media='http://search.yahoo.com/mrss/'>no</media:title>"),
 )
 
 
 @st.composite
 def atom_links(draw):
-    rels = draw(
-        st.sampled_from(
-            [["alternate"], ["self"], ["self", "alternate"], [None, "edit"], ["edit", "self"]]
-        )
-    )
-    return "".join(
-        f"<link {f'rel={quoteattr(rel)}' if rel else ''} href={quoteattr(draw(URLS))}/>"
-        for rel in rels
-    )
+    """Write links of which one is the page's: that without ``rel``, the alternate, or the own."""
+    rels = draw(one_of("alternate", "self", "self alternate", " edit", "edit self")).split(" ")
+    given = [f'rel="{rel}"' if rel else "" for rel in rels]
+    return "".join(f"<link {rel} href={quoteattr(draw(URLS))}/>" for rel in given)
 
 
 ENTRY = element(
@@ -143,7 +130,7 @@ ENTRY = element(
     field("title", WORDS),
     field("published", RSS_DATES),
     field("updated", RSS_DATES),
-    st.sampled_from(["", '<source><title>no</title><link href="/no"/></source>']),
+    one_of("", '<source><title>no</title><link href="/no"/></source>'),
 )
 
 

@@ -136,7 +136,7 @@ def _read_other(text: str) -> datetime | None:
         text = text.translate(_DASHES)
     if "+" in text or "-" in text:
         # dateutil reads GMT+0200 as POSIX does: two hours *behind* Greenwich, unlike everyone else.
-        text = _NAMED_OFFSET.sub(_plain_offset, text)
+        text = _NAMED_OFFSET.sub(lambda at: f"{at[1]}{at[2]:0>2}{at[3] or '00'}", text)
     text = _HALF.sub(r" \1\2M", _CUT_SHORT.sub("", text))
     text = with_known_zones(text)
     date = _read(text)
@@ -176,11 +176,6 @@ def known_date(text: str) -> datetime | None:
     For columns of dates; longer texts than :data:`MAX_REMEMBERED` are for :func:`read_date`.
     """
     return read_date(text) if text else None
-
-
-def _plain_offset(match: re.Match[str]) -> str:
-    sign, hours, minutes = match.groups("00")
-    return f"{sign}{hours:0>2}{minutes}"
 
 
 def _cleaned(text: str) -> str:

@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
@@ -23,50 +22,41 @@ class InterruptibleThread:
 
     def __init__(self) -> None:
         self.patience: float | None = None
-        self._call: _ThreadCall | None = None
+        self._call: tuple[threading.Lock, list[tuple[Any, BaseException | None]]] | None = None
 
     def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns."""
-        self._call = call = _ThreadCall(partial(function, *arguments))
-        threading.Thread(target=call.run, name="usp-aside", daemon=True).start()
+        running, outcome = threading.Lock(), list[tuple[Any, BaseException | None]]()
+        running.acquire()
+
+        def run() -> None:
+            try:
+                outcome.append((function(*arguments), None))
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                outcome.append((None, error))
+            running.release()
+
+        self._call = running, outcome
+        threading.Thread(target=run, name="usp-aside", daemon=True).start()
         result: T = self.rest()
         return result
 
     def rest(self) -> Any:
-        """Return what the last function returns if waiting for it was interrupted, else None."""
-        call = self._call
-        if call is None:
+        """Return what the last function returns if waiting for it was interrupted, else None.
+
+        An interrupt of this wait, at whatever moment, loses nothing.
+        """
+        if self._call is None:
             return None
-        if not call.waits(-1 if self.patience is None else self.patience):
+        running, outcome = self._call
+        patience = -1 if self.patience is None else self.patience
+        if not outcome and not running.acquire(timeout=patience):
             raise queue.Empty
         self._call = None
-        if call.error is not None:
-            raise call.error
-        return call.value
-
-
-class _ThreadCall:
-    """A call in another thread. An interrupt of the wait for it, at whatever moment, loses nothing."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self._function = function
-        self._is_over = False
-        self._running = threading.Lock()
-        self._running.acquire()
-        self.value: Any = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self.value = self._function()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            self.error = error
-        self._is_over = True
-        self._running.release()
-
-    def waits(self, seconds: float) -> bool:
-        """Wait for its end; return whether it came in time."""
-        return self._is_over or self._running.acquire(timeout=seconds)
+        ((value, error),) = outcome
+        if error is not None:
+            raise error
+        return value
 
 
 @contextmanager

@@ -179,7 +179,8 @@ def warn_of_the_other() -> None:
     here = __file__
     for _ in ("names.py", "_base", "usp"):
         here = os.path.dirname(here)  # noqa: PTH120 - pathlib takes too long
-    if not any(map(_holds_the_other, {here, *filter(_is_for_packages, sys.path)})):
+    packages = (folder for folder in sys.path if folder.rstrip("/\\").endswith(_FOLDERS))
+    if not any(map(_holds_the_other, {here, *packages})):
         return
     import logging  # noqa: PLC0415 - in this case only
     import warnings  # noqa: PLC0415
@@ -193,10 +194,6 @@ def warn_of_the_other() -> None:
         warnings.warn(message, UserWarning, stacklevel=2)
     except UserWarning:
         logging.getLogger("usp").warning(message)
-
-
-def _is_for_packages(folder: str) -> bool:
-    return folder.rstrip("/\\").endswith(_FOLDERS)
 
 
 def _holds_the_other(folder: str) -> bool:

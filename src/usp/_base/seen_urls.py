@@ -29,9 +29,8 @@ class SeenUrls:
     """
 
     def __init__(self) -> None:
-        self._plain: set[str] | None = set()
+        self._known: set[str] | UrlFingerprints = set()
         self._characters = 0  # at most: those that were known are counted too
-        self._prints: UrlFingerprints | None = None
 
     def add(self, url: str) -> bool:
         """Remember a URL; return False if it is known."""
@@ -40,11 +39,10 @@ class SeenUrls:
 
     def add_all(self, urls: list[str]) -> list[bool] | None:
         """Remember URLs; return which of them were new, or None if all were."""
-        if self._prints is not None:
-            known = {at for at, _ in self._prints.add(urls)}
+        seen = self._known
+        if isinstance(seen, UrlFingerprints):
+            known = {at for at, _ in seen.add(urls)}
             return [at not in known for at in range(len(urls))] if known else None
-        seen = self._plain
-        assert seen is not None
         new, before = None, len(seen)
         if seen.isdisjoint(urls):
             seen.update(urls)  # in one call, as most are new
@@ -54,15 +52,13 @@ class SeenUrls:
             new = [_adds(url, seen) for url in urls]
         self._characters += sum(map(len, urls))
         if len(seen) > MOST_PLAIN or self._characters > MOST_CHARACTERS:
-            self._prints = UrlFingerprints()
-            self._prints.add(list(seen))
-            self._plain = None
+            self._known = UrlFingerprints()
+            self._known.add(list(seen))
         return new
 
     def __contains__(self, url: str) -> bool:
         """Return whether a URL is known."""
-        known = self._plain if self._prints is None else self._prints
-        return known is not None and url in known
+        return url in self._known
 
 
 def _adds(url: str, seen: set[str]) -> bool:

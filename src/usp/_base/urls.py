@@ -49,8 +49,7 @@ _SHOWN = 200  # characters of a URL in a message
 _MOST_CACHED = 300  # characters of a URL or authority
 _ADDRESS_PARTS = 4
 _SAFE = "!#$%&'()*+,/:;=?@[]~"  # stays as it is written, as requests has it
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile("%(?i:2[DE]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)")  # of what needs none
 # What all libraries write as it is: nothing to escape, no segment that may be one or two dots.
 _WRITTEN = re.compile(
     r"https?://[a-z0-9.-]++(?::[1-9][0-9]*+)?/(?:\.?+[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_~!$&'()*+,;=:@.-]*+/?)*+"
@@ -251,29 +250,26 @@ def _name(text: str) -> str:
 
 def _address4(labels: list[str]) -> str:
     """Read ``127.0.0.1`` and the short, octal and hexadecimal forms that resolvers know."""
-    numbers = [_number(label) for label in labels]
-    *first, last = numbers
-    room = 1 << 8 * (_ADDRESS_PARTS - len(first)) if len(first) < _ADDRESS_PARTS else 0
-    if min(numbers) < 0 or any(number > 0xFF for number in first) or last >= room:  # noqa: PLR2004
-        raise BadUrl("has a host that is not an IPv4 address")
-    value = last + sum(number << (24 - 8 * at) for at, number in enumerate(first))
-    return str(ipaddress.IPv4Address(value))
+    *first, last = labels
+    try:
+        end = _number(last).to_bytes(_ADDRESS_PARTS - len(first) or -1, "big")  # not of five
+        return str(ipaddress.IPv4Address(bytes(map(_number, first)) + end))
+    except (ValueError, OverflowError):
+        raise BadUrl("has a host that is not an IPv4 address") from None
 
 
 def _number(label: str) -> int:
-    """Return the number in a part of an address; a negative one if there is none."""
-    octal = label.startswith("0") and label.isdigit()
-    try:
-        return int(label, 8 if octal else 0) if _NUMBER.fullmatch(label) else -1
-    except ValueError:
-        return -1
+    """Return the number in a part of an address; raises ``ValueError`` if there is none."""
+    if not _NUMBER.fullmatch(label):
+        raise ValueError(label)
+    return int(label, 8 if label.startswith("0") and label.isdigit() else 0)
 
 
 def _escaped(url: str) -> str:
     """Write path, query and fragment as ``requests`` does: escaped where that is needed."""
     parts = _parts(url)
     written = parts._replace(query=parts.query or None, fragment=parts.fragment or None).url
-    return quote(_ESCAPE.sub(_unreserved, written), safe=_SAFE)
+    return quote(_ESCAPE.sub(lambda escape: unquote(escape[0]), written), safe=_SAFE)
 
 
 def _parts(url: str) -> Url:
@@ -281,11 +277,6 @@ def _parts(url: str) -> Url:
     from urllib3.util import parse_url  # noqa: PLC0415 - takes longer to load than all of this
 
     return parse_url(url)
-
-
-def _unreserved(escape: re.Match[str]) -> str:
-    character = chr(int(escape[1], 16))
-    return character if character in _UNRESERVED else escape[0]
 
 
 def host_of(url: str) -> str | None:

@@ -1,17 +1,18 @@
 """What the extensions say about a page: images, news, PageMaps; and what all such values share.
 
-Their fields are in the tables of :mod:`usp.objects.extensions`; videos have a module of their own.
+A field says how documents write it; a :class:`Table` has the fields of a value.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
-from typing import Any
+from enum import Enum, auto
+from functools import cached_property
+from operator import attrgetter, itemgetter
+from typing import Any, ClassVar
 
 from usp._base.display import printable
 
@@ -27,10 +28,10 @@ def old_fields(state: object) -> dict[str, Any] | None:
     """
     if not (isinstance(state, tuple) and len(state) == _SLOTS and isinstance(state[1], dict)):
         return None
-    fields = {name.rpartition("__")[2]: value for name, value in state[1].items()}
-    if _PAGES in fields:
-        fields["pages"] = fields.pop(_PAGES)
-    return fields
+    found = {name.rpartition("__")[2]: value for name, value in state[1].items()}
+    if _PAGES in found:
+        found["pages"] = found.pop(_PAGES)
+    return found
 
 
 _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
@@ -44,31 +45,23 @@ def plain(value: object) -> Any:
     return value.to_dict() if isinstance(value, PlainValue) else value
 
 
-def _kind(value: object) -> Any:  # which caches take
-    return type(value)
-
-
-@cache
-def _names_of(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
-
-
 class PlainValue:
     """What the frozen dataclasses of this package share: ``to_dict`` and ``repr``."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # by their names
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
         return {
             name: value if type(value := getattr(self, name)) in _SCALARS else plain(value)
-            for name in _names_of(_kind(self))
+            for name in self.__dataclass_fields__
         }
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
-        fields = ", ".join(f"{name}={getattr(self, name)}" for name in _names_of(_kind(self)))
-        return shown(f"{type(self).__name__}({fields})")
+        texts = ", ".join(f"{name}={getattr(self, name)}" for name in self.__dataclass_fields__)
+        return shown(f"{type(self).__name__}({texts})")
 
 
 def shown(text: str) -> str:
@@ -78,20 +71,146 @@ def shown(text: str) -> str:
 
 def _set_state(self: PlainValue, state: Any) -> None:
     """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
-    fields = old_fields(state) or dict(zip(_names_of(_kind(self)), state, strict=True))
-    for name, value in fields.items():
+    given = old_fields(state) or dict(zip(self.__dataclass_fields__, state, strict=True))
+    for name, value in given.items():
         _set(self, name, value)
+
+
+class Kind(Enum):
+    """What a single value is."""
+
+    TEXT = auto()
+    VERBATIM = auto()  # a text that is decoded once, where others are decoded twice
+    ADDRESS = auto()  # a text that is resolved against the address of the page
+    ADDRESS_OR_NAME = auto()  # resolved if it begins with a slash
+    WORD = auto()  # a text that repeats, in a column of its own
+    TIME = auto()
+    NUMBER = auto()
+    WHOLE = auto()
+    FLAG = auto()
+
+
+OWN = ""
+"""As the name of an element: the element of the record itself."""
+
+EACH = ""
+"""How several values are written: an element each. Otherwise what separates them in one element."""
+
+_KINDS = {"int": Kind.WHOLE, "bool": Kind.FLAG, "datetime": Kind.TIME, "Decimal": Kind.NUMBER}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field: its name in the value, what it is, and where it stands in the document."""
+
+    name: str
+    kind: Kind | Table = Kind.TEXT
+    element: str | None = None
+    """The element, if that is not called as the field."""
+    attribute: str | None = None
+    """The attribute of the element that has the value, if its text does not."""
+    instead: str | None = None
+    """The attribute that may have the value where the text is empty."""
+    many: str | None = None
+    """How several are written: :data:`EACH`, or what separates them."""
+    within: str | None = None
+    """The element around the field's own, which has no other meaning."""
+    required: bool = False
+    """Whether there is no value without the field."""
+    always: bool = False
+    """Whether the element is written even if it is empty."""
+    default: str | None = None
+    column: str | None = None
+    """The name in tables, if it is another."""
+    argument: str | None = None
+    """The name in the constructor of the value, if it is another."""
+
+    @property
+    def tag(self) -> str:
+        """The local name of the element."""
+        return self.name if self.element is None else self.element
+
+    @property
+    def item(self) -> FieldSpec:
+        """The field with one of its values, if it has several."""
+        return replace(self, many=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The fields of a value, in the order in which the extension's schema wants their elements."""
+
+    element: str
+    value: type | None
+    """The class of the value; None for a tuple of the fields."""
+    specs: tuple[FieldSpec, ...]
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """Attributes that every such element has."""
+
+    @classmethod
+    def of(cls, element: str, value: type, *first: str) -> Table:
+        """Return the table of a value whose fields say how they are written; some of them first."""
+        specs = {}
+        for one in fields(value):
+            kind = _KINDS.get(str(one.type).removesuffix(" | None"), Kind.TEXT)
+            specs[one.name] = FieldSpec(one.name, **{"kind": kind, **one.metadata})
+        return cls(element, value, tuple(specs[name] for name in dict.fromkeys((*first, *specs))))
+
+    @cached_property
+    def getters(self) -> dict[str, Callable[[Any], Any]]:
+        """What gets each field of a value, by name and in the value's own order."""
+        if self.value is None:
+            return {spec.name: itemgetter(at) for at, spec in enumerate(self.specs)}
+        return {one.name: attrgetter(one.name) for one in fields(self.value)}
+
+    @cached_property
+    def in_order(self) -> tuple[FieldSpec, ...]:
+        """The fields in the order of the value."""
+        by_name = {spec.name: spec for spec in self.specs}
+        return tuple(by_name[name] for name in self.getters)
+
+    @cached_property
+    def elements(self) -> dict[str, list[FieldSpec]]:
+        """The fields by element: those with its text and those with its attributes."""
+        elements: dict[str, list[FieldSpec]] = {}
+        for spec in self.specs:
+            elements.setdefault(spec.tag, []).append(spec)
+        return elements
+
+    def names(self) -> set[str]:
+        """Return the names of all elements inside the record's own that have a value.
+
+        Elements around others, which have none, are not among them.
+        """
+        names: set[str] = set()
+        for spec in self.specs:
+            if isinstance(spec.kind, Table):
+                names |= spec.kind.names()
+            if spec.many is not None or not isinstance(spec.kind, Table):
+                names.add(spec.tag)
+        return names - {OWN}
+
+    def make(self, found: Mapping[str, Any]) -> Any:
+        """Return a value with these fields."""
+        if self.value is None:
+            return tuple(found.get(spec.name) for spec in self.specs)
+        return self.value(**found)
+
+
+def written(unset: Any = None, **how: Any) -> Any:
+    """Return a field that says how documents write it, if not as an element of the same name."""
+    return field(default=unset, metadata=how)
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class SitemapImage(PlainValue):
     """An image of a page, from the image extension."""
 
-    loc: str
-    caption: str | None
-    geo_location: str | None
-    title: str | None
-    license: str | None
+    loc: str = written(kind=Kind.ADDRESS, required=True)
+    caption: str | None = None
+    geo_location: str | None = None
+    title: str | None = None
+    license: str | None = written(kind=Kind.ADDRESS_OR_NAME, argument="license_")
 
     def __init__(
         self,
@@ -114,14 +233,16 @@ class SitemapImage(PlainValue):
 class SitemapNewsStory(PlainValue):
     """A news story, from the news extension or from a feed."""
 
-    title: str
-    publish_date: datetime | None
-    publication_name: str | None
-    publication_language: str | None
-    access: str | None
-    genres: list[str]
-    keywords: list[str]
-    stock_tickers: list[str]
+    title: str = written(required=True)
+    publish_date: datetime | None = written(
+        element="publication_date", required=True, column="publication_date"
+    )
+    publication_name: str | None = written(element="name", within="publication")
+    publication_language: str | None = written(element="language", within="publication")
+    access: str | None = None
+    genres: list[str] = written(many=",")
+    keywords: list[str] = written(many=",")
+    stock_tickers: list[str] = written(many=",")
 
     def __init__(
         self,
