@@ -22,7 +22,6 @@ from usp.checks.page_columns import PageColumns
 from usp.checks.page_urls import normal_url
 from usp.checks.registry import Rule, RuleScope, RuleSelection
 from usp.checks.rules import RULES
-from usp.checks.rules.parser_rules import rule_of
 from usp.objects.problem import FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -96,7 +95,7 @@ class Checking:
         for failure in site.not_found:
             # There is a rule about robots.txt; what is declared and looked for is told once.
             if not site.is_robots_url(failure.url) and failure.url not in reported:
-                yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
+                yield from self._found(RULES[failure.code.rule], [Hit(failure.plain)], failure.url)
         yield from self._ask(RuleScope.SITE, site, root.url)
         if any(rule.scope is RuleScope.FETCHED for rule in self.chosen.rules):
             for page in fetched_pages(site, self.web_client, self.options):
@@ -148,12 +147,12 @@ class Checking:
             lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
             said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
             hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
-            yield from self._found(rule_of(failure.code), [hit], sitemap.url)
+            yield from self._found(RULES[failure.code.rule], [hit], sitemap.url)
         is_other = failure is not None and failure.code in _OTHER_DOCUMENTS
         if is_other or (sitemap.is_robots and sitemap.site.robots.is_something_else):
             return
         for problem in sitemap.problems:
-            rule = rule_of(problem.code)
+            rule = RULES[problem.code.rule]
             if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
                 continue  # what was not received whole breaks off, too
             quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"

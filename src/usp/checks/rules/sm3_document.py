@@ -10,7 +10,6 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.checks.rules.parser_rules import rule_of
 from usp.objects.extensions import EXTENSIONS
 from usp.objects.problem import ProblemCode
 
@@ -280,7 +279,7 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
     examination, stored, markup = sitemap.examination, sitemap.node.stored, sitemap.xml
     if examination is None or stored is None or markup is None or sitemap.failure:
         return
-    if any(rule_of(problem.code).code.startswith("SM3") for problem in sitemap.problems):
+    if any(problem.code.rule.startswith("SM3") for problem in sitemap.problems):
         return  # it is said already, and better
     if examination.is_vouched and sitemap.pages:
         error = _first_error([examination.parser.beginning], final=False)
