@@ -8,7 +8,7 @@ A rule is a function with a decorator. Its docstring is its documentation::
 
         Why this matters, in a few sentences. Search engines …
 
-        Source: https://www.sitemaps.org/protocol.html#locdef
+        Source: protocol#locdef
         Bad: <url><loc>/tea</loc></url>
         Good: <url><loc>https://example.org/tea</loc></url>
         Fix: Write the whole URL, with its scheme and host.
@@ -18,8 +18,8 @@ Both examples are run as tests: ``tests/checks/check_examples.py`` says how they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
 robots.txt that declares it, too, and a sitemap without a body lists one page. ``Good: with X instead
-of Y`` is the bad example with that changed. Without a source or a good example, that of its group
-counts.
+of Y`` is the bad example with that changed. Sources may begin as in :data:`SOURCES`. Without a source
+or a good example, that of its group counts.
 """
 
 from __future__ import annotations
@@ -60,17 +60,20 @@ class Group(Enum):
     DOCUMENT = ("3", "the documents themselves")
     URLS = ("4", "the URLs of pages")
     VALUES = ("5", "dates, frequencies and priorities")
-    HREFLANG = ("6", "links to other languages", "specialty/international/localized-versions")
-    NEWS = ("7", "news", "crawling-indexing/sitemaps/news-sitemap")
-    MEDIA = ("8", "images and videos", "crawling-indexing/sitemaps/video-sitemaps")
+    HREFLANG = (
+        "6",
+        "links to other languages",
+        "google:specialty/international/localized-versions",
+    )
+    NEWS = ("7", "news", "google:crawling-indexing/sitemaps/news-sitemap")
+    MEDIA = ("8", "images and videos", "google:crawling-indexing/sitemaps/video-sitemaps")
     PAGES = ("9", "the pages themselves")
 
     def __init__(self, digit: str, title: str, source: str = "") -> None:
         self.digit = digit
         self.title = title
-        self.usual = {"Good": _GOOD[digit]} if digit in _GOOD else {}
-        if source:
-            self.usual["Source"] = f"https://developers.google.com/search/docs/{source}"
+        usual = {"Good": _GOOD.get(digit), "Source": source}
+        self.usual = {part: text for part, text in usual.items() if text}
 
     @classmethod
     def of(cls, code: str) -> Group:
@@ -170,14 +173,23 @@ block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
 
 
-_PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
+SOURCES = {
+    "protocol": "https://www.sitemaps.org/protocol.html",
+    "google:": "https://developers.google.com/search/docs/",
+    "support:": "https://support.google.com/webmasters/answer/",
+    "rfc": "https://www.rfc-editor.org/rfc/rfc",
+    "w3:": "https://www.w3.org/TR/",
+}
+"""How the sources of rules begin."""
+
+_PART = re.compile(r"^(Source|Bad|Good|Fix):[ \n]", re.MULTILINE)
+_SOURCE = re.compile(rf"(?<!\S)({'|'.join(SOURCES)})")
 
 
 def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
-    titles = (title.removesuffix("s") for title in parts[::2])
-    found = Group.of(code).usual | dict(zip(titles, parts[1::2], strict=True))
+    found = Group.of(code).usual | dict(zip(parts[::2], parts[1::2], strict=True))
     summary, _, why = text.strip().partition("\n\n")
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
@@ -189,7 +201,7 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
-        "sources": tuple(found["Source"].split()),
+        "sources": tuple(_SOURCE.sub(lambda begin: SOURCES[begin[0]], found["Source"]).split()),
         "bad": _completed(bad),
         "good": _completed(bad.replace(wrong, right) if instead else good),
         "hint": " ".join(found["Fix"].split()),

@@ -33,8 +33,7 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     what was submitted to each search engine by hand. A server that refuses to send robots.txt, with
     status 403 for example, has none as far as robots are concerned: its rules do not count.
 
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.3
-        https://www.sitemaps.org/protocol.html#submit_robots
+    Source: rfc9309#section-2.3.1.3 protocol#submit_robots
     Bad:
         --- /sitemap.xml
     Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
@@ -53,8 +52,7 @@ def robots_unreachable(site: Site) -> Iterator[Hit]:
     If the server does not respond, or returns 429 or 5xx, robots must assume that nothing may be
     fetched. Google stops crawling the website for a while.
 
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.4
-        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#http-status-codes
+    Source: rfc9309#section-2.3.1.4 google:crawling-indexing/robots/robots_txt#http-status-codes
     Bad:
         --- /robots.txt 503
         --- /sitemap.xml
@@ -75,7 +73,7 @@ def robots_not_text(site: Site) -> Iterator[Hit]:
     Robots look for lines that they know, and find none: rules and sitemaps that were meant to be there
     do not exist for them. Mostly, this is a server that answers every unknown URL with the same page.
 
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3
+    Source: rfc9309#section-2.3
     Bad:
         --- /robots.txt
         <!DOCTYPE html>
@@ -98,8 +96,7 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Search engines respect robots.txt for sitemaps, too. They do not fetch one that is disallowed, even
     if robots.txt itself declares it.
 
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.2.2
-        https://support.google.com/webmasters/answer/7451001
+    Source: rfc9309#section-2.2.2 support:7451001
     Bad:
         --- /robots.txt
         User-agent: *
@@ -133,8 +130,7 @@ def large_robots_txt(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Robots need not read more than that, and Google does not: lines after it are ignored, those that
     declare sitemaps too.
 
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.5
-        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#file-size
+    Source: rfc9309#section-2.5 google:crawling-indexing/robots/robots_txt#file-size
     Bad:
         --- /robots.txt
         User-agent: *
@@ -164,7 +160,7 @@ def no_sitemap(site: Site) -> Iterator[Hit]:
     None is declared in robots.txt, and there is none where websites usually have one. Search engines
     find only those pages that others link to.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/overview
+    Source: google:crawling-indexing/sitemaps/overview
     Bad:
         --- /robots.txt
         User-agent: *
@@ -186,7 +182,7 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     It was found because websites often have one at this path, or because the homepage links to it.
     Search engines to which it was not submitted do not know it.
 
-    Source: https://www.sitemaps.org/protocol.html#submit_robots
+    Source: protocol#submit_robots
     Bad:
         --- /robots.txt
         User-agent: *
@@ -211,8 +207,7 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The protocol wants the whole URL. Search engines ignore other lines of robots.txt and other entries
     of an index, without a word.
 
-    Source: https://www.sitemaps.org/protocol.html#submit_robots
-        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#sitemap
+    Source: protocol#submit_robots google:crawling-indexing/robots/robots_txt#sitemap
     Bad:
         --- /robots.txt
         Sitemap: /sitemap.xml
@@ -234,7 +229,7 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The second line does nothing. Often another sitemap was meant, which is then missing.
 
-    Source: https://www.sitemaps.org/protocol.html#index
+    Source: protocol#index
     Bad:
         --- /robots.txt
         Sitemap: https://example.org/sitemap.xml
@@ -261,7 +256,7 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
     It is fetched once in any case. But nobody knows which of the places to change when it moves, and
     reports of search engines list it several times.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+    Source: google:crawling-indexing/sitemaps/large-sitemaps
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
@@ -296,8 +291,7 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
     Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
     search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
 
-    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
-        https://www.sitemaps.org/protocol.html#location
+    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed protocol#location
     Bad:
         --- /old.xml -> /sitemap.xml (declared)
         --- /sitemap.xml
@@ -329,8 +323,7 @@ def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
     again, and report a sitemap that cannot be read.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors#soft-404-errors
-        https://support.google.com/webmasters/answer/7451001
+    Source: google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html
@@ -354,8 +347,7 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
     robots.txt of the other host declares the index or the sitemap, which proves that it belongs to the
     same owner.
 
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    Source: protocol#index protocol#sitemaps_cross_submits
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://files.example.net/teas.xml</loc></sitemap>
@@ -392,7 +384,7 @@ def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
     After the folder is deployed, search engines will request the sitemap and get an error. This rule is
     asked if a folder is checked, where each sitemap is looked for by the end of its URL.
 
-    Source: https://www.sitemaps.org/protocol.html#index
+    Source: protocol#index
     Bad:
         --- ./sitemap_index.xml
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>

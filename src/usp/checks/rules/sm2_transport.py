@@ -32,8 +32,7 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Clients decide by the header what to do with a document. XML that is sent as a web page may be read
     as one, and robots.txt must be text/plain.
 
-    Source: https://www.rfc-editor.org/rfc/rfc7303#section-9.1
-        https://www.rfc-editor.org/rfc/rfc9309#section-2.3
+    Source: rfc7303#section-9.1 rfc9309#section-2.3
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html; charset=utf-8
@@ -64,8 +63,7 @@ def too_large(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines do not read larger ones: all of its pages are lost.
 
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap#general-guidelines
+    Source: protocol#index google:crawling-indexing/sitemaps/build-sitemap#general-guidelines
     Bad:
         --- /sitemap.xml (declared)
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -85,8 +83,7 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines reject it, or ignore everything after the first 50,000.
 
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+    Source: protocol#index google:crawling-indexing/sitemaps/large-sitemaps
     Bad: <url><loc>https://example.org/{n}</loc></url> (x 50,001)
     Good: <url><loc>https://example.org/{n}</loc></url> (x 1,000)
     Fix: Split it into several sitemaps, and list them in an index.
@@ -109,8 +106,7 @@ def not_compressed(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Sitemaps compress to about a tenth. Search engines fetch them again and again, so that compression
     saves bandwidth, and time until new pages are known.
 
-    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
-        https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed rfc9110#section-8.4
     Bad: <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
     Good:
         --- /sitemap.xml.gz (declared)
@@ -152,8 +148,7 @@ def compressed_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines decompress it once, and find another compressed file instead of a sitemap.
 
-    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
-        https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed rfc9110#section-8.4
     Bad:
         --- /sitemap.xml.gz (declared)
         (as utf-8, gzip, gzip)
@@ -180,7 +175,7 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Clients that do not look at the bytes themselves take it for broken XML.
 
-    Source: https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Source: rfc9110#section-8.4
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: application/xml
@@ -221,8 +216,7 @@ def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The protocol wants UTF-8. Search engines may read URLs with other characters wrongly, or reject the
     sitemap.
 
-    Source: https://www.sitemaps.org/protocol.html#escaping
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap#general-guidelines
+    Source: protocol#escaping google:crawling-indexing/sitemaps/build-sitemap#general-guidelines
     Bad:
         --- /sitemap.xml (declared)
         (as latin-1)
@@ -260,8 +254,7 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
     encoding in which it is written. Clients trust them in different order: one reads the document, and
     the next one finds broken characters in it.
 
-    Source: https://www.rfc-editor.org/rfc/rfc7303#section-3
-        https://www.w3.org/TR/xml/#charencoding
+    Source: rfc7303#section-3 w3:xml/#charencoding
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/xml; charset=iso-8859-1

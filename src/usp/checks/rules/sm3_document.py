@@ -42,8 +42,7 @@ def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The namespace says that these are the elements of the sitemap protocol. Search engines report a
     document without it as having an incorrect namespace.
 
-    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://support.google.com/webmasters/answer/7451001
+    Source: protocol#xmlTagDefinitions support:7451001
     Bad:
         <urlset>
         <url><loc>https://example.org/tea</loc></url>
@@ -63,8 +62,7 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     A namespace is a name that is compared character by character. One with https, another version or a
     slash at its end is another namespace, whose elements mean nothing to search engines.
 
-    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://www.w3.org/TR/xml-names/#NSNameComparison
+    Source: protocol#xmlTagDefinitions w3:xml-names/#NSNameComparison
     Bad:
         <urlset xmlns="https://www.sitemaps.org/schemas/sitemap/0.9/">
         <url><loc>https://example.org/tea</loc></url>
@@ -86,8 +84,8 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Search engines know these elements by their namespace, not by their prefix. With another one they are
     ignored.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/combine-sitemap-extensions
-        https://developers.google.com/search/docs/specialty/international/localized-versions#sitemap
+    Source: google:crawling-indexing/sitemaps/combine-sitemap-extensions
+        google:specialty/international/localized-versions#sitemap
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
           xmlns:image="http://www.google.com/schemas/sitemap-images/1.1">
@@ -118,8 +116,7 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     XML parsers stop at the first one: the rest of the sitemap, or all of it, is lost.
 
-    Source: https://www.w3.org/TR/xml-names/#ns-decl
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: w3:xml-names/#ns-decl google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         <url><loc>https://example.org/tea</loc>
@@ -180,8 +177,7 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Names in XML are compared letter by letter: <Loc> is not <loc>, and means nothing to search engines.
     All names of the protocol are in lower case.
 
-    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://www.w3.org/TR/xml/#sec-common-syn
+    Source: protocol#xmlTagDefinitions w3:xml/#sec-common-syn
     Bad: <url><loc>https://example.org/tea</loc><lastMod>2024-05-06</lastMod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
     Fix: Write the names of elements in lower case.
@@ -207,8 +203,7 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
     What is not an element of the protocol must have a namespace of its own. Search engines ignore
     others, or report the sitemap as invalid: mostly, a name is misspelt or a prefix is missing.
 
-    Source: https://www.sitemaps.org/protocol.html#extending
-        https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Source: protocol#extending https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><lastmodified>2024-05-06</lastmodified></url>
     Good:
         <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod>
@@ -259,8 +254,7 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
     XML parsers must stop at the first error, and so do most search engines: what follows is lost. What
     is wrong is often invisible, such as an empty line before the XML declaration.
 
-    Source: https://www.w3.org/TR/xml/#dt-fatal
-        https://support.google.com/webmasters/answer/7451001
+    Source: w3:xml/#dt-fatal support:7451001
     Bad:
         --- /sitemap.xml (declared)
         <!-- The tea shop -->
@@ -314,8 +308,7 @@ def index_in_index(site: Site) -> Iterator[Hit]:
     An index may list sitemaps only. Search engines do not follow a second level: all pages below it are
     lost.
 
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://support.google.com/webmasters/answer/7451001
+    Source: protocol#index support:7451001
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
@@ -348,8 +341,7 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     At least one is required. Search engines report an empty sitemap as an error, and often it is one:
     whatever writes it has found nothing.
 
-    Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
-        https://support.google.com/webmasters/answer/7451001
+    Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd support:7451001
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         </urlset>

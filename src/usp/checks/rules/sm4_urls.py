@@ -38,7 +38,7 @@ def relative_url(block: PageColumns) -> Iterator[Hit]:
 
     The protocol wants whole URLs, and search engines do not resolve others: the page is not found.
 
-    Source: https://www.sitemaps.org/protocol.html#locdef
+    Source: protocol#locdef
     Bad: <url><loc>/tea</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Write the whole URL, with its scheme and host.
@@ -60,7 +60,7 @@ def long_url(block: PageColumns) -> Iterator[Hit]:
     The protocol allows fewer than 2,048 characters. Search engines may skip the page, and browsers may
     cut the URL off.
 
-    Source: https://www.sitemaps.org/protocol.html#locdef
+    Source: protocol#locdef
     Bad: <url><loc>https://example.org/?q={a*2030}</loc></url>
     Good: <url><loc>https://example.org/?q={a*2000}</loc></url>
     Fix: Shorten the URL: leave out parameters that do not change the page.
@@ -78,7 +78,7 @@ def url_fragment(block: PageColumns) -> Iterator[Hit]:
     A fragment names a part of a page and is never sent to the server. Search engines drop it, so that
     several entries become the same page.
 
-    Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.5
+    Source: rfc3986#section-3.5
     Bad: <url><loc>https://example.org/tea#green</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Leave out the # and what follows it.
@@ -95,8 +95,7 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
     Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
     Most search engines guess what is meant; others fetch something else, or nothing.
 
-    Sources: https://www.sitemaps.org/protocol.html#escaping
-        https://www.rfc-editor.org/rfc/rfc3986#section-2
+    Source: protocol#escaping rfc3986#section-2
     Bad:
         <url><loc>https://example.org/green tea</loc></url>
         <url><loc>https://example.org/?price=100%</loc></url>
@@ -123,8 +122,7 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     letters all the same, but simpler programs may not, and in a document with a wrong encoding they
     become other letters. A host with other letters, such as münchen.example, is fine.
 
-    Sources: https://www.sitemaps.org/protocol.html#escaping
-        https://www.rfc-editor.org/rfc/rfc3987#section-3.1
+    Source: protocol#escaping rfc3987#section-3.1
     Bad: <url><loc>https://example.org/tee/grün</loc></url>
     Good: <url><loc>https://example.org/tee/gr%C3%BCn</loc></url>
     Fix: Escape the letters: their bytes in UTF-8 as % and two hexadecimal digits.
@@ -150,7 +148,7 @@ def session_id(block: PageColumns) -> Iterator[Hit]:
     The ID is that of one visit. Each time the sitemap is made, the same page gets another URL, and
     search engines see the same content again and again.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/url-structure
+    Source: google:crawling-indexing/url-structure
     Bad: <url><loc>https://example.org/tea;jsessionid=1A530637289A03B07199A44E8D531427</loc></url>
     Good: <url><loc>https://example.org/tea?session=summer</loc></url>
     Fix: List the page without the ID.
@@ -168,7 +166,7 @@ def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
     they came from a campaign, and the page may be indexed with both URLs. Feeds are left out: there it
     is usual.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/url-structure
+    Source: google:crawling-indexing/url-structure
     Bad: <url><loc>https://example.org/tea?utm_source=newsletter</loc></url>
     Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
     Fix: List the page without the parameter.
@@ -189,8 +187,7 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
     if the robots.txt of that host declares the sitemap, or an index that it is in. If a website is
     checked, and not a file or a snapshot, the robots.txt of up to 20 such hosts are fetched.
 
-    Sources: https://www.sitemaps.org/protocol.html#location
-        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    Source: protocol#location protocol#sitemaps_cross_submits
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>https://shop.example.net/tea</loc></url>
@@ -225,7 +222,7 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     list what begins with /catalog/. That does not count for a sitemap that robots.txt declares, or
     that is in an index which is declared there.
 
-    Source: https://www.sitemaps.org/protocol.html#location
+    Source: protocol#location
     Bad:
         --- /sitemap.xml
         <sitemap><loc>https://example.org/catalog/sitemap.xml</loc></sitemap>
@@ -284,7 +281,7 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     one scheme, that of the sitemap itself. Redirects count: a sitemap that is found with http and sent
     with https may list either.
 
-    Source: https://www.sitemaps.org/protocol.html#location
+    Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>http://example.org/coffee</loc></url>
@@ -304,7 +301,7 @@ def mixed_www(sitemap: CheckedSitemap) -> Iterator[Hit]:
     These are different hosts, and so different pages, usually with the same content. The protocol asks
     for one host, that of the sitemap itself.
 
-    Source: https://www.sitemaps.org/protocol.html#location
+    Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>https://www.example.org/coffee</loc></url>
@@ -354,8 +351,7 @@ def duplicate_url(block: PageColumns) -> Iterator[Hit]:
     have 50,000 entries. URLs that differ in the case of the host, in a default port or in escapes that
     mean the same (RFC 3986, section 6.2) are the same.
 
-    Sources: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2
+    Source: protocol#xmlTagDefinitions rfc3986#section-6.2.2
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>https://example.org/coffee</loc></url>
@@ -379,7 +375,7 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
     news, images, videos or languages may list what another one lists without these, and so may a feed;
     sitemaps that nothing declares are not compared with the others.
 
-    Source: https://www.sitemaps.org/protocol.html#index
+    Source: protocol#index
     Bad:
         --- /teas.xml (declared)
         --- /drinks.xml (declared)
@@ -409,8 +405,7 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
     The sitemap asks search engines to fetch the page, and robots.txt asks them not to. They obey
     robots.txt: what is on the page is never seen.
 
-    Sources: https://www.rfc-editor.org/rfc/rfc9309#section-2.2.2
-        https://developers.google.com/search/docs/crawling-indexing/robots/intro
+    Source: rfc9309#section-2.2.2 google:crawling-indexing/robots/intro
     Bad:
         --- /robots.txt
         User-agent: *

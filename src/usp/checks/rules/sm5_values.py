@@ -29,8 +29,7 @@ def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
     A page cannot have changed yet at a time to come. Search engines that find dates which cannot be
     right stop trusting all of them. A day is tolerated, for clocks and time zones.
 
-    Sources: https://www.sitemaps.org/protocol.html#lastmoddef
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#lastmoddef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/tea</loc><lastmod>{day+9d}</lastmod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>{now}</lastmod></url>
     Fix: Write when the page itself last changed, not when it expires or is published.
@@ -48,7 +47,7 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     ignore it. Sitemaps with 20 pages or more are looked at. Days without a time may be the same in a
     sitemap for one day, so they must be the same in all sitemaps.
 
-    Sources: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: google:crawling-indexing/sitemaps/build-sitemap
         https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06</lastmod></url> (x 19)
@@ -71,7 +70,7 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Search engines fetch a sitemap again if its lastmod in the index is newer. If it is older than those
     of its pages, changes are found late or never. A day is tolerated, for time zones.
 
-    Source: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+    Source: protocol#sitemapIndexTagDefinitions
     Bad:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>2024-05-06</lastmod></sitemap>
@@ -102,8 +101,7 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines ignore such a date, and cannot tell whether the sitemap has changed.
 
-    Sources: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
-        https://www.w3.org/TR/NOTE-datetime
+    Source: protocol#sitemapIndexTagDefinitions w3:NOTE-datetime
     Bad:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>06.05.2024</lastmod></sitemap>
@@ -124,7 +122,7 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Search engines compare the date with their last visit: a date to come makes them fetch the sitemap
     each time, or ignore the date. A day is tolerated, for clocks and time zones.
 
-    Source: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+    Source: protocol#sitemapIndexTagDefinitions
     Bad:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>{day+9d}</lastmod></sitemap>
@@ -146,8 +144,7 @@ def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
     A frequency helps to choose what to fetch first; one that all pages have does not. Google ignores
     it altogether. Sitemaps with 20 pages or more are looked at.
 
-    Sources: https://www.sitemaps.org/protocol.html#changefreqdef
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#changefreqdef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 20)
     Good:
         <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 19)
@@ -166,8 +163,7 @@ def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     A priority compares pages of one website; if all have the same one, it says nothing. Google ignores
     it altogether. Sitemaps with 20 pages or more are looked at.
 
-    Sources: https://www.sitemaps.org/protocol.html#prioritydef
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#prioritydef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><priority>1.0</priority></url> (x 20)
     Good:
         <url><loc>https://example.org/{n}</loc><priority>0.4</priority></url> (x 19)
@@ -185,7 +181,7 @@ def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The sitemap says the same without it, and is smaller. Sitemaps with 20 pages or more are looked at.
 
-    Source: https://www.sitemaps.org/protocol.html#prioritydef
+    Source: protocol#prioritydef
     Bad: <url><loc>https://example.org/{n}</loc><priority>0.5</priority></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
     Fix: Leave the priority out, or give the more important pages a higher one.
@@ -202,7 +198,7 @@ def lastmod_before_web(block: PageColumns) -> Iterator[Hit]:
     Programs write such dates when they have none: 1970-01-01 is the number 0 as a date. Search engines
     that find dates which cannot be right stop trusting all of them.
 
-    Source: https://www.sitemaps.org/protocol.html#lastmoddef
+    Source: protocol#lastmoddef
     Bad: <url><loc>https://example.org/tea</loc><lastmod>1970-01-01T00:00:00Z</lastmod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>1996-12-31</lastmod></url>
     Fix: Leave the date out if it is not known.
@@ -218,8 +214,7 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
     What is meant can be guessed here, but search engines ignore such a date: it may be the fifth of June
     or the sixth of May.
 
-    Sources: https://www.sitemaps.org/protocol.html#lastmoddef
-        https://www.w3.org/TR/NOTE-datetime
+    Source: protocol#lastmoddef w3:NOTE-datetime
     Bad:
         <url><loc>https://example.org/tea</loc><lastmod>05/06/2024</lastmod></url>
         <url><loc>https://example.org/coffee</loc><lastmod>2024-05-06 07:08:09</lastmod></url>
@@ -257,8 +252,7 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
     The protocol has seven values, all in lower case, and its schema compares them letter by letter:
     Daily makes a sitemap invalid. Most search engines read it all the same.
 
-    Sources: https://www.sitemaps.org/protocol.html#changefreqdef
-        https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Source: protocol#changefreqdef https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><changefreq>Daily</changefreq></url>
     Good: <url><loc>https://example.org/tea</loc><changefreq>daily</changefreq></url>
     Fix: Write always, hourly, daily, weekly, monthly, yearly or never, in lower case.

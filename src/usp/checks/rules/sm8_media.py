@@ -21,7 +21,7 @@ def too_many_images(block: PageColumns) -> Iterator[Hit]:
 
     Google reads up to 1,000 images of each page; the others are ignored.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <url>
           <loc>https://example.org/gallery</loc>
@@ -42,7 +42,7 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     Search engines fetch the image. They cannot do that with data: or blob: URLs, or with text, and
     they do not resolve relative URLs.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
     Bad: <image:image><image:loc>data:image/png;base64,iVBORw0KGgo=</image:loc></image:image>
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
@@ -63,7 +63,7 @@ def duplicate_image(block: PageColumns) -> Iterator[Hit]:
 
     The repetition has no effect, except that it counts towards the limit of 1,000 images.
 
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
         <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
