@@ -394,7 +394,7 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
     for at, number in block.repeated:
         if number != sitemap.number:
             first = sitemap.site.sitemaps[number]
-            if first.family is sitemap.family:
+            if first.family == sitemap.family:
                 yield Hit(f"the page is listed in {first.url} already", at)
 
 
