@@ -184,10 +184,14 @@ class CheckedSitemap:
         return None if self.examination is None else self.examination.parser.decoder
 
     @property
+    def layers(self) -> int:
+        """How often the document is compressed, as far as that is known."""
+        return 0 if self.decoder is None else self.decoder.layers
+
+    @property
     def is_packed(self) -> bool:
         """Whether the document is compressed, as a file or on its way."""
-        layers = 0 if self.decoder is None else self.decoder.layers
-        return layers > 0 or bool(self.content_encodings)
+        return self.layers > 0 or bool(self.content_encodings)
 
     @property
     def unpacked(self) -> int:

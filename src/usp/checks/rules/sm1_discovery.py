@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MAX_ROBOTS = 500 * 1024
 """Bytes of a robots.txt that every robot reads; Google reads no more."""
 
-_GONE = frozenset({404, 410})
 _UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
 _OK = range(200, 300)
 
@@ -39,10 +38,9 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
     """
     asked = _unread(site)
-    if asked is None or asked.status not in _UNAVAILABLE:
-        return
-    said = "there is no robots.txt" if asked.status in _GONE else "the server refuses robots.txt"
-    yield Hit(f"{said} (status {asked.status})", sitemap=asked.url)
+    if asked is not None and asked.status in _UNAVAILABLE:
+        said = "there is no" if asked.status in (404, 410) else "the server refuses"
+        yield Hit(f"{said} robots.txt (status {asked.status})", sitemap=asked.url)
 
 
 @site_rule("SM102", Severity.ERROR)
@@ -59,10 +57,9 @@ def robots_unreachable(site: Site) -> Iterator[Hit]:
     Fix: Make the server send robots.txt to everyone, or 404 if there is none.
     """
     asked = _unread(site)
-    if asked is not None and asked.status in _UNAVAILABLE:
-        return
+    is_missing = asked is not None and asked.status in _UNAVAILABLE
     for failure in site.not_found:
-        if site.is_robots_url(failure.url):
+        if site.is_robots_url(failure.url) and not is_missing:
             yield Hit(f"robots.txt could not be fetched: {failure.plain}", sitemap=failure.url)
 
 
@@ -150,9 +147,6 @@ def _unread(site: Site) -> Exchange | None:
     return next((asked for asked in site.tried if site.is_robots_url(asked.url)), None)
 
 
-_PERMANENT = frozenset({301, 308})
-
-
 @site_rule("SM106", Severity.WARNING)
 def no_sitemap(site: Site) -> Iterator[Hit]:
     """The website has no sitemap.
@@ -167,12 +161,9 @@ def no_sitemap(site: Site) -> Iterator[Hit]:
         Allow: /
     Fix: Generate a sitemap, and declare it in robots.txt.
     """
-    if site.is_website and not site.not_found and not any(map(_is_sitemap, site.sitemaps)):
+    is_found = any(one.parent is not None and not one.is_robots for one in site.sitemaps)
+    if site.is_website and not site.not_found and not is_found:
         yield Hit("no sitemap is declared in robots.txt, and none is at the usual paths")
-
-
-def _is_sitemap(sitemap: CheckedSitemap) -> bool:
-    return sitemap.parent is not None and not sitemap.is_robots
 
 
 @site_rule("SM107", Severity.WARNING)
@@ -214,12 +205,11 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         --- /sitemap.xml
     Fix: Write the whole URL, with its scheme and host.
     """
-    schemeless = [one for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME]
+    schemeless = {one.line for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME}
     for child in sitemap.children:
         written = (child.written or "").strip()
-        if not written or "://" in written or is_http_url(written):
-            continue
-        if not any(problem.line == child.line for problem in schemeless):
+        is_whole = not written or "://" in written or is_http_url(written)
+        if not is_whole and child.line not in schemeless:
             yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
 
 
@@ -274,14 +264,10 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
                 places[child.loc][sitemap.url] = None
     for url, declaring in places.items():
         if len(declaring) > 1:
-            where = ", ".join(list(declaring)[:_SHOWN])
-            more = len(declaring) - _SHOWN
+            where, more = ", ".join(list(declaring)[:3]), len(declaring) - 3
             tail = f" and {more:,} more" if more > 0 else ""
             message = f"this sitemap is declared in {len(declaring):,} documents: {where}{tail}"
             yield Hit(message, sitemap=url)
-
-
-_SHOWN = 3
 
 
 @site_rule("SM111", Severity.WARNING)
@@ -298,22 +284,15 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
     Fix: Declare the URL that the redirect leads to.
     """
     for sitemap in site.sitemaps:
-        if sitemap.kind == "invalid" or sitemap.is_robots or sitemap.is_undeclared:
-            continue
-        if sitemap.parent is not None and (how := _redirect(sitemap)) is not None:
-            yield Hit(f"{how}{sitemap.declared_in}", sitemap=sitemap.url)
-
-
-def _redirect(sitemap: CheckedSitemap) -> str | None:
-    """Return how a sitemap was redirected, if it was."""
-    exchange = sitemap.exchange
-    if exchange is None or not exchange.redirects or exchange.final_url == exchange.url:
-        return None
-    count = len(exchange.redirects)
-    statuses = [hop.status for hop in exchange.hops[:count]]
-    how = "permanently " if _PERMANENT.issuperset(statuses) else "temporarily "
-    over = f" over {count} redirects" if count > 1 else ""
-    return f"{exchange.url} redirects {how if statuses else ''}to {exchange.final_url}{over}"
+        is_declared = not (sitemap.parent is None or sitemap.is_robots or sitemap.is_undeclared)
+        sent = sitemap.exchange if is_declared and sitemap.kind != "invalid" else None
+        if sent is not None and sent.redirects and sent.final_url != sent.url:
+            count = len(sent.redirects)
+            statuses = {hop.status for hop in sent.hops[:count]}
+            how = "permanently " if statuses <= {301, 308} else "temporarily "
+            over = f" over {count} redirects" if count > 1 else ""
+            message = f"{sent.url} redirects {how if statuses else ''}to {sent.final_url}{over}"
+            yield Hit(f"{message}{sitemap.declared_in}", sitemap=sitemap.url)
 
 
 @sitemap_rule("SM112", Severity.ERROR)
@@ -361,20 +340,18 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """
     if not sitemap.is_index or sitemap.is_local:
         return
-    own = {host_of(sitemap.url), host_of(sitemap.requested)}
+    own = {None, host_of(sitemap.url), host_of(sitemap.requested)}
     robots = sitemap.site.robots_txt
-    declared = set() if robots is None else {child.loc for child in robots.children}
+    declared = {} if robots is None else robots.declarations
     proven = None if robots is None else host_of(robots.url)
     if sitemap.requested in declared:
         own.add(proven)
     for child in sitemap.children:
         host = host_of(child.loc)
-        if host is None or host in own or (host == proven and child.loc in declared):
+        if host in own or (host == proven and child.loc in declared):
             continue
-        origin = origin_at(child.loc)
-        if origin is not None and sitemap.is_declared_by(origin, child.loc):
-            continue
-        yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
+        if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
+            yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
 
 
 @sitemap_rule("SM114", Severity.ERROR)

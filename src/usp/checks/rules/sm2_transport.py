@@ -113,10 +113,8 @@ def not_compressed(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
     Fix: Turn on compression in the server (Content-Encoding: gzip), or write the sitemap as .xml.gz.
     """
-    exchange, decoder = sitemap.exchange, sitemap.decoder
-    if sitemap.is_local or exchange is None or decoder is None or sitemap.is_packed:
-        return
-    if sitemap.unpacked >= LARGE and exchange.status is not None:
+    sent = sitemap.exchange and sitemap.exchange.status is not None and not sitemap.is_local
+    if sent and sitemap.decoder and not sitemap.is_packed and sitemap.unpacked >= LARGE:
         yield Hit(f"{sitemap.unpacked:,} bytes are sent without compression")
 
 
@@ -138,7 +136,8 @@ def gz_not_gzip(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Compress the file with gzip, or leave out .gz.
     """
-    if sitemap.decoder is not None and not sitemap.is_packed and _is_gz(sitemap.url):
+    is_gz = url_parts(sitemap.url).path.lower().endswith(".gz")
+    if is_gz and sitemap.decoder is not None and not sitemap.is_packed:
         yield Hit("the sitemap is called .gz and is not compressed")
 
 
@@ -161,10 +160,8 @@ def compressed_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Compress the sitemap once.
     """
-    if sitemap.decoder is None:
-        return
     of_transfer = sum(name in ("gzip", "x-gzip", "deflate") for name in sitemap.content_encodings)
-    layers = sitemap.decoder.layers - of_transfer
+    layers = sitemap.layers - of_transfer
     if layers > 1:
         yield Hit(f"the sitemap is compressed {layers} times")
 
@@ -191,8 +188,8 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Send "Content-Encoding: gzip", or let its name end with .gz.
     """
-    exchange, decoder = sitemap.exchange, sitemap.decoder
-    if decoder is None or not decoder.layers or exchange is None or sitemap.content_encodings:
+    exchange = sitemap.exchange
+    if not sitemap.layers or exchange is None or sitemap.content_encodings:
         return
     if sitemap.is_local and "." not in sitemap.url.rpartition("/")[2]:
         return  # standard input, a pipe: it has no name
@@ -200,10 +197,6 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if "gz" in said or "octet-stream" in said or ".gz" in f"{sitemap.url} {sitemap.requested}":
         return
     yield Hit("the sitemap is compressed, but neither its name nor a header says so")
-
-
-def _is_gz(url: str) -> bool:
-    return url_parts(url).path.lower().endswith(".gz")
 
 
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
@@ -274,12 +267,12 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
 def _complaint(decoder: Decoder) -> str | None:
     """Return what is contradictory about the labels of a document."""
     mark, header, declared = decoder.labels
-    said = {
-        "the byte order mark": mark,
-        "the Content-Type header": header,
-        "the XML declaration": declared,
-    }
-    given = {who: label for who, label in said.items() if label is not None}
+    said = (
+        ("byte order mark", mark),
+        ("Content-Type header", header),
+        ("XML declaration", declared),
+    )
+    given = {f"the {who}": label for who, label in said if label is not None}
     for who, label in given.items():
         if known_encoding(label) is None:
             return f"{who} names an unknown encoding: {label}"

@@ -49,8 +49,7 @@ def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
         </urlset>
     Fix: Add xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" to the root element.
     """
-    markup = sitemap.markup
-    if markup is not None and markup.root is not None and not markup.root.uri:
+    if (markup := sitemap.markup) and markup.root and not markup.root.uri:
         root = markup.root_tag[0]
         yield from _at_first(sitemap, [(root, f"<{root}> has no namespace")])
 
@@ -69,11 +68,10 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
         </urlset>
     Fix: Write xmlns="http://www.sitemaps.org/schemas/sitemap/0.9", exactly so.
     """
-    markup = sitemap.markup
-    if markup is None or markup.root is None:
+    if not (markup := sitemap.markup) or not markup.root:
         return
     uri, root = markup.root.uri, markup.root_tag[0]
-    if uri and uri not in (PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
+    if uri not in ("", PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
         yield from _at_first(sitemap, [(root, f"the namespace of <{root}> is {uri!r}")])
 
 
@@ -131,10 +129,8 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Add an xmlns attribute for the prefix to the root element.
     """
     found = {} if sitemap.xml is None else undeclared_prefixes(sitemap.xml)
-    messages = (
-        (written, f"the prefix {prefix!r} is not declared") for prefix, written in found.items()
-    )
-    yield from _at_first(sitemap, messages)
+    said = ((tag, f"the prefix {prefix!r} is not declared") for prefix, tag in found.items())
+    yield from _at_first(sitemap, said)
 
 
 def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
@@ -190,10 +186,8 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for seen in _own(markup):
         if _is_miswritten(seen.name.local):
             wrong.setdefault(seen.name.local, seen.written)
-    messages = (
-        (written, f"<{name}> should be <{name.lower()}>") for name, written in wrong.items()
-    )
-    yield from _at_first(sitemap, messages)
+    said = ((tag, f"<{name}> should be <{name.lower()}>") for name, tag in wrong.items())
+    yield from _at_first(sitemap, said)
 
 
 @sitemap_rule("SM306", Severity.WARNING)
@@ -327,11 +321,9 @@ def index_in_index(site: Site) -> Iterator[Hit]:
         <url><loc>https://example.org/green</loc></url>
     Fix: List the sitemaps themselves, or declare both indexes in robots.txt.
     """
-    for sitemap in site.sitemaps:
-        parent = sitemap.parent
-        if sitemap.kind == "index" and parent is not None and parent.kind == "index":
-            message = f"an index is inside another index{sitemap.declared_in}"
-            yield Hit(message, sitemap=sitemap.url)
+    for one in site.sitemaps:
+        if one.kind == "index" and one.parent is not None and one.parent.kind == "index":
+            yield Hit(f"an index is inside another index{one.declared_in}", sitemap=one.url)
 
 
 @sitemap_rule("SM309", Severity.WARNING)
@@ -347,8 +339,7 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         </urlset>
     Fix: Look at what writes the sitemap; do not declare sitemaps that have nothing to list.
     """
-    if sitemap.markup is None or sitemap.pages or sitemap.children or sitemap.failure:
-        return
-    if not any(problem.lost for problem in sitemap.problems):
+    lost = sitemap.failure or any(problem.lost for problem in sitemap.problems)
+    if sitemap.markup is not None and not (sitemap.pages or sitemap.children or lost):
         what = "sitemaps" if sitemap.kind == "index" else "pages"
         yield Hit(f"<{sitemap.markup.root_tag[0]}> lists no {what}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from usp._base.urls import HttpUrl, is_http_url
+from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import OriginCount, bare, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import block_rule, sitemap_rule
@@ -43,14 +43,12 @@ def relative_url(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Write the whole URL, with its scheme and host.
     """
-    for at, written in enumerate(block.examined.written or ()):
-        if not written or "://" in written or is_http_url(written.strip()):
+    for at, given in enumerate(block.examined.written or ()):
+        if not given or "://" in given or is_http_url(written := given.strip()):
             continue
-        if block.sitemap.is_feed and is_http_url(block.urls[at]):
-            continue  # it may be relative to the URL of its feed
-        # The parser tells of a missing scheme.
-        if not block.urls[at].endswith(f"://{written.strip()}"):
-            yield Hit(f"the URL is relative: {written.strip()!r}", at)
+        url = block.urls[at]  # in a feed it may be relative; of a missing scheme the parser tells
+        if not (block.sitemap.is_feed and is_http_url(url)) and not url.endswith(f"://{written}"):
+            yield Hit(f"the URL is relative: {written!r}", at)
 
 
 @block_rule("SM406", Severity.ERROR)
@@ -65,10 +63,10 @@ def long_url(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/?q={a*2000}</loc></url>
     Fix: Shorten the URL: leave out parameters that do not change the page.
     """
-    if max(map(len, block.urls)) >= MAX_URL:
-        for at, url in enumerate(block.urls):
-            if len(url) >= MAX_URL:
-                yield Hit(f"the URL has {len(url):,} characters", at)
+    is_any = max(map(len, block.urls)) >= MAX_URL
+    for at, url in enumerate(block.urls) if is_any else ():
+        if len(url) >= MAX_URL:
+            yield Hit(f"the URL has {len(url):,} characters", at)
 
 
 @block_rule("SM407", Severity.WARNING)
@@ -130,15 +128,10 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     if block.joined.isascii() or block.sitemap.is_feed:  # URLs of feeds may have all letters
         return
     for at, url in enumerate(block.urls):
-        if letters := _BEYOND_ASCII.search(url, len(beginning(url))):
-            yield Hit(f"{_shown(letters[0][:20])} is not escaped", at)
-
-
-def _shown(letters: str) -> str:
-    """Return letters as a message shows them: those that cannot be seen by their numbers."""
-    if letters.isprintable():
-        return f"{letters!r}"
-    return " ".join(f"U+{ord(letter):04X}" for letter in letters)
+        if found := _BEYOND_ASCII.search(url, len(beginning(url))):
+            letters = found[0][:20]  # those that cannot be seen are told by their numbers
+            numbers = " ".join(f"U+{ord(letter):04X}" for letter in letters)
+            yield Hit(f"{repr(letters) if letters.isprintable() else numbers} is not escaped", at)
 
 
 @block_rule("SM412", Severity.INFO)
@@ -206,12 +199,9 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
         if (origin := origin_at(written)) is not None
         and not (bare(origin) in sitemap.hosts or sitemap.is_declared_by(origin))
     }
-    if others:
-        own = sitemap.urls[0].site
-        for at, url in enumerate(block.urls):
-            host = others.get(beginning(url))
-            if host is not None:
-                yield Hit(f"the page is on {host}, its sitemap on {own}", at)
+    for at, url in enumerate(block.urls) if others else ():
+        if host := others.get(beginning(url)):
+            yield Hit(f"the page is on {host}, its sitemap on {sitemap.urls[0].site}", at)
 
 
 @block_rule("SM403", Severity.WARNING)
@@ -237,9 +227,12 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     """
     sitemap = block.sitemap
     folders = sorted({folder_of(url) for url in sitemap.urls})
-    if sitemap.is_feed or not folders or "/" in folders or not _may_be_undeclared(sitemap):
+    # If a website was not searched, its robots.txt was not read: then only the sitemap itself counts.
+    is_known = sitemap.site.is_website or sitemap.parent is None
+    if sitemap.is_feed or not folders or "/" in folders or not is_known:
         return
-    if _all_begin_with(block, folders[0]):
+    beginnings = [f"\n{written}{folders[0]}" for written in block.origins]
+    if len(beginnings) <= _FEW and sum(map(block.joined.count, beginnings)) == len(block.urls):
         return
     hosts = sitemap.hosts.difference(map(bare, sitemap.proven))
     even = tuple(_path(normal_url(f"http://host{folder}")) for folder in folders)
@@ -250,22 +243,6 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
         path = _path(normal_url(url))
         if not path.startswith(even) and f"{path.partition('?')[0]}/" not in even:
             yield Hit(f"the page is not below {folders[0]}, the folder of its sitemap", at)
-
-
-def _may_be_undeclared(sitemap: CheckedSitemap) -> bool:
-    """Return whether it is known that nothing declares a sitemap.
-
-    If a website was not searched, its robots.txt was not read: then only the sitemap itself counts
-    that was asked for.
-    """
-    return sitemap.site.is_website or sitemap.parent is None
-
-
-def _all_begin_with(block: PageColumns, folder: str) -> bool:
-    if len(block.origins) > _FEW:
-        return False
-    beginnings = (f"\n{written}{folder}" for written in block.origins)
-    return sum(map(block.joined.count, beginnings)) == len(block.urls)
 
 
 def _path(url: str) -> str:
@@ -288,8 +265,7 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: with https:// instead of http://
     Fix: List all pages with the scheme that the website redirects to, usually https.
     """
-    for count, pages in _odd_ones(sitemap, lambda url: url.scheme):
-        scheme = count.origin.scheme
+    for scheme, count, pages in _odd_ones(sitemap, "scheme"):
         other = "https" if scheme == "http" else "http"
         yield _hit(f"{pages} with {scheme} rather than {other}", count)
 
@@ -308,35 +284,31 @@ def mixed_www(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: with example.org instead of www.example.org
     Fix: List all pages with the host that the website redirects to.
     """
-    for count, pages in _odd_ones(sitemap, lambda url: url.site):
-        host = count.origin.site
-        other = bare(count.origin) if host.startswith("www.") else f"www.{host}"
+    for host, count, pages in _odd_ones(sitemap, "site"):
+        other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
         yield _hit(f"{pages} on {host} rather than {other}", count)
 
 
-def _odd_ones(
-    sitemap: CheckedSitemap, value: Callable[[HttpUrl], str]
-) -> Iterator[tuple[OriginCount, str]]:
-    """Yield origins of pages with another value than the rest of their website, and how many pages.
+def _odd_ones(sitemap: CheckedSitemap, part: str) -> Iterator[tuple[str, OriginCount, str]]:
+    """Yield what is another part of URLs than in the rest of their website, the first, and how many.
 
     What the sitemap itself has is right, or else what most pages have.
     """
-    if sitemap.is_feed:
-        return
     websites: dict[str, dict[str, list[OriginCount]]] = {}
-    for count in sitemap.origins.counts.values():
+    for count in sitemap.origins.counts.values() if not sitemap.is_feed else ():
         values = websites.setdefault(bare(count.origin), {})
-        values.setdefault(value(count.origin), []).append(count)
+        values.setdefault(getattr(count.origin, part), []).append(count)
     for website, values in websites.items():
-        right = {value(url) for url in sitemap.urls + sitemap.proven if bare(url) == website}
+        right = {
+            getattr(url, part) for url in sitemap.urls + sitemap.proven if bare(url) == website
+        }
         pages = {one: sum(count.pages for count in counts) for one, counts in values.items()}
         if len(values) > 1 and len(right & values.keys()) != 1:
             right = {max(pages, key=lambda one: pages[one])}
-        if not right:
-            continue
-        for one in values.keys() - right:
+        for one in values.keys() - right if right else ():
             are = "is" if pages[one] == 1 else "are"
-            yield values[one][0], f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
+            how_many = f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
+            yield one, values[one][0], how_many
 
 
 def _hit(message: str, count: OriginCount) -> Hit:
@@ -390,12 +362,10 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
         </url>
     Fix: List each page in one sitemap.
     """
-    sitemap = block.sitemap
     for at, number in block.repeated:
-        if number != sitemap.number:
-            first = sitemap.site.sitemaps[number]
-            if first.family == sitemap.family:
-                yield Hit(f"the page is listed in {first.url} already", at)
+        first = block.site.sitemaps[number] if number != block.sitemap.number else None
+        if first is not None and first.family == block.sitemap.family:
+            yield Hit(f"the page is listed in {first.url} already", at)
 
 
 @block_rule("SM411", Severity.ERROR)

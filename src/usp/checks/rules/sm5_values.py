@@ -56,11 +56,10 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     tallies = [sitemap.tallies["lastmod"] for sitemap in site.sitemaps]
     everywhere = {tally.first for tally in tallies if tally.count}
     varies = len(everywhere) > 1 or any(tally.varies for tally in tallies)
-    for sitemap in site.sitemaps:
-        same = _same(sitemap, "lastmod")
-        if same is not None and (":" in same or not varies):
-            message = f"all {sitemap.pages:,} pages have the same lastmod: {same!r}"
-            yield Hit(message, sitemap=sitemap.url)
+    for one in site.sitemaps:
+        same = _same(one, "lastmod")
+        if same and (":" in same or not varies):
+            yield Hit(f"all {one.pages:,} pages have the same lastmod: {same!r}", sitemap=one.url)
 
 
 @sitemap_rule("SM503", Severity.WARNING)
@@ -83,16 +82,14 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc><lastmod>2024-06-07T08:09:10Z</lastmod></url>
     Fix: Write in the index when the sitemap last changed: not before any page in it did.
     """
-    claim = sitemap.claim
+    claim, newest, index = sitemap.claim, sitemap.newest, sitemap.parent
     begins = None if claim is None else moment_of(claim.lastmod)
-    if claim is None or claim.lastmod is None or begins is None or sitemap.newest is None:
+    if claim is None or begins is None or newest is None or index is None:
         return
-    length = _LENGTHS.get(precision_of_text(claim.lastmod) or "", timedelta())
-    if sitemap.newest - begins > length + TOLERANCE:
-        assert sitemap.parent is not None
-        newest = sitemap.newest.date().isoformat()
-        message = f"a page of {sitemap.url} changed on {newest}, the sitemap on {claim.lastmod!r}"
-        yield Hit(message, line=claim.line, sitemap=sitemap.parent.url)
+    length = _LENGTHS.get(precision_of_text(claim.lastmod or "") or "", timedelta())
+    if newest - begins > length + TOLERANCE:
+        said = f"changed on {newest:%Y-%m-%d}, the sitemap on {claim.lastmod!r}"
+        yield Hit(f"a page of {sitemap.url} {said}", line=claim.line, sitemap=index.url)
 
 
 @sitemap_rule("SM504", Severity.WARNING)
@@ -131,10 +128,10 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write when the sitemap last changed.
     """
     for child in sitemap.children if sitemap.is_index else ():
-        date = moment_of(child.lastmod)
+        text = (child.lastmod or "").strip()
+        date = moment_of(text)
         if date is not None and date > sitemap.now + TOLERANCE:
-            message = f"{child.loc} changes in the future: {(child.lastmod or '').strip()!r}"
-            yield Hit(message, line=child.line)
+            yield Hit(f"{child.loc} changes in the future: {text!r}", line=child.line)
 
 
 @sitemap_rule("SM506", Severity.INFO)
@@ -151,8 +148,7 @@ def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc><changefreq>yearly</changefreq></url>
     Fix: Write how often each page itself changes, or leave the frequency out.
     """
-    same = _same(sitemap, "changefreq")
-    if same is not None:
+    if same := _same(sitemap, "changefreq"):
         yield Hit(f"all {sitemap.pages:,} pages have the same changefreq: {same!r}")
 
 
@@ -171,7 +167,7 @@ def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Give the more important pages a higher priority, or leave it out.
     """
     same = _same(sitemap, "priority")
-    if same is not None and not _is_default(same):
+    if same and not _is_default(same):
         yield Hit(f"all {sitemap.pages:,} pages have the same priority: {same!r}")
 
 
@@ -186,8 +182,7 @@ def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
     Fix: Leave the priority out, or give the more important pages a higher one.
     """
-    same = _same(sitemap, "priority")
-    if same is not None and _is_default(same):
+    if _is_default(_same(sitemap, "priority")):
         yield Hit(f"all {sitemap.pages:,} pages have the default priority")
 
 
@@ -228,11 +223,11 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"the date is written as {block.dates.texts[at]!r}", at)
 
 
-def _same(sitemap: CheckedSitemap, name: str) -> str | None:
+def _same(sitemap: CheckedSitemap, name: str) -> str:
     """Return the value of a field that all pages of a sitemap have, if there are enough of them."""
     tally = sitemap.tallies[name]
     same = sitemap.pages >= ENOUGH and tally.count == sitemap.pages and not tally.varies
-    return str(tally.first) if same else None
+    return tally.first if same else ""
 
 
 def _is_default(priority: str) -> bool:
@@ -258,12 +253,7 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
     Fix: Write always, hourly, daily, weekly, monthly, yearly or never, in lower case.
     """
     values = block.own_texts.get("changefreq", ())
-    odd = {value for value in set(values) if _is_miswritten(value.strip())}
-    for at, value in enumerate(values) if odd else ():
-        if value in odd:
-            written = value.strip()
+    odd = {value for value in {*values} - _FREQUENCIES if value.strip().lower() in _FREQUENCIES}
+    for at, written in enumerate(map(str.strip, values)) if odd else ():
+        if written not in _FREQUENCIES and written.lower() in _FREQUENCIES:
             yield Hit(f"changefreq {written!r} should be {written.lower()!r}", at)
-
-
-def _is_miswritten(value: str) -> bool:
-    return value not in _FREQUENCIES and value.lower() in _FREQUENCIES

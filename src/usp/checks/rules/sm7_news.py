@@ -111,12 +111,12 @@ def news_language(block: PageColumns) -> Iterator[Hit]:
     Fix: Write a code such as en, de or zh-cn as <news:language> inside <news:publication>.
     """
     for at, story in block.stories:
-        language = story.publication_language
+        language = story.publication_language or ""
         if not language:
             yield Hit("the story has no <news:language>", at)
         elif not _LANGUAGE.fullmatch(language.strip()):
             yield Hit(f"{language!r} is not a language code of two or three letters", at)
-        elif len(language.strip()) == _SHORT and (wrong := wrong_with(language.strip())):
+        elif len(language.strip()) == _SHORT and (wrong := wrong_with(language)):
             yield Hit(wrong, at)
 
 

@@ -47,9 +47,7 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
     """
-    if not block.images:
-        return
-    relative = set(relative_in(block, IMAGES))
+    relative = set(relative_in(block, IMAGES)) if block.images else set()
     for at, written in sorted(relative):
         yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
     for at, image in ((at, image) for at, images in block.images for image in images):
@@ -73,8 +71,7 @@ def duplicate_image(block: PageColumns) -> Iterator[Hit]:
     Fix: List each image of a page once.
     """
     for at, images in block.images:
-        twice = len(images) - len({image.loc for image in images})
-        if twice:
+        if twice := len(images) - len({image.loc for image in images}):
             yield Hit(f"{twice:,} of the {len(images):,} images were listed before on the page", at)
 
 
@@ -97,13 +94,10 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
         </image:image>
     Fix: Remove the fields; describe images in the page itself, as alt texts and structured data.
     """
+    fields = ("caption", "geo_location", "license", "title")
     for at, images in block.images:
-        given = (
-            f"image:{name}"
-            for name in ("caption", "geo_location", "license", "title")
-            if any(getattr(image, name) for image in images)
-        )
-        if names := ", ".join(given):
+        given = [name for name in fields if any(getattr(image, name) for image in images)]
+        if names := ", ".join(f"image:{name}" for name in given):
             yield Hit(f"no longer read: {names}", at)
 
 
@@ -204,17 +198,14 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
     Fix: Write the absolute URL of the file.
     """
-    if not block.videos:
-        return
-    relative = set(relative_in(block, VIDEOS))
+    relative = set(relative_in(block, VIDEOS)) if block.videos else set()
     for at, written in sorted(relative):
         yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
     for at, video in block.videos:
         for name in ("thumbnail_loc", "content_loc", "player_loc"):
             url = getattr(video, name)
-            if not url or is_http_url(url) or (at, url) in relative:
-                continue
-            if name != "content_loc" or not url.startswith("ftp://"):
+            is_file = name == "content_loc" and url and url.startswith("ftp://")
+            if url and not is_http_url(url) and (at, url) not in relative and not is_file:
                 yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
 
 
