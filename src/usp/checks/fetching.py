@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
 from itertools import groupby
+from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from protego import Protego
 from requests.utils import parse_header_links
@@ -214,10 +215,9 @@ class CrossHostDeclarations:
 
     def _fetched(self, url: str) -> str:
         seconds = self.options.effective_limits.seconds
-        if seconds is not None:
-            self._end = self._end or time.monotonic() + seconds
-            if time.monotonic() > self._end:
-                return ""
+        self._end = self._end or time.monotonic() + (seconds if seconds is not None else inf)
+        if time.monotonic() > self._end:
+            return ""
         for _, result in fetch_pages([url], self.start_url, self.web_client, self.options):
             if isinstance(result, Received):
                 return text_of(result)
@@ -235,8 +235,7 @@ _VALUED = frozenset(
 )  # directives with a colon; before any other colon is the name of a robot
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """A page where it is listed."""
 
     url: str
@@ -256,11 +255,12 @@ class Sample:
     def add(self, block: PageColumns) -> None:
         """Look at the pages of a block."""
         for at, url in enumerate(block.urls if self._size else ()):
+            number = (
+                self._seen if self._seen < self._size else self._random.randrange(self._seen + 1)
+            )
             self._seen += 1
-            if self._seen <= self._size:
-                self.pages.append(Listed(url, block.sitemap.url, block.place(at)))
-            elif (number := self._random.randrange(self._seen)) < self._size:
-                self.pages[number] = Listed(url, block.sitemap.url, block.place(at))
+            if number < self._size:
+                self.pages[number : number + 1] = [Listed(url, block.sitemap.url, block.place(at))]
 
 
 class FetchedPage:
