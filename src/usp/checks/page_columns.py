@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import in_utc, known_date
 from usp.checks.finding import Hit
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
+
+
+# What comes before URLs of links, images and videos; a relative one begins with neither a scheme nor
+# markup.
+_BEFORE_URLS = (
+    *('href="', "href='", "<image:loc>"),
+    *("<video:thumbnail_loc>", "<video:content_loc>", "<video:player_loc>"),
+)
+_NO_SCHEME = r"[ \t\r\n]*+(?![A-Za-z][A-Za-z0-9+.-]*+:|[ \t\r\n<\"'])"
+_RELATIVE = re.compile(
+    rf"""<[\w.-]++:(link)[ \t\r\n][^<>]*?[ \t\r\n]href=["']{_NO_SCHEME}([^"'<>]++)"""
+    rf"|<(?:(image):loc|(video):(?:thumbnail_loc|content_loc|player_loc))>{_NO_SCHEME}([^<]++)"
+)
+_ENTRY_END = re.compile(r"</(?:[\w.-]++:)?url[ \t\r\n]*+>")
 
 
 class PageColumns:
@@ -98,6 +112,23 @@ class PageColumns:
     def versions(self) -> Sequence[Version]:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
+
+    @cached_property
+    def relative(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """The relative URLs as written of a ``link``, ``image`` or ``video``, with their pages."""
+        found: dict[str, list[tuple[int, str]]] = {"link": [], "image": [], "video": []}
+        text = self.examined.text or ""
+        is_whole = all(text.count(one) == text.count(f"{one}http") for one in _BEFORE_URLS)
+        if is_whole or "<!--" in text or self.sitemap.kind != "urlset":
+            return found
+        at = position = 0
+        for match in _RELATIVE.finditer(text):
+            at += sum(1 for _ in _ENTRY_END.finditer(text, position, match.start()))
+            position = match.start()
+            kind, url = filter(None, match.groups())
+            if at < len(self.urls):
+                found[kind].append((at, url.strip()))
+        return found
 
     @cached_property
     def own_texts(self) -> Mapping[str, Sequence[str]]:
@@ -184,41 +215,3 @@ def moment_of(text: str | None) -> datetime | None:
     """Return a date in UTC, if it is one."""
     date = known_date(text or "")
     return None if date is None else in_utc(date)
-
-
-# A value begins with neither a scheme nor markup.
-_RELATIVE = r"[ \t\r\n]*+(?![A-Za-z][A-Za-z0-9+.-]*+:|[ \t\r\n<\"'])"
-_ENTRY_END = re.compile(r"</(?:[\w.-]++:)?url[ \t\r\n]*+>")
-
-
-class UrlPlaces(NamedTuple):
-    """Where URLs are: what comes before one, and what finds a relative one."""
-
-    before: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-LINKS = UrlPlaces(
-    ('href="', "href='"),
-    re.compile(rf"""<[\w.-]++:link[ \t\r\n][^<>]*?[ \t\r\n]href=["']{_RELATIVE}([^"'<>]++)"""),
-)
-IMAGES = UrlPlaces(("<image:loc>",), re.compile(rf"<image:loc>{_RELATIVE}([^<]++)"))
-VIDEOS = UrlPlaces(
-    ("<video:thumbnail_loc>", "<video:content_loc>", "<video:player_loc>"),
-    re.compile(rf"<video:(?:thumbnail_loc|content_loc|player_loc)>{_RELATIVE}([^<]++)"),
-)
-
-
-def relative_in(block: PageColumns, places: UrlPlaces) -> Iterator[tuple[int, str]]:
-    """Yield the relative URLs at some places of a block, with the numbers of their entries."""
-    text = block.examined.text
-    if text is None or "<!--" in text or block.sitemap.kind != "urlset":
-        return
-    if all(text.count(one) == text.count(f"{one}http") for one in places.before):
-        return
-    at = position = 0
-    for found in places.pattern.finditer(text):
-        at += sum(1 for _ in _ENTRY_END.finditer(text, position, found.start()))
-        position = found.start()
-        if at < len(block.urls):
-            yield at, found[1].strip()

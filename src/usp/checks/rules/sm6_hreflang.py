@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import DEFAULT, wrong_with
-from usp.checks.page_columns import LINKS, PageColumns, relative_in
 from usp.checks.registry import block_rule, site_rule
 
 if TYPE_CHECKING:
     from usp.checks.context import Site
+    from usp.checks.page_columns import PageColumns
 
 
 @block_rule("SM601", Severity.ERROR)
@@ -148,9 +148,8 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
     Good: with "https://example.org/de" instead of "/de"
     Fix: Write the whole URL, with its scheme and host.
     """
-    if block.alternates:
-        for at, written in relative_in(block, LINKS):
-            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
+    for at, written in block.relative["link"] if block.alternates else ():
+        yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
 
 
 def _conflicts(block: PageColumns) -> Iterator[tuple[int, str, int]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from usp._base.dates import in_utc
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_columns import IMAGES, VIDEOS, PageColumns, relative_in
 from usp.checks.registry import block_rule
+
+if TYPE_CHECKING:
+    from usp.checks.page_columns import PageColumns
 
 MAX_IMAGES = 1000
 
@@ -47,7 +50,7 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
     """
-    relative = set(relative_in(block, IMAGES)) if block.images else set()
+    relative = set(block.relative["image"] if block.images else ())
     for at, written in sorted(relative):
         yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
     for at, image in ((at, image) for at, images in block.images for image in images):
@@ -198,7 +201,7 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
     Fix: Write the absolute URL of the file.
     """
-    relative = set(relative_in(block, VIDEOS)) if block.videos else set()
+    relative = set(block.relative["video"] if block.videos else ())
     for at, written in sorted(relative):
         yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
     for at, video in block.videos:
