@@ -50,10 +50,11 @@ MAX_WORK = 4_000_000_000
 _LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
 _AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)
 _DISALLOW = "di"  # how it begins; the rest is misspelt in many ways
-_NAMES = frozenset(
-    {"allow", "clean-param", "content-signal", "crawl-delay", "host", "noindex", "request-rate",
-     "site-map", "sitemap", "sitemaps", "visit-time"}
-)  # fmt: skip
+_KNOWN = re.compile(
+    r"user[ -]?agent|di.*|allow|clean-param|content-signal|crawl-delay|host|noindex|request-rate"
+    r"|site-map|sitemaps?|visit-time",
+    re.IGNORECASE,
+)
 _BETWEEN = frozenset({"sitemap", "sitemaps", "site-map", "host"})  # lines that end no group
 _KEPT = re.compile(r"[A-Za-z0-9/_.?=&-]+")  # what is written in one way only, if not escaped
 _ESCAPED = r"[^\n%]*+(?:%(?!2[6DEFdef]|3[0-9DFdf]|[4-7])[^\n%]*+)*+%"  # one of those, escaped
@@ -77,7 +78,9 @@ class Robots:
     def is_something_else(self) -> bool:
         """Whether no line of the text is one of a robots.txt, although there are lines."""
         lines = [line for line in map(str.strip, self.text.split("\n")) if line]
-        return any(line[0] != "#" for line in lines) and not any(map(_is_known, lines))
+        found = (_LINE.match(line.removeprefix("\ufeff")) for line in lines)
+        is_known = any(one and _KNOWN.fullmatch(one[1]) for one in found)
+        return not is_known and any(line[0] != "#" for line in lines)
 
     @cached_property
     def _rules(self) -> Protego:
@@ -122,12 +125,6 @@ def robots_of(root: AbstractSitemap) -> Robots:
             origins = [origin_of(url) for url in urls if url.startswith("http")]
             return Robots(node.stored.text(MAX_BYTES), origins)
     return Robots()
-
-
-def _is_known(line: str) -> bool:
-    found = _LINE.match(line.removeprefix("\ufeff"))
-    name = found[1].lower() if found else ""
-    return name in _NAMES or name.startswith(_DISALLOW) or bool(_AGENT.fullmatch(name))
 
 
 def disallowed_paths(text: str) -> Iterator[str]:
@@ -260,7 +257,9 @@ class Sample:
             )
             self._seen += 1
             if number < self._size:
-                self.pages[number : number + 1] = [Listed(url, block.sitemap.url, block.place(at))]
+                self.pages[number : number + 1] = [
+                    Listed(url, block.sitemap.url, block.examined.place(at))
+                ]
 
 
 class FetchedPage:

@@ -189,8 +189,11 @@ def github(report: CheckReport) -> Iterator[str]:
     """Yield the annotations, and a summary."""
     shown: Counter[Severity] = Counter()
     annotated = 0
-    grouped = GroupedFindings(report.findings)
-    for group in _in_turn(grouped):
+    turns: dict[str, list[FindingGroup]] = {}
+    for group in chain.from_iterable(GroupedFindings(report.findings).sitemaps.values()):
+        turns.setdefault(group.first.code, []).append(group)
+    # Every rule comes once before any comes again.
+    for group in filter(None, chain.from_iterable(zip_longest(*turns.values()))):
         severity = group.first.severity
         if report.everything or shown[severity] < _MOST_ANNOTATIONS:
             shown[severity] += 1
@@ -199,14 +202,6 @@ def github(report: CheckReport) -> Iterator[str]:
     yield _totals(report, lambda one, number: f"{one.value}: {number:,}")
     if left := report.counts.total - annotated:
         yield f"{left:,} of them are not annotated; -f text or -f sarif shows more."
-
-
-def _in_turn(grouped: GroupedFindings) -> Iterator[FindingGroup]:
-    """Yield groups so that every rule comes once before any comes again."""
-    turns: dict[str, list[FindingGroup]] = {}
-    for group in chain.from_iterable(grouped.sitemaps.values()):
-        turns.setdefault(group.first.code, []).append(group)
-    yield from filter(None, chain.from_iterable(zip_longest(*turns.values())))
 
 
 def _annotation(report: CheckReport, group: FindingGroup) -> str:
@@ -363,31 +358,24 @@ def _help(rule: Rule, *, mark: bool = False) -> str:
 
 def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
     more = f" ({finding.times:,} times)" if finding.times > 1 else ""
+    path = report.relative(finding.sitemap)
+    uri = quote(finding.sitemap, _URI, errors="replace") if path is None else quote(path)
+    artifact = _given(uri=uri, uriBaseId=path and _ROOT)
+    place = _given(startLine=finding.line, startColumn=finding.column) if finding.line else None
+    # What stays the same when a finding moves to another line:
+    about = finding.page or _NUMBER.sub("#", finding.message)
+    same = "\n".join((finding.code, report.name(finding.sitemap), about))
+    fingerprint = hashlib.sha256(same.encode(errors="replace")).hexdigest()[:32]
     return _given(
         ruleId=finding.code,
         ruleIndex=numbers.get(finding.code),
         level=_LEVELS[finding.severity],
         message={"text": f"{message_of(finding)}{more}"},
-        locations=[{"physicalLocation": _location(report, finding)}],
-        partialFingerprints={"finding/v1": _fingerprint(report, finding)},
+        locations=[{"physicalLocation": _given(artifactLocation=artifact, region=place)}],
+        partialFingerprints={"finding/v1": fingerprint},
         occurrenceCount=finding.times if finding.times > 1 else None,
         properties=None if finding.page is None else {"page": finding.page},
     )
-
-
-def _location(report: CheckReport, finding: Finding) -> dict[str, Any]:
-    path = report.relative(finding.sitemap)
-    uri = quote(finding.sitemap, _URI, errors="replace") if path is None else quote(path)
-    place = _given(startLine=finding.line, startColumn=finding.column)
-    artifact = _given(uri=uri, uriBaseId=path and _ROOT)
-    return _given(artifactLocation=artifact, region=place if finding.line else None)
-
-
-def _fingerprint(report: CheckReport, finding: Finding) -> str:
-    """Return what stays the same when a finding moves to another line."""
-    about = finding.page or _NUMBER.sub("#", finding.message)
-    parts: Iterable[str] = (finding.code, report.name(finding.sitemap), about)
-    return hashlib.sha256("\n".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
 Format: TypeAlias = Callable[[CheckReport], Iterator[str]]

@@ -17,8 +17,8 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import get_logger
-from usp._base.seen_urls import SeenUrls
-from usp.checks.page_urls import SeenPages, normal_all
+from usp._base.seen_urls import SeenUrls, UrlFingerprints
+from usp.checks.page_urls import normal_all
 
 if TYPE_CHECKING:
     import sqlite3
@@ -119,7 +119,9 @@ class HreflangGroups:
         self._groups.clear()
         self._size = 0
 
-    def missing_returns(self, listing: SeenPages) -> Iterator[tuple[str, str, int, int | None]]:
+    def missing_returns(
+        self, listed: UrlFingerprints
+    ) -> Iterator[tuple[str, str, int, int | None]]:
         """Yield the links that are not returned by a page that is listed too, in the order of pages.
 
         A link is the page, its version, and the number of the sitemap and the line where it is.
@@ -141,7 +143,7 @@ class HreflangGroups:
                     (_encoded(url), _encoded(link), sitemap, line)
                     for url, (sitemap, line) in pages.items()
                     for link in members
-                    if link != url and not (link in pages and url in members) and link in listing
+                    if link != url and not (link in pages and url in members) and link in listed
                 ),
             )
         for page, link, sitemap, line in database.execute(_NOT_RETURNED):

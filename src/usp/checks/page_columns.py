@@ -14,7 +14,7 @@ from usp.checks.hreflang import Version, versions_of
 from usp.checks.page_urls import normal
 
 if TYPE_CHECKING:
-    from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+    from usp._crawl.stored_pages import ExaminedBlock
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
@@ -50,14 +50,10 @@ class PageColumns:
         self.origins: Sequence[str] = ()
         self.repeated: Sequence[tuple[int, int]] = ()
 
-    def place(self, at: int) -> SourcePosition:
-        """Return where an entry begins."""
-        return self.examined.place(at)
-
     def located(self, hit: Hit) -> Hit:
         """Return a hit with its page, and where that is."""
         assert hit.at is not None
-        place = self.place(hit.at)
+        place = self.examined.place(hit.at)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
 
     @cached_property

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
-_PAGE = "<url><loc>https://example.org/tea</loc></url>"
+_HOME = "https://example.org"
+_PAGE = f"<url><loc>{_HOME}/tea</loc></url>"
 _GOOD = {  # by the digit of a group: what most of its rules want
     "1": "--- /sitemap.xml (declared)",
     "3": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>',
@@ -208,21 +209,25 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     }
 
 
+def _entry(page: str, fields: str = "  …") -> str:
+    return f"<url>\n  <loc>{_HOME}/{page}</loc>\n{fields}\n</url>"
+
+
 ENTRIES = {
-    "<video:": """\
-<url>
-  <loc>https://example.org/tea</loc>
+    "<video:": _entry(
+        "tea",
+        """\
   <video:video>
     <video:thumbnail_loc>https://example.org/tea.jpg</video:thumbnail_loc>
     <video:title>How to make tea</video:title>
     <video:description>Water, leaves, three minutes.</video:description>
     <video:content_loc>https://example.org/tea.mp4</video:content_loc>
     …
-  </video:video>
-</url>""",
-    "<news:": """\
-<url>
-  <loc>https://example.org/tea-prices</loc>
+  </video:video>""",
+    ),
+    "<news:": _entry(
+        "tea-prices",
+        """\
   <news:news>
     <news:publication>
       <news:name>The Tea Times</news:name>
@@ -231,22 +236,13 @@ ENTRIES = {
     <news:publication_date>{now-5h}</news:publication_date>
     <news:title>Tea prices rise</news:title>
     …
-  </news:news>
-</url>""",
-    "<xhtml:link": """\
-<url>
-  <loc>https://example.org/en</loc>
-  …
-</url>""",
-    "<image:": """\
-<url>
-  <loc>https://example.org/tea</loc>
-  …
-</url>""",
+  </news:news>""",
+    ),
+    "<xhtml:link": _entry("en"),
+    "<image:": _entry("tea"),
 }
 """Entries for examples that begin so: a line replaces that of the same element, or comes where … is."""
 
-_HOME = "https://example.org"
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
 _ELEMENT = re.compile(r" *(<[\w:]++)")

@@ -74,7 +74,7 @@ def no_return_link(site: Site) -> Iterator[Hit]:
         </url>
     Fix: Give each version the same links: one to each version, and one to itself.
     """
-    for page, version, number, line in site.hreflang_groups.missing_returns(site.seen_pages):
+    for page, version, number, line in site.hreflang_groups.missing_returns(site.seen_pages.urls):
         sitemap = site.sitemaps[number].url
         yield Hit(f"{version} does not link back", page=page, line=line, sitemap=sitemap)
 
