@@ -347,9 +347,14 @@ def fetched_pages(
     others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
     silent: dict[str, Failed] = {}
     for url, result in fetch_pages(sorted(others), start, web_client, options):
-        robots[origin_of(url)] = _robots_of(result)
-        if isinstance(result, Failed) and _status(result) is None:
-            silent[origin_of(url)] = result
+        origin = origin_of(url)
+        if isinstance(result, Received):
+            robots[origin] = Robots(text_of(result))
+        elif result.exchange is None or result.exchange.status is None:
+            silent[origin] = result
+        else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
+            is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            robots[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
     by_url = {}
     for listed in sample:
         origin = origins[listed.url]
@@ -361,16 +366,3 @@ def fetched_pages(
     pause = min(pause, _MAX_PAUSE)
     for url, result in fetch_pages(list(by_url), start, web_client, options, pause):
         yield FetchedPage(by_url[url], result)
-
-
-def _robots_of(result: Received | Failed) -> Robots:
-    """Return what a robots.txt allows: all if there is none, nothing if the server fails (RFC 9309)."""
-    if isinstance(result, Received):
-        return Robots(text_of(result))
-    status = _status(result)
-    is_absent = status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
-    return Robots() if is_absent else Robots("User-agent: *\nDisallow: /")
-
-
-def _status(result: Failed) -> int | None:
-    return None if result.exchange is None else result.exchange.status

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, islice
+from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import get_logger
@@ -152,12 +153,8 @@ class HreflangGroups:
                 yield url, _decoded(link), sitemap, line or None
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
+_encoded = methodcaller("encode", "utf-8", "surrogatepass")
+_decoded = methodcaller("decode", "utf-8", "surrogatepass")
 
 
 # Codes: ISO 639, ISO 15924, ISO 3166-1 and UN M.49, without what is reserved, withdrawn or private ---
