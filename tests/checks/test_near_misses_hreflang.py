@@ -5,23 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from check_examples import HOME, found_in, locs, website
+from check_examples import HOME, found_in, linked, website
 
 from usp.checks import hreflang
 from usp.checks.hreflang import wrong_with
-
-
-def linked(url: str, *links: str) -> str:
-    """Return an entry with links, each written as a code, a blank and a URL or path."""
-    pairs = (link.partition(" ")[::2] for link in links)
-    inside = "".join(
-        f'<xhtml:link rel="alternate" hreflang="{code}" href="{_whole(to)}"/>' for code, to in pairs
-    )
-    return locs(url).replace("</url>", f"{inside}</url>")
-
-
-def _whole(url: str) -> str:
-    return url if "://" in url else f"{HOME}{url}"
 
 
 def site(*sitemaps: list[str]) -> str:
@@ -74,24 +61,6 @@ def test_links_that_are_right_are_not_found(most, monkeypatch):
     """Whether or not they fit into memory."""
     monkeypatch.setattr("usp.checks.hreflang.MOST_CHARACTERS", most)
     assert {name: told for name, maps in NEAR_MISSES.items() if (told := found(*maps))} == {}
-
-
-def test_a_page_without_links_does_not_link_back():
-    assert found([linked("/en", *BOTH)], [linked("/de")]) == [
-        ("no-return-link", "/en", "https://example.org/de does not link back")
-    ]
-
-
-def test_a_page_that_names_itself_only_does_not_link_back():
-    sitemaps = [linked("/x"), linked("/en", *BOTH)], [linked("/de", "de /de")]
-    (one,) = found_in(site(*sitemaps), select=["SM602"])
-    assert (one.page, one.sitemap, one.line) == (f"{HOME}/en", f"{HOME}/0.xml", 4)
-
-
-def test_links_to_a_page_that_links_to_others_are_not_returned():
-    """A page that is not among the versions that it names is told for each of them."""
-    names = [name for name, _, _ in found([linked(url, *BOTH) for url in ("/en", "/de", "/x")])]
-    assert names == ["no-self-link", "no-return-link", "no-return-link"]
 
 
 @pytest.mark.parametrize("most", [0, 3000, 10**9])
