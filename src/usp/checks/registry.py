@@ -7,7 +7,6 @@ A rule is a function with a decorator. Its docstring is its documentation::
         '''The URL of a page is relative.
 
         Why this matters, in a few sentences. Search engines …
-
         Source: protocol#locdef
         Bad: <url><loc>/tea</loc></url>
         Good: <url><loc>https://example.org/tea</loc></url>

@@ -31,7 +31,6 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     Robots may then fetch everything, and nothing tells them where the sitemaps are: they find only
     what was submitted to each search engine by hand. A server that refuses to send robots.txt, with
     status 403 for example, has none as far as robots are concerned: its rules do not count.
-
     Source: rfc9309#section-2.3.1.3 protocol#submit_robots
     Bad:
         --- /sitemap.xml
@@ -49,7 +48,6 @@ def robots_unreachable(site: Site) -> Iterator[Hit]:
 
     If the server does not respond, or returns 429 or 5xx, robots must assume that nothing may be
     fetched. Google stops crawling the website for a while.
-
     Source: rfc9309#section-2.3.1.4 google:crawling-indexing/robots/robots_txt#http-status-codes
     Bad:
         --- /robots.txt 503
@@ -69,7 +67,6 @@ def robots_not_text(site: Site) -> Iterator[Hit]:
 
     Robots look for lines that they know, and find none: rules and sitemaps that were meant to be there
     do not exist for them. Mostly, this is a server that answers every unknown URL with the same page.
-
     Source: rfc9309#section-2.3
     Bad:
         --- /robots.txt
@@ -92,7 +89,6 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines respect robots.txt for sitemaps, too. They do not fetch one that is disallowed, even
     if robots.txt itself declares it.
-
     Source: rfc9309#section-2.2.2 support:7451001
     Bad:
         --- /robots.txt
@@ -126,7 +122,6 @@ def large_robots_txt(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Robots need not read more than that, and Google does not: lines after it are ignored, those that
     declare sitemaps too.
-
     Source: rfc9309#section-2.5 google:crawling-indexing/robots/robots_txt#file-size
     Bad:
         --- /robots.txt
@@ -153,7 +148,6 @@ def no_sitemap(site: Site) -> Iterator[Hit]:
 
     None is declared in robots.txt, and there is none where websites usually have one. Search engines
     find only those pages that others link to.
-
     Source: google:crawling-indexing/sitemaps/overview
     Bad:
         --- /robots.txt
@@ -172,7 +166,6 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
 
     It was found because websites often have one at this path, or because the homepage links to it.
     Search engines to which it was not submitted do not know it.
-
     Source: protocol#submit_robots
     Bad:
         --- /robots.txt
@@ -197,7 +190,6 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The protocol wants the whole URL. Search engines ignore other lines of robots.txt and other entries
     of an index, without a word.
-
     Source: protocol#submit_robots google:crawling-indexing/robots/robots_txt#sitemap
     Bad:
         --- /robots.txt
@@ -218,7 +210,6 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A robots.txt or an index declares a sitemap twice.
 
     The second line does nothing. Often another sitemap was meant, which is then missing.
-
     Source: protocol#index
     Bad:
         --- /robots.txt
@@ -245,7 +236,6 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
 
     It is fetched once in any case. But nobody knows which of the places to change when it moves, and
     reports of search engines list it several times.
-
     Source: google:crawling-indexing/sitemaps/large-sitemaps
     Bad:
         --- /index.xml (declared)
@@ -276,7 +266,6 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
 
     Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
     search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
-
     Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed protocol#location
     Bad:
         --- /old.xml -> /sitemap.xml (declared)
@@ -301,7 +290,6 @@ def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
     again, and report a sitemap that cannot be read.
-
     Source: google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
     Bad:
         --- /sitemap.xml (declared)
@@ -325,7 +313,6 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
     An index may list sitemaps of its own host only, and so do search engines read it, unless the
     robots.txt of the other host declares the index or the sitemap, which proves that it belongs to the
     same owner.
-
     Source: protocol#index protocol#sitemaps_cross_submits
     Bad:
         --- /index.xml (declared)
@@ -360,7 +347,6 @@ def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     After the folder is deployed, search engines will request the sitemap and get an error. This rule is
     asked if a folder is checked, where each sitemap is looked for by the end of its URL.
-
     Source: protocol#index
     Bad:
         --- ./sitemap_index.xml

@@ -31,7 +31,6 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Clients decide by the header what to do with a document. XML that is sent as a web page may be read
     as one, and robots.txt must be text/plain.
-
     Source: rfc7303#section-9.1 rfc9309#section-2.3
     Bad:
         --- /sitemap.xml (declared)
@@ -62,7 +61,6 @@ def too_large(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap has more than 50 MiB without compression.
 
     Search engines do not read larger ones: all of its pages are lost.
-
     Source: protocol#index google:crawling-indexing/sitemaps/build-sitemap#general-guidelines
     Bad:
         --- /sitemap.xml (declared)
@@ -82,7 +80,6 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap has more than 50,000 URLs, or an index more than 50,000 sitemaps.
 
     Search engines reject it, or ignore everything after the first 50,000.
-
     Source: protocol#index google:crawling-indexing/sitemaps/large-sitemaps
     Bad: <url><loc>https://example.org/{n}</loc></url> (x 50,001)
     Good: <url><loc>https://example.org/{n}</loc></url> (x 1,000)
@@ -105,7 +102,6 @@ def not_compressed(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Sitemaps compress to about a tenth. Search engines fetch them again and again, so that compression
     saves bandwidth, and time until new pages are known.
-
     Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed rfc9110#section-8.4
     Bad: <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
     Good:
@@ -123,7 +119,6 @@ def gz_not_gzip(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap is called .gz, but is not compressed.
 
     Programs that go by the name fail to decompress it, and may report a broken file.
-
     Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
     Bad:
         --- /sitemap.xml.gz (declared)
@@ -146,7 +141,6 @@ def compressed_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap is compressed several times.
 
     Search engines decompress it once, and find another compressed file instead of a sitemap.
-
     Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed rfc9110#section-8.4
     Bad:
         --- /sitemap.xml.gz (declared)
@@ -171,7 +165,6 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap is compressed, and neither its name nor a header says so.
 
     Clients that do not look at the bytes themselves take it for broken XML.
-
     Source: rfc9110#section-8.4
     Bad:
         --- /sitemap.xml (declared)
@@ -208,7 +201,6 @@ def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The protocol wants UTF-8. Search engines may read URLs with other characters wrongly, or reject the
     sitemap.
-
     Source: protocol#escaping google:crawling-indexing/sitemaps/build-sitemap#general-guidelines
     Bad:
         --- /sitemap.xml (declared)
@@ -246,7 +238,6 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The byte order mark, the charset of the Content-Type header and the XML declaration must name the
     encoding in which it is written. Clients trust them in different order: one reads the document, and
     the next one finds broken characters in it.
-
     Source: rfc7303#section-3 w3:xml/#charencoding
     Bad:
         --- /sitemap.xml (declared)

@@ -41,7 +41,6 @@ def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The namespace says that these are the elements of the sitemap protocol. Search engines report a
     document without it as having an incorrect namespace.
-
     Source: protocol#xmlTagDefinitions support:7451001
     Bad:
         <urlset>
@@ -60,7 +59,6 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     A namespace is a name that is compared character by character. One with https, another version or a
     slash at its end is another namespace, whose elements mean nothing to search engines.
-
     Source: protocol#xmlTagDefinitions w3:xml-names/#NSNameComparison
     Bad:
         <urlset xmlns="https://www.sitemaps.org/schemas/sitemap/0.9/">
@@ -81,7 +79,6 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines know these elements by their namespace, not by their prefix. With another one they are
     ignored.
-
     Source: google:crawling-indexing/sitemaps/combine-sitemap-extensions
         google:specialty/international/localized-versions#sitemap
     Bad:
@@ -113,7 +110,6 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A prefix is used that no xmlns attribute declares.
 
     XML parsers stop at the first one: the rest of the sitemap, or all of it, is lost.
-
     Source: w3:xml-names/#ns-decl google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -172,7 +168,6 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Names in XML are compared letter by letter: <Loc> is not <loc>, and means nothing to search engines.
     All names of the protocol are in lower case.
-
     Source: protocol#xmlTagDefinitions w3:xml/#sec-common-syn
     Bad: <url><loc>https://example.org/tea</loc><lastMod>2024-05-06</lastMod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
@@ -196,7 +191,6 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     What is not an element of the protocol must have a namespace of its own. Search engines ignore
     others, or report the sitemap as invalid: mostly, a name is misspelt or a prefix is missing.
-
     Source: protocol#extending https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><lastmodified>2024-05-06</lastmodified></url>
     Good:
@@ -247,7 +241,6 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     XML parsers must stop at the first error, and so do most search engines: what follows is lost. What
     is wrong is often invisible, such as an empty line before the XML declaration.
-
     Source: w3:xml/#dt-fatal support:7451001
     Bad:
         --- /sitemap.xml (declared)
@@ -301,7 +294,6 @@ def index_in_index(site: Site) -> Iterator[Hit]:
 
     An index may list sitemaps only. Search engines do not follow a second level: all pages below it are
     lost.
-
     Source: protocol#index support:7451001
     Bad:
         --- /index.xml (declared)
@@ -332,7 +324,6 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     At least one is required. Search engines report an empty sitemap as an error, and often it is one:
     whatever writes it has found nothing.
-
     Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd support:7451001
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">

@@ -37,7 +37,6 @@ def relative_url(block: PageColumns) -> Iterator[Hit]:
     """The URL of a page is relative.
 
     The protocol wants whole URLs, and search engines do not resolve others: the page is not found.
-
     Source: protocol#locdef
     Bad: <url><loc>/tea</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
@@ -57,7 +56,6 @@ def long_url(block: PageColumns) -> Iterator[Hit]:
 
     The protocol allows fewer than 2,048 characters. Search engines may skip the page, and browsers may
     cut the URL off.
-
     Source: protocol#locdef
     Bad: <url><loc>https://example.org/?q={a*2030}</loc></url>
     Good: <url><loc>https://example.org/?q={a*2000}</loc></url>
@@ -75,7 +73,6 @@ def url_fragment(block: PageColumns) -> Iterator[Hit]:
 
     A fragment names a part of a page and is never sent to the server. Search engines drop it, so that
     several entries become the same page.
-
     Source: rfc3986#section-3.5
     Bad: <url><loc>https://example.org/tea#green</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
@@ -92,7 +89,6 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
 
     Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
     Most search engines guess what is meant; others fetch something else, or nothing.
-
     Source: protocol#escaping rfc3986#section-2
     Bad:
         <url><loc>https://example.org/green tea</loc></url>
@@ -119,7 +115,6 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     The protocol asks for URLs that are escaped: their bytes in UTF-8 as %XX. Search engines read such
     letters all the same, but simpler programs may not, and in a document with a wrong encoding they
     become other letters. A host with other letters, such as münchen.example, is fine.
-
     Source: protocol#escaping rfc3987#section-3.1
     Bad: <url><loc>https://example.org/tee/grün</loc></url>
     Good: <url><loc>https://example.org/tee/gr%C3%BCn</loc></url>
@@ -140,7 +135,6 @@ def session_id(block: PageColumns) -> Iterator[Hit]:
 
     The ID is that of one visit. Each time the sitemap is made, the same page gets another URL, and
     search engines see the same content again and again.
-
     Source: google:crawling-indexing/url-structure
     Bad: <url><loc>https://example.org/tea;jsessionid=1A530637289A03B07199A44E8D531427</loc></url>
     Good: <url><loc>https://example.org/tea?session=summer</loc></url>
@@ -158,7 +152,6 @@ def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
     The parameter does not change the page. Visitors that come from a search engine are counted as if
     they came from a campaign, and the page may be indexed with both URLs. Feeds are left out: there it
     is usual.
-
     Source: google:crawling-indexing/url-structure
     Bad: <url><loc>https://example.org/tea?utm_source=newsletter</loc></url>
     Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
@@ -179,7 +172,6 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
     A sitemap is for the pages of its own host; others are dropped. Pages of another host may be in it
     if the robots.txt of that host declares the sitemap, or an index that it is in. If a website is
     checked, and not a file or a snapshot, the robots.txt of up to 20 such hosts are fetched.
-
     Source: protocol#location protocol#sitemaps_cross_submits
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -211,7 +203,6 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     Who may write into one folder need not own the others: a sitemap at /catalog/sitemap.xml may only
     list what begins with /catalog/. That does not count for a sitemap that robots.txt declares, or
     that is in an index which is declared there.
-
     Source: protocol#location
     Bad:
         --- /sitemap.xml
@@ -257,7 +248,6 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Both are different pages to search engines, usually with the same content. The protocol asks for
     one scheme, that of the sitemap itself. Redirects count: a sitemap that is found with http and sent
     with https may list either.
-
     Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -276,7 +266,6 @@ def mixed_www(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     These are different hosts, and so different pages, usually with the same content. The protocol asks
     for one host, that of the sitemap itself.
-
     Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -322,7 +311,6 @@ def duplicate_url(block: PageColumns) -> Iterator[Hit]:
     The second entry says nothing new, or contradicts the first one, and takes up room: a sitemap may
     have 50,000 entries. URLs that differ in the case of the host, in a default port or in escapes that
     mean the same (RFC 3986, section 6.2) are the same.
-
     Source: protocol#xmlTagDefinitions rfc3986#section-6.2.2
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -346,7 +334,6 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
     Search engines read both entries, and cannot tell which one is right when they differ. A sitemap for
     news, images, videos or languages may list what another one lists without these, and so may a feed;
     sitemaps that nothing declares are not compared with the others.
-
     Source: protocol#index
     Bad:
         --- /teas.xml (declared)
@@ -374,7 +361,6 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
 
     The sitemap asks search engines to fetch the page, and robots.txt asks them not to. They obey
     robots.txt: what is on the page is never seen.
-
     Source: rfc9309#section-2.2.2 google:crawling-indexing/robots/intro
     Bad:
         --- /robots.txt

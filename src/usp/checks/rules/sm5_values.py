@@ -28,7 +28,6 @@ def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
 
     A page cannot have changed yet at a time to come. Search engines that find dates which cannot be
     right stop trusting all of them. A day is tolerated, for clocks and time zones.
-
     Source: protocol#lastmoddef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/tea</loc><lastmod>{day+9d}</lastmod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>{now}</lastmod></url>
@@ -46,7 +45,6 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     the date to choose what to fetch again; one that is the same everywhere says nothing, and they
     ignore it. Sitemaps with 20 pages or more are looked at. Days without a time may be the same in a
     sitemap for one day, so they must be the same in all sitemaps.
-
     Source: google:crawling-indexing/sitemaps/build-sitemap
         https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url> (x 20)
@@ -68,7 +66,6 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines fetch a sitemap again if its lastmod in the index is newer. If it is older than those
     of its pages, changes are found late or never. A day is tolerated, for time zones.
-
     Source: protocol#sitemapIndexTagDefinitions
     Bad:
         --- /sitemap.xml (declared)
@@ -97,7 +94,6 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """The lastmod of a sitemap in an index is not a date as the protocol writes it.
 
     Search engines ignore such a date, and cannot tell whether the sitemap has changed.
-
     Source: protocol#sitemapIndexTagDefinitions w3:NOTE-datetime
     Bad:
         --- /sitemap.xml (declared)
@@ -118,7 +114,6 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines compare the date with their last visit: a date to come makes them fetch the sitemap
     each time, or ignore the date. A day is tolerated, for clocks and time zones.
-
     Source: protocol#sitemapIndexTagDefinitions
     Bad:
         --- /sitemap.xml (declared)
@@ -140,7 +135,6 @@ def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     A frequency helps to choose what to fetch first; one that all pages have does not. Google ignores
     it altogether. Sitemaps with 20 pages or more are looked at.
-
     Source: protocol#changefreqdef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 20)
     Good:
@@ -158,7 +152,6 @@ def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     A priority compares pages of one website; if all have the same one, it says nothing. Google ignores
     it altogether. Sitemaps with 20 pages or more are looked at.
-
     Source: protocol#prioritydef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><priority>1.0</priority></url> (x 20)
     Good:
@@ -176,7 +169,6 @@ def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """All pages of a sitemap have the priority 0.5, which is the default.
 
     The sitemap says the same without it, and is smaller. Sitemaps with 20 pages or more are looked at.
-
     Source: protocol#prioritydef
     Bad: <url><loc>https://example.org/{n}</loc><priority>0.5</priority></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
@@ -192,7 +184,6 @@ def lastmod_before_web(block: PageColumns) -> Iterator[Hit]:
 
     Programs write such dates when they have none: 1970-01-01 is the number 0 as a date. Search engines
     that find dates which cannot be right stop trusting all of them.
-
     Source: protocol#lastmoddef
     Bad: <url><loc>https://example.org/tea</loc><lastmod>1970-01-01T00:00:00Z</lastmod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>1996-12-31</lastmod></url>
@@ -208,7 +199,6 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
 
     What is meant can be guessed here, but search engines ignore such a date: it may be the fifth of June
     or the sixth of May.
-
     Source: protocol#lastmoddef w3:NOTE-datetime
     Bad:
         <url><loc>https://example.org/tea</loc><lastmod>05/06/2024</lastmod></url>
@@ -246,7 +236,6 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
 
     The protocol has seven values, all in lower case, and its schema compares them letter by letter:
     Daily makes a sitemap invalid. Most search engines read it all the same.
-
     Source: protocol#changefreqdef https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><changefreq>Daily</changefreq></url>
     Good: <url><loc>https://example.org/tea</loc><changefreq>daily</changefreq></url>

@@ -23,7 +23,6 @@ def bad_hreflang(block: PageColumns) -> Iterator[Hit]:
     ISO 15924 may follow, and a country of ISO 3166-1 with two letters or a part of the world with three
     digits: en, en-GB, fil, zh-Hant-TW, es-419; or it is x-default. Links with other codes are ignored. The usual mistakes are en-UK (the country is GB), jp (the language is ja), a
     country without a language, and an underscore.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en-UK" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="jp" href="https://example.com/ja"/>
@@ -49,7 +48,6 @@ def no_return_link(site: Site) -> Iterator[Hit]:
     Search engines only believe links that go both ways: otherwise anyone could call a page their
     version of yours. Both links are ignored. Versions that no sitemap lists are not looked at, they may
     link back in other ways.
-
     Bad:
         <url>
           <loc>https://example.org/en</loc>
@@ -84,7 +82,6 @@ def no_self_link(block: PageColumns) -> Iterator[Hit]:
     """A page has links to other languages, but none to itself.
 
     Each version lists itself as well as all others: that is how its own language is known.
-
     Bad: <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
     Good:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
@@ -101,7 +98,6 @@ def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
     """A page has two links to different pages with the same hreflang.
 
     Search engines cannot tell which of them is right for the language, and may ignore both.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
@@ -120,7 +116,6 @@ def duplicate_x_default(block: PageColumns) -> Iterator[Hit]:
 
     It names the one page for all languages that have no version of their own. Of two, search engines
     may take either, or none.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
@@ -141,7 +136,6 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
 
     Search engines ask for the whole URL of each version, with its scheme and host, and do not resolve
     others: the link is ignored.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="/de"/>
