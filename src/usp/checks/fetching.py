@@ -252,14 +252,11 @@ class Sample:
     def add(self, block: PageColumns) -> None:
         """Look at the pages of a block."""
         for at, url in enumerate(block.urls if self._size else ()):
-            number = (
-                self._seen if self._seen < self._size else self._random.randrange(self._seen + 1)
-            )
             self._seen += 1
-            if number < self._size:
-                self.pages[number : number + 1] = [
-                    Listed(url, block.sitemap.url, block.examined.place(at))
-                ]
+            if self._seen <= self._size:
+                self.pages.append(Listed(url, block.sitemap.url, block.examined.place(at)))
+            elif (number := self._random.randrange(self._seen)) < self._size:
+                self.pages[number] = Listed(url, block.sitemap.url, block.examined.place(at))
 
 
 class FetchedPage:

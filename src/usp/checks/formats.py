@@ -62,8 +62,9 @@ class CheckReport:
     def relative(self, url: str) -> str | None:
         """Return the path of a local sitemap inside the folder, with slashes."""
         path = path_of(url)
-        is_inside = path is not None and path.is_relative_to(self.folder)
-        return path.relative_to(self.folder).as_posix() if path is not None and is_inside else None
+        if path is None or not path.is_relative_to(self.folder):
+            return None
+        return path.relative_to(self.folder).as_posix()
 
     def name(self, url: str) -> str:
         """Return the path of a local sitemap, relative if it is in the folder; otherwise its URL."""
@@ -78,13 +79,13 @@ _PLURALS = {Severity.INFO: "infos"}
 
 def text(report: CheckReport) -> Iterator[str]:
     """Yield the findings of each sitemap, grouped by rule; at the end what to do, and a summary."""
-    if report.everything:
+    grouped = None if report.everything else GroupedFindings(report.findings)
+    if grouped is None:
         yield from (_line(report, finding) for finding in report.findings)
     else:
-        grouped = GroupedFindings(report.findings)
         yield from _grouped(report, grouped)
     yield _totals(report, lambda one, number: counted(number, one.value, _PLURALS.get(one)))
-    if not report.everything and grouped.rules:
+    if grouped is not None and grouped.rules:
         groups = chain.from_iterable(grouped.sitemaps.values())
         is_short = grouped.overflow or any(group.more for group in groups)
         more = "; --all lists every finding" if is_short else ""

@@ -164,30 +164,24 @@ class LastmodColumn:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-
-    @cached_property
-    def _odd_shapes(self) -> set[bytes]:
-        """How dates are written that are not written well."""
-        shapes = set(_shape("\n".join(self.texts)).split(b"\n"))
-        return {shape for shape in shapes if not _SHAPE.fullmatch(shape)}
+        self._is_odd = not all(map(_SHAPE.fullmatch, set(_shape("\n".join(texts)).split(b"\n"))))
 
     def badly_written(self) -> Iterator[int]:
         """Yield the numbers of dates that the protocol does not allow."""
-        if self._odd_shapes:
-            for at, text in enumerate(self.texts):
-                if text and not is_well_written(text):
-                    yield at
+        for at, text in enumerate(self.texts) if self._is_odd else ():
+            if text and not is_well_written(text):
+                yield at
 
     def after(self, limit: datetime) -> Iterator[int]:
         """Yield the numbers of dates after some moment."""
         edge = (limit - TOLERANCE).date().isoformat()
-        if self.texts and (self._odd_shapes or max(self.texts) >= edge):
+        if self._is_odd or max(self.texts, default="") >= edge:
             yield from self._those(lambda date: date > limit)
 
     def before(self, limit: datetime) -> Iterator[int]:
         """Yield the numbers of dates before some moment."""
         edge = (limit + TOLERANCE).date().isoformat()
-        if self._odd_shapes or min(filter(None, self.texts), default=edge) < edge:
+        if self._is_odd or min(filter(None, self.texts), default=edge) < edge:
             yield from self._those(lambda date: date < limit)
 
     def _those(self, is_meant: Callable[[datetime], bool]) -> Iterator[int]:
@@ -198,10 +192,8 @@ class LastmodColumn:
 
     def newest(self, now: datetime) -> datetime | None:
         """Return the last date that is not in the future; to a day, if that is quicker."""
-        if not any(self.texts):
-            return None
-        latest = max(self.texts)
-        if not self._odd_shapes and latest < now.date().isoformat():
+        latest = max(self.texts, default="")
+        if not self._is_odd and latest < now.date().isoformat():
             return moment_of(latest)
         dates = map(moment_of, self.texts)
         return max((date for date in dates if date is not None and date <= now), default=None)

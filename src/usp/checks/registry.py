@@ -44,10 +44,15 @@ if TYPE_CHECKING:
 
 _HOME = "https://example.org"
 _PAGE = f"<url><loc>{_HOME}/tea</loc></url>"
-_GOOD = {  # by the digit of a group: what most of its rules want
-    "1": "--- /sitemap.xml (declared)",
-    "3": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>',
-    "9": f"{_PAGE}\n--- /tea\n<!DOCTYPE html><title>Tea</title>",
+_USUAL = {  # by the digit of a group: the source of most of its rules, or what they want
+    "1": {"Good": "--- /sitemap.xml (declared)"},
+    "3": {
+        "Good": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>'
+    },
+    "6": {"Source": "google:specialty/international/localized-versions"},
+    "7": {"Source": "google:crawling-indexing/sitemaps/news-sitemap"},
+    "8": {"Source": "google:crawling-indexing/sitemaps/video-sitemaps"},
+    "9": {"Good": f"{_PAGE}\n--- /tea\n<!DOCTYPE html><title>Tea</title>"},
 }
 
 
@@ -60,20 +65,13 @@ class Group(Enum):
     DOCUMENT = ("3", "the documents themselves")
     URLS = ("4", "the URLs of pages")
     VALUES = ("5", "dates, frequencies and priorities")
-    HREFLANG = (
-        "6",
-        "links to other languages",
-        "google:specialty/international/localized-versions",
-    )
-    NEWS = ("7", "news", "google:crawling-indexing/sitemaps/news-sitemap")
-    MEDIA = ("8", "images and videos", "google:crawling-indexing/sitemaps/video-sitemaps")
+    HREFLANG = ("6", "links to other languages")
+    NEWS = ("7", "news")
+    MEDIA = ("8", "images and videos")
     PAGES = ("9", "the pages themselves")
 
-    def __init__(self, digit: str, title: str, source: str = "") -> None:
-        self.digit = digit
-        self.title = title
-        usual = {"Good": _GOOD.get(digit), "Source": source}
-        self.usual = {part: text for part, text in usual.items() if text}
+    def __init__(self, digit: str, title: str) -> None:
+        self.digit, self.title = digit, title
 
     @classmethod
     def of(cls, code: str) -> Group:
@@ -147,11 +145,9 @@ DECLARED: dict[str, Rule] = {}
 
 def add(rule: Rule) -> None:
     """Add a rule to those that are known; its code and its name must be new."""
-    if not CODE.fullmatch(rule.code):
-        raise ValueError(f"{rule.code} is not a code")
     taken = {known.name for known in DECLARED.values()} | DECLARED.keys()
-    if rule.code in taken or rule.name in taken:
-        raise ValueError(f"{rule.code} {rule.name} exists already")
+    if not CODE.fullmatch(rule.code) or not taken.isdisjoint((rule.code, rule.name)):
+        raise ValueError(f"{rule.code} is not a code, or {rule.code} {rule.name} exists already")
     DECLARED[rule.code] = rule
 
 
@@ -189,7 +185,7 @@ _SOURCE = re.compile(rf"(?<!\S)({'|'.join(SOURCES)})")
 def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
-    found = Group.of(code).usual | dict(zip(parts[::2], parts[1::2], strict=True))
+    found = _USUAL.get(code[len(PREFIX)], {}) | dict(zip(parts[::2], parts[1::2], strict=True))
     summary, _, why = text.strip().partition("\n\n")
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
