@@ -7,19 +7,13 @@ import random
 import pytest
 from check_examples import HOME, found_in, linked, website
 
-from usp.checks import hreflang
+from usp.checks import Finding, hreflang
 from usp.checks.hreflang import wrong_with
 
 
-def site(*sitemaps: list[str]) -> str:
-    """Return a website with sitemaps of these entries."""
-    return website(*map("\n".join, sitemaps))
-
-
-def found(*sitemaps: list[str]) -> list[tuple[str, str | None, str]]:
-    """Return what is found about languages: names of rules, paths of pages, messages."""
-    told = found_in(site(*sitemaps), select=["SM6"])
-    return [(one.name, (one.page or "").removeprefix(HOME), one.message) for one in told]
+def found(*sitemaps: list[str], rules: str = "SM6") -> list[Finding]:
+    """Return what is found about languages in a website with sitemaps of these entries."""
+    return found_in(website(*map("\n".join, sitemaps)), select=[rules])
 
 
 BOTH = ("en /en", "de /de")
@@ -86,7 +80,7 @@ def test_all_links_of_many_pages_are_compared(most, monkeypatch):
         for link in links
         if url not in pages[link]
     }
-    told = found_in(site(entries[:100], entries[100:]), select=["SM602"])
+    told = found(entries[:100], entries[100:], rules="SM602")
     assert len(wanted) > 20
     assert sorted((one.page, one.message) for one in told) == sorted(wanted)
     assert told == sorted(told, key=lambda one: (one.sitemap, one.line)), "the same order each time"
