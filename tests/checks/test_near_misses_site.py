@@ -19,6 +19,7 @@ from check_examples import (
 import usp
 from memory_web import Doc
 from usp.checks.rules import sm2_transport
+from website import rss
 
 PAGE = f"{locs('/tea')}\n"
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -150,9 +151,7 @@ def test_redirects_of_sitemaps_that_are_not_declared_are_not_reported():
 # How sitemaps are sent ------------------------------------------------------------------------------
 
 URLSET = f"<urlset {XMLNS}>{PAGE}</urlset>".encode()
-RSS = b"""<rss version="2.0"><channel><title>Tea</title><link>https://example.org/</link>
-<description>Tea</description><item><title>Tea</title><link>https://example.org/tea</link></item>
-</channel></rss>"""
+RSS = rss(f"{HOME}/tea", title="Tea").encode()
 
 
 def sent(body: bytes, name: str = "sitemap.xml", **headers: str) -> list[str]:
