@@ -48,12 +48,11 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
     given = exchange.content_type.partition(";")[0].strip().lower()
     is_text = sitemap.is_robots or sitemap.kind == "text"
     right = _TEXT_TYPE if is_text else _XML_TYPE
-    if right.fullmatch(given) or (sitemap.is_packed and _GZIP_TYPE.fullmatch(given)):
-        return
-    if sitemap.url.endswith(".gz") and _GZIP_TYPE.fullmatch(given):
-        return  # another rule is about files that are not compressed and should be
-    what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
-    yield Hit(f"{what} is sent as {given}")
+    # Another rule is about files that are not compressed and should be.
+    may_be_gzip = sitemap.is_packed or sitemap.url.endswith(".gz")
+    if not right.fullmatch(given) and not (may_be_gzip and _GZIP_TYPE.fullmatch(given)):
+        what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
+        yield Hit(f"{what} is sent as {given}")
 
 
 @sitemap_rule("SM202", Severity.ERROR)
@@ -187,9 +186,9 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if sitemap.is_local and "." not in sitemap.url.rpartition("/")[2]:
         return  # standard input, a pipe: it has no name
     said = f"{exchange.content_type} {exchange.header('Content-Disposition')}".lower()
-    if "gz" in said or "octet-stream" in said or ".gz" in f"{sitemap.url} {sitemap.requested}":
-        return
-    yield Hit("the sitemap is compressed, but neither its name nor a header says so")
+    names = f"{sitemap.url} {sitemap.requested}"
+    if not ("gz" in said or "octet-stream" in said or ".gz" in names):
+        yield Hit("the sitemap is compressed, but neither its name nor a header says so")
 
 
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
@@ -224,8 +223,7 @@ def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if decoder.encoding is not None and decoder.encoding not in _UTF8:
         yield Hit(f"the document is encoded in {_name(decoder)}")
     elif _complaint(decoder) is None:
-        labels = decoder.labels
-        label = labels.mark or labels.header or labels.declared
+        label = next(filter(None, decoder.labels), None)
         known = known_encoding(label)
         if known is not None and known not in _UTF8 and not _is_wide(known):
             yield Hit(f"the document says that it is encoded in {label}")
@@ -257,12 +255,8 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
 def _complaint(decoder: Decoder) -> str | None:
     """Return what is contradictory about the labels of a document."""
-    mark, header, declared = decoder.labels
-    said = (
-        ("byte order mark", mark),
-        ("Content-Type header", header),
-        ("XML declaration", declared),
-    )
+    names = ("byte order mark", "Content-Type header", "XML declaration")
+    said = zip(names, decoder.labels, strict=True)
     given = {f"the {who}": label for who, label in said if label is not None}
     for who, label in given.items():
         if known_encoding(label) is None:
