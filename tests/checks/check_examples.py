@@ -165,6 +165,29 @@ def index(*urls: str) -> str:
     return "\n".join(f"<sitemap><loc>{_url(url)}</loc></sitemap>" for url in urls)
 
 
+def dated(*texts: str, path: str = "/") -> str:
+    """Return entries with dates."""
+    return "\n".join(
+        f"<url><loc>{HOME}{path}{at}</loc><lastmod>{text}</lastmod></url>"
+        for at, text in enumerate(texts)
+    )
+
+
+def dated_index(text: str, *pages: str) -> str:
+    """Return an index of one sitemap, with its date, and with pages that have dates."""
+    entry = index("/teas.xml").replace("</loc>", f"</loc><lastmod>{text}</lastmod>")
+    return f"{website(entry)}\n--- /teas.xml\n{dated(*pages)}"
+
+
+def linked(url: str, *links: str) -> str:
+    """Return an entry with links, each written as a code, a blank and a URL or path."""
+    pairs = (link.partition(" ")[::2] for link in links)
+    inside = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{code}" href="{_url(to)}"/>' for code, to in pairs
+    )
+    return locs(url).replace("</url>", f"{inside}</url>")
+
+
 def with_robots(text: str, sitemap: str) -> str:
     """Return a website with this robots.txt, which declares its sitemap too, and this sitemap."""
     return f"--- /robots.txt\n{text}\nSitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{sitemap}"

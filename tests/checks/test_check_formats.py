@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from usp.checks import RULES, Finding, Severity
-from usp.checks.finding import SitemapNames
 from usp.checks.formats import FORMATS, CheckReport
 
 SCHEMAS = Path(__file__).with_name("schemas")
@@ -46,10 +45,8 @@ SOME = [
 
 
 def written(form: str, findings: list[Finding], **more) -> str:
-    values = {"rules": [RULES["SM407"]], **more}
-    subject = CheckReport(findings, sitemaps=[URL, "https://example.org/good.xml"], **values)
-    subject.places = SitemapNames(HOME)
-    return "\n".join(FORMATS[form](subject))
+    values = {"rules": [RULES["SM407"]], "sitemaps": [URL, "https://example.org/good.xml"], **more}
+    return "\n".join(FORMATS[form](CheckReport(findings, folder=HOME, **values)))
 
 
 def results(findings: list[Finding], **more) -> list[dict]:

@@ -45,6 +45,7 @@ class Pages:
     def __init__(self, first, count):
         self.urls = [str(number) for number in range(first, first + count)]
         self.sitemap = type("Sitemap", (), {"url": "s"})
+        self.examined = self
 
     def place(self, at):
         return SourcePosition(at)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from check_examples import HOME, found_at, found_in, index, website
+from check_examples import HOME, dated_index, found_at, found_in
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_web import Doc
 from usp.checks.context import lines_of_tags
+from website import rss
 
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 PAGE = "<url><loc>https://example.org/tea</loc></url>\n"
@@ -17,9 +18,9 @@ XSI = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 IMAGE = 'xmlns:{}="http://www.google.com/schemas/sitemap-image/1.1"'
 
 
-def found(body: str, name: str = "sitemap.xml"):
+def found(body: str):
     """Return code and line of what is found in a document alone."""
-    return [(one.code, one.line) for one in found_at(name, Doc(body.encode()))]
+    return [(one.code, one.line) for one in found_at("sitemap.xml", Doc(body.encode()))]
 
 
 STYLESHEET = '<?xml-stylesheet type="text/xsl" href="/sitemap.xsl"?>'
@@ -82,6 +83,10 @@ RIGHT = {
     ),
     "links whose prefix is declared at each of 300 of them": urlset(
         "".join(LINK.format(n, XHTML) for n in range(300))
+    ),
+    "an empty feed": rss(),
+    "a feed with elements in capitals": rss(f"{HOME}/tea").replace(
+        "</item>", "<Loc>x</Loc></item>"
     ),
     "the language of an element": urlset(PAGE, f'{XMLNS} xml:lang="en"'),
     "blanks after the root": f"{urlset(PAGE)}\n\n  \n",
@@ -149,40 +154,10 @@ def test_what_is_wrong_is_found_once_and_in_its_line():
         assert [f"{code} {line}" for code, line in found(body)] == [expected], name
 
 
-def test_a_feed_may_be_empty_and_have_elements_in_capitals():
-    item = "<item><title>Tea</title><link>https://example.org/tea</link><Loc>x</Loc></item>"
-    for items in (item, ""):
-        rss = f'<rss version="2.0"><channel><title>Tea</title>{items}</channel></rss>'
-        assert found(rss, "feed.rss") == []
-
-
-def in_index(fields: str, page: str = ""):
-    """Return what is found in an index with fields of its sitemap, and with a page of its own."""
-    sitemap = index("/a.xml").replace("</sitemap>", f"{fields}</sitemap>")
-    whole = f"<sitemapindex {XMLNS}>\n{page}{sitemap}</sitemapindex>\n"
-    return found_in(f"{website(whole)}--- /a.xml\n{PAGE.replace('tea', 'cup')}")
-
-
 def test_an_index_may_date_its_sitemaps_in_every_way_of_the_w3c():
     days = ["2024", "2024-05", "2024-05-06", " 2024-05-06 "]
     times = ["2024-05-06T07:08Z", "2024-05-06T07:08:09.123+02:00"]
-    wrong = [one for one in (*days, *times) if in_index(f"<lastmod>{one}</lastmod>")]
-    assert wrong == []
-
-
-def test_fields_of_pages_are_unknown_in_an_index():
-    (finding,) = in_index("\n<changefreq>daily</changefreq>")
-    assert (finding.code, finding.line) == ("SM306", 3)
-    assert finding.message == "<changefreq> is not allowed in <sitemap>"
-
-
-def test_an_index_that_two_documents_list_is_inside_another_one_in_one_of_them():
-    example = f"{website(index('/2.xml'), index('/0.xml'))}\n--- /2.xml\n{PAGE}"
-    assert [one.sitemap for one in found_in(example, select=["SM308"])] == [f"{HOME}/0.xml"]
-
-
-def test_pages_in_an_index_are_found_with_their_line():
-    assert [(one.code, one.line) for one in in_index("", PAGE)] == [("SM379", 2)]
+    assert [one for one in (*days, *times) if found_in(dated_index(one, "2023"))] == []
 
 
 def test_thousands_of_unknown_names_are_few_findings():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tools.reference_pages.markup import escaped
 
-from usp.checks.rules.parser_rules import rule_of
+from usp.checks import RULES
 from usp.objects.problem import FailureCode, ProblemCode
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _part(title: str, codes: Iterable[Code]) -> Iterator[str]:
         yield f"| [`{code}`](#{code}) | {escaped(code.message)} |"
     yield ""
     for code in codes:
-        rule = rule_of(code)
+        rule = RULES[code.rule]
         yield f"### {code}\n"
         yield f"*{rule.code} of usp check, {rule.severity}.* {escaped(code.meaning)}\n"
         yield f"```text\n{code.example}\n```\n"

@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from usp._base.urls import unquote, urlsplit
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
-from usp.checks.fetching import (
-    CrossHostDeclarations,
-    FetchedPage,
-    fetched_pages,
-)
+from usp.checks.fetching import CrossHostDeclarations, FetchedPage, fetched_pages
 from usp.checks.finding import Baseline, Finding, Hit, Severity
 from usp.checks.page_columns import PageColumns
 from usp.checks.page_urls import normal_url
-from usp.checks.registry import Rule, RuleScope, RuleSelection
+from usp.checks.registry import RuleScope, RuleSelection
 from usp.checks.rules import RULES
-from usp.checks.rules.parser_rules import rule_of
 from usp.objects.problem import FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -96,7 +91,7 @@ class Checking:
         for failure in site.not_found:
             # There is a rule about robots.txt; what is declared and looked for is told once.
             if not site.is_robots_url(failure.url) and failure.url not in reported:
-                yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
+                yield from self._found(failure.code.rule, [Hit(failure.plain)], failure.url)
         yield from self._ask(RuleScope.SITE, site, root.url)
         if any(rule.scope is RuleScope.FETCHED for rule in self.chosen.rules):
             for page in fetched_pages(site, self.web_client, self.options):
@@ -112,10 +107,8 @@ class Checking:
             sitemap.problems = sitemap.node.problems
         else:
             is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
-            examination = stored.examination(
-                is_robots=sitemap.is_robots, lists_sitemaps=not is_pages
-            )
-            sitemap.examination = examination
+            roles = {"is_robots": sitemap.is_robots, "lists_sitemaps": not is_pages}
+            examination = sitemap.examination = stored.examination(**roles)
             first = None  # the line of the first page
             for examined in examination.blocks():
                 if not sitemap.pages:
@@ -148,17 +141,16 @@ class Checking:
             lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
             said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
             hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
-            yield from self._found(rule_of(failure.code), [hit], sitemap.url)
+            yield from self._found(failure.code.rule, [hit], sitemap.url)
         is_other = failure is not None and failure.code in _OTHER_DOCUMENTS
         if is_other or (sitemap.is_robots and sitemap.site.robots.is_something_else):
             return
         for problem in sitemap.problems:
-            rule = rule_of(problem.code)
             if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
                 continue  # what was not received whole breaks off, too
             quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
             hit = Hit(f"{problem.message}{quoted}", line=problem.line, times=problem.times)
-            yield from self._found(rule, [hit], sitemap.url)
+            yield from self._found(problem.code.rule, [hit], sitemap.url)
 
     def _ask(
         self,
@@ -168,20 +160,18 @@ class Checking:
     ) -> Iterator[Finding]:
         """Yield what the rules of a scope find in something of the document at a URL."""
         for rule in self.chosen.rules:
-            if rule.scope is not scope or rule.find is None:
-                continue
-            hits = rule.find(about)
-            if isinstance(about, PageColumns | FetchedPage):
-                hits = map(about.located, hits)
-            yield from self._found(rule, hits, url)
+            if rule.scope is scope and rule.find is not None:
+                hits = rule.find(about)
+                if isinstance(about, PageColumns | FetchedPage):
+                    hits = map(about.located, hits)
+                yield from self._found(rule.code, hits, url)
 
-    def _found(self, rule: Rule, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
-        severity = self.chosen.severities.get(rule.code)
-        if severity is None:
-            return
-        for hit in hits:
+    def _found(self, code: str, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
+        rule = RULES[code]
+        for hit in hits if code in self.chosen else ():
+            about = code, rule.name, self.chosen.severities[code], hit.message
             place = hit.sitemap or url, hit.page, hit.line, hit.column
-            yield Finding(rule.code, rule.name, severity, hit.message, *place, rule.hint, hit.times)
+            yield Finding(*about, *place, rule.hint, hit.times)
 
 
 _BATCH = 500  # findings that a thread makes at a time

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -70,17 +71,15 @@ class Site:
         return url == f"{self.root.url}robots.txt"
 
 
+@dataclass(slots=True)
 class FieldTally:
     """The values of one field in a sitemap: how many there are, and whether they are all the same."""
 
-    __slots__ = ("count", "first", "varies")
+    count: int = 0
+    first: str = ""
+    varies: bool = False
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.first: object = None
-        self.varies = False
-
-    def add(self, values: Iterable[object]) -> None:
+    def add(self, values: Iterable[str]) -> None:
         """Count values; those that are empty are not counted."""
         given = list(filter(None, values))
         if given:
@@ -94,22 +93,29 @@ class CheckedSitemap:
 
     Its ``kind`` is ``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on. It
     ``is_local`` if it was read from a file, and ``is_undeclared`` if it is at the top of a website's
-    tree: found by guessing, or a link. ``requested`` is its URL before redirects. ``now`` is when it
-    was fetched, for a snapshot too; otherwise the time of the check.
+    tree: found by guessing, or a link. ``requested`` is its URL before redirects, ``urls`` are all of
+    them, none for a file. ``proven`` are those of the robots.txt that declares it, or an index that it
+    is in: it may list everything on their ``hosts`` and its own, which are without ``www.``. Sitemaps
+    that belong together are a ``family``; one that was guessed is alone. ``declaration`` is the line or
+    entry that declares it, if that is known, and ``claim`` that of an index if it has a date. ``now``
+    is when it was fetched, for a snapshot too; otherwise the time of the check.
+
+    It ``is_missing_file`` if a folder was read that has no file for it, and ``is_soft_404`` if the
+    server sent a web page with a status of success instead. ``content_encodings`` are the compressions
+    that HTTP announced, in lower case.
 
     When rules about sitemaps are asked, it has been read: ``pages`` is the number of its entries,
     ``children`` are those of an index as written, ``problems`` what is wrong with the document.
     """
 
     def __init__(self, site: Site, node: AbstractSitemap, parent: CheckedSitemap | None) -> None:
-        self.site = site
-        self.node = node
-        self.parent = parent
+        exchange = node.exchange
+        self.site, self.node, self.parent = site, node, parent
         self.number = len(site.sitemaps)
         self.url = node.url
-        self.exchange: Exchange | None = node.exchange
-        self.requested = self.url if self.exchange is None else self.exchange.url
-        self.now = (self.exchange and self.exchange.started) or site.now
+        self.exchange: Exchange | None = exchange
+        self.requested = self.url if exchange is None else exchange.url
+        self.now = (exchange and exchange.started) or site.now
         self.kind = kind_of(node).name
         self.is_robots = isinstance(node, IndexRobotsTxtSitemap)
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
@@ -117,38 +123,39 @@ class CheckedSitemap:
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root
         self.is_undeclared = is_top and site.is_website and not self.is_robots
+        sent = () if exchange is None else (exchange.url, exchange.final_url, *exchange.redirects)
+        self.urls = read_all([self.url, *sent])
+        self.proven: tuple[HttpUrl, ...] = ()
+        self.family: int | None = None
+        self.declaration: ChildEntry | None = None
+        if parent is not None:
+            self.proven = parent.urls if parent.is_robots else parent.proven
+            self.declaration = parent.declarations.get(self.requested)
+            if site.is_website:
+                self.family = self.number if parent.parent is None else parent.family
+        self.hosts = frozenset(map(bare, self.urls + self.proven))
+        is_dated = self.declaration is not None and self.declaration.lastmod
+        self.claim = self.declaration if is_dated and parent and parent.is_index else None
         self.failure: Failure | None = node.failure
+        why = self.failure and self.failure.code
+        self.is_missing_file = site.is_folder and why is FailureCode.NOT_FETCHED
+        status = exchange and exchange.status
+        self.is_soft_404 = status in _SUCCESS and why is FailureCode.HTML_PAGE
+        encodings = ((exchange and exchange.content_encoding) or "").lower().split(",")
+        none = ("", "identity", "none")
+        self.content_encodings = [one for one in map(str.strip, encodings) if one not in none]
         self.problems: list[Problem] = []
         self.children: list[ChildEntry] = []
-        self.pages = 0
-        self.stories = 0
+        self.pages = self.stories = 0
         self.newest: datetime | None = None
         self.tallies = {name: FieldTally() for name in ("lastmod", "changefreq", "priority")}
         self.origins = Origins()
         self.examination: Examination | None = None
 
     @cached_property
-    def urls(self) -> tuple[HttpUrl, ...]:
-        """Its URLs, before and after redirects; none for a file."""
-        exchange = self.exchange
-        sent = () if exchange is None else (exchange.url, exchange.final_url, *exchange.redirects)
-        return read_all([self.url, *sent])
-
-    @cached_property
-    def proven(self) -> tuple[HttpUrl, ...]:
-        """The URLs of the robots.txt that declares it, or an index that it is in.
-
-        It may list everything on their hosts.
-        """
-        parent = self.parent
-        if parent is None:
-            return ()
-        return parent.urls if parent.is_robots else parent.proven
-
-    @cached_property
-    def hosts(self) -> frozenset[str]:
-        """Its hosts, and those of the robots.txt that declares it, without ``www.``."""
-        return frozenset(map(bare, self.urls + self.proven))
+    def declarations(self) -> dict[str, ChildEntry]:
+        """Its children by their URLs; of those that are declared twice, the first."""
+        return {child.loc: child for child in reversed(self.children)}
 
     def is_declared_by(self, origin: HttpUrl, *more: str) -> bool:
         """Return whether the robots.txt of an origin declares it, an index above it, or ``more``."""
@@ -158,30 +165,6 @@ class CheckedSitemap:
             urls += (above.url, above.requested)
             above = above.parent
         return self.site.cross_host is not None and self.site.cross_host.has(origin, urls)
-
-    @cached_property
-    def family(self) -> object:
-        """What is the same for sitemaps that belong together; one that was guessed is alone."""
-        parent = self.parent
-        if parent is None or not self.site.is_website:
-            return None
-        return self if parent.parent is None else parent.family
-
-    @cached_property
-    def claim(self) -> ChildEntry | None:
-        """What its index says about it, if that has a date for it."""
-        is_dated = self.declaration is not None and self.declaration.lastmod
-        return self.declaration if is_dated and self.parent and self.parent.is_index else None
-
-    @property
-    def declaration(self) -> ChildEntry | None:
-        """The line or entry that declares it, if that is known."""
-        return None if self.parent is None else self.parent.declarations.get(self.requested)
-
-    @cached_property
-    def declarations(self) -> dict[str, ChildEntry]:
-        """Its children by their URLs; of those that are declared twice, the first."""
-        return {child.loc: child for child in reversed(self.children)}
 
     @property
     def declared_in(self) -> str:
@@ -195,38 +178,20 @@ class CheckedSitemap:
             name = unquote(name.removeprefix(folder))  # the same wherever the folder is
         return f" (declared in {name}{line})"
 
-    def failed_with(self, code: FailureCode) -> bool:
-        """Return whether this is why it is missing."""
-        return self.failure is not None and self.failure.code is code
-
-    @property
-    def is_missing_file(self) -> bool:
-        """Whether a folder was read, and has no file for this sitemap."""
-        return self.site.is_folder and self.failed_with(FailureCode.NOT_FETCHED)
-
-    @property
-    def is_soft_404(self) -> bool:
-        """Whether the server sent a web page with a status of success instead of a sitemap."""
-        status = self.exchange and self.exchange.status
-        return status in _SUCCESS and self.failed_with(FailureCode.HTML_PAGE)
-
     @property
     def decoder(self) -> Decoder | None:
         """How the document is compressed and encoded; None if it could not be read."""
         return None if self.examination is None else self.examination.parser.decoder
 
     @property
-    def content_encodings(self) -> list[str]:
-        """The compressions that HTTP announced, in lower case."""
-        given = (self.exchange and self.exchange.content_encoding) or ""
-        names = [name.strip().lower() for name in given.split(",")]
-        return [name for name in names if name not in ("", "identity", "none")]
+    def layers(self) -> int:
+        """How often the document is compressed, as far as that is known."""
+        return 0 if self.decoder is None else self.decoder.layers
 
     @property
     def is_packed(self) -> bool:
         """Whether the document is compressed, as a file or on its way."""
-        layers = 0 if self.decoder is None else self.decoder.layers
-        return layers > 0 or bool(self.content_encodings)
+        return self.layers > 0 or bool(self.content_encodings)
 
     @property
     def unpacked(self) -> int:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
 from itertools import groupby
+from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from protego import Protego
 from requests.utils import parse_header_links
@@ -49,10 +50,11 @@ MAX_WORK = 4_000_000_000
 _LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
 _AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)
 _DISALLOW = "di"  # how it begins; the rest is misspelt in many ways
-_NAMES = frozenset(
-    {"allow", "clean-param", "content-signal", "crawl-delay", "host", "noindex", "request-rate",
-     "site-map", "sitemap", "sitemaps", "visit-time"}
-)  # fmt: skip
+_KNOWN = re.compile(
+    r"user[ -]?agent|di.*|allow|clean-param|content-signal|crawl-delay|host|noindex|request-rate"
+    r"|site-map|sitemaps?|visit-time",
+    re.IGNORECASE,
+)
 _BETWEEN = frozenset({"sitemap", "sitemaps", "site-map", "host"})  # lines that end no group
 _KEPT = re.compile(r"[A-Za-z0-9/_.?=&-]+")  # what is written in one way only, if not escaped
 _ESCAPED = r"[^\n%]*+(?:%(?!2[6DEFdef]|3[0-9DFdf]|[4-7])[^\n%]*+)*+%"  # one of those, escaped
@@ -76,7 +78,9 @@ class Robots:
     def is_something_else(self) -> bool:
         """Whether no line of the text is one of a robots.txt, although there are lines."""
         lines = [line for line in map(str.strip, self.text.split("\n")) if line]
-        return any(line[0] != "#" for line in lines) and not any(map(_is_known, lines))
+        found = (_LINE.match(line.removeprefix("\ufeff")) for line in lines)
+        is_known = any(one and _KNOWN.fullmatch(one[1]) for one in found)
+        return not is_known and any(line[0] != "#" for line in lines)
 
     @cached_property
     def _rules(self) -> Protego:
@@ -121,12 +125,6 @@ def robots_of(root: AbstractSitemap) -> Robots:
             origins = [origin_of(url) for url in urls if url.startswith("http")]
             return Robots(node.stored.text(MAX_BYTES), origins)
     return Robots()
-
-
-def _is_known(line: str) -> bool:
-    found = _LINE.match(line.removeprefix("\ufeff"))
-    name = found[1].lower() if found else ""
-    return name in _NAMES or name.startswith(_DISALLOW) or bool(_AGENT.fullmatch(name))
 
 
 def disallowed_paths(text: str) -> Iterator[str]:
@@ -214,10 +212,9 @@ class CrossHostDeclarations:
 
     def _fetched(self, url: str) -> str:
         seconds = self.options.effective_limits.seconds
-        if seconds is not None:
-            self._end = self._end or time.monotonic() + seconds
-            if time.monotonic() > self._end:
-                return ""
+        self._end = self._end or time.monotonic() + (seconds if seconds is not None else inf)
+        if time.monotonic() > self._end:
+            return ""
         for _, result in fetch_pages([url], self.start_url, self.web_client, self.options):
             if isinstance(result, Received):
                 return text_of(result)
@@ -235,8 +232,7 @@ _VALUED = frozenset(
 )  # directives with a colon; before any other colon is the name of a robot
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """A page where it is listed."""
 
     url: str
@@ -258,9 +254,9 @@ class Sample:
         for at, url in enumerate(block.urls if self._size else ()):
             self._seen += 1
             if self._seen <= self._size:
-                self.pages.append(Listed(url, block.sitemap.url, block.place(at)))
+                self.pages.append(Listed(url, block.sitemap.url, block.examined.place(at)))
             elif (number := self._random.randrange(self._seen)) < self._size:
-                self.pages[number] = Listed(url, block.sitemap.url, block.place(at))
+                self.pages[number] = Listed(url, block.sitemap.url, block.examined.place(at))
 
 
 class FetchedPage:
@@ -348,9 +344,14 @@ def fetched_pages(
     others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
     silent: dict[str, Failed] = {}
     for url, result in fetch_pages(sorted(others), start, web_client, options):
-        robots[origin_of(url)] = _robots_of(result)
-        if isinstance(result, Failed) and _status(result) is None:
-            silent[origin_of(url)] = result
+        origin = origin_of(url)
+        if isinstance(result, Received):
+            robots[origin] = Robots(text_of(result))
+        elif result.exchange is None or result.exchange.status is None:
+            silent[origin] = result
+        else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
+            is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            robots[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
     by_url = {}
     for listed in sample:
         origin = origins[listed.url]
@@ -362,16 +363,3 @@ def fetched_pages(
     pause = min(pause, _MAX_PAUSE)
     for url, result in fetch_pages(list(by_url), start, web_client, options, pause):
         yield FetchedPage(by_url[url], result)
-
-
-def _robots_of(result: Received | Failed) -> Robots:
-    """Return what a robots.txt allows: all if there is none, nothing if the server fails (RFC 9309)."""
-    if isinstance(result, Received):
-        return Robots(text_of(result))
-    status = _status(result)
-    is_absent = status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
-    return Robots() if is_absent else Robots("User-agent: *\nDisallow: /")
-
-
-def _status(result: Failed) -> int | None:
-    return None if result.exchange is None else result.exchange.status

@@ -91,13 +91,6 @@ class Hit:
     times: int = 1
 
 
-EXAMPLES = 3
-"""How many findings of a rule in a sitemap are shown."""
-
-MOST_SITEMAPS = 20
-"""For how many sitemaps the findings of a rule are shown; in others they are only counted."""
-
-
 class FindingCounts:
     """Counts findings: by severity, by rule, and the sitemaps that have any."""
 
@@ -152,74 +145,45 @@ class FindingGroup:
 
 
 class GroupedFindings:
-    """Findings by sitemap and rule: the first ones of each, for some sitemaps of each rule."""
+    """Findings by sitemap and rule: the first ones of each, for some sitemaps of each rule.
+
+    ``sitemaps`` are the groups of each sitemap, and ``rules`` has one finding of each rule, the most
+    severe ones first; ``overflow`` are those in other sitemaps, by rule.
+    """
 
     def __init__(
-        self,
-        findings: Iterable[Finding],
-        examples: int = EXAMPLES,
-        most_sitemaps: int = MOST_SITEMAPS,
+        self, findings: Iterable[Finding], examples: int = 3, most_sitemaps: int = 20
     ) -> None:
-        self._examples = examples
-        self._groups: dict[tuple[str, str], FindingGroup] = {}
-        self.overflow: dict[str, FindingGroup] = {}  # by rule: in sitemaps that are not shown
+        groups: dict[tuple[str, str], FindingGroup] = {}
+        self.overflow: dict[str, FindingGroup] = {}
         shown: Counter[str] = Counter()  # sitemaps with a group, by rule
         for finding in findings:
             at, code = (finding.sitemap, finding.code), finding.code
-            if at not in self._groups and shown[code] >= most_sitemaps:
+            if at not in groups and shown[code] >= most_sitemaps:
                 group = self.overflow.setdefault(code, FindingGroup(finding))
                 group.sitemaps.add(hash(finding.sitemap))
             else:
-                shown[code] += at not in self._groups
-                group = self._groups.setdefault(at, FindingGroup(finding))
+                shown[code] += at not in groups
+                group = groups.setdefault(at, FindingGroup(finding))
                 if len(group.examples) <= examples:  # one more: "1 more" takes as much room as it
                     group.examples.append(finding)
             group.times += finding.times
-
-    def sitemaps(self) -> dict[str, list[FindingGroup]]:
-        """Return the groups of each sitemap, the most severe ones first."""
-        found: dict[str, list[FindingGroup]] = {}
-        for (sitemap, _), group in self._groups.items():
+        self.sitemaps: dict[str, list[FindingGroup]] = {sitemap: [] for sitemap, _ in groups}
+        for group in sorted(groups.values(), key=_severity_and_code):
             if group.more:
-                del group.examples[self._examples :]
-            found.setdefault(sitemap, []).append(group)
-        for groups in found.values():
-            groups.sort(key=lambda group: (group.first.severity.rank, group.first.code))
-        return found
+                del group.examples[examples:]
+            self.sitemaps[group.first.sitemap].append(group)
+        firsts = {group.first.code: group for group in reversed(groups.values())}
+        self.rules = [group.first for group in sorted(firsts.values(), key=_severity_and_code)]
 
-    def rules(self) -> list[Finding]:
-        """Return one finding of each rule, the most severe ones first."""
-        firsts: dict[str, Finding] = {}
-        for group in self._groups.values():
-            firsts.setdefault(group.first.code, group.first)
-        return sorted(firsts.values(), key=lambda one: (one.severity.rank, one.code))
+
+def _severity_and_code(group: FindingGroup) -> tuple[int, str]:
+    return group.first.severity.rank, group.first.code
 
 
 def path_of(url: str) -> Path | None:
     """Return the path of a local file or folder; None for any other URL."""
     return Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else None
-
-
-class SitemapNames:
-    """Names sitemaps as they are seen from a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder.resolve()
-
-    def name(self, url: str) -> str:
-        """Return the path of a local sitemap, relative if it is in the folder; otherwise its URL."""
-        relative = self.relative(url)
-        if relative is not None:
-            return relative
-        path = path_of(url)
-        return url if path is None else str(path)
-
-    def relative(self, url: str) -> str | None:
-        """Return the path of a local sitemap inside the folder, with slashes."""
-        path = path_of(url)
-        if path is None or not path.is_relative_to(self.folder):
-            return None
-        return path.relative_to(self.folder).as_posix()
 
 
 def line_col(finding: Finding) -> str:
@@ -324,27 +288,19 @@ class Baseline:
         Counts those of ``codes``, in sitemaps that were ``checked``: URLs, those of websites and
         folders with a slash at the end.
         """
-        urls = list(checked)
-        names = {_name(url, self._folder) for url in urls}
-        roots = [url for url in urls if url.endswith("/")]
-        folders = [folder for url in roots if (folder := path_of(url)) is not None]
+        names = {_name(url, self._folder) for url in checked}
+        roots = tuple(self._whole(name) for name in names if name.endswith("/"))
         return sum(
             abouts.total()
             for (sitemap, code), abouts in self._left.items()
-            if code in codes
-            and (
-                sitemap in names
-                or sitemap.startswith(tuple(roots))
-                or self._is_in(sitemap, folders)
-            )
+            if code in codes and (sitemap in names or self._whole(sitemap).startswith(roots))
         )
 
-    def _is_in(self, name: str, folders: Iterable[Path]) -> bool:
-        """Return whether a local sitemap is, or was, in one of some folders."""
-        if "://" in name:
-            return False
-        path = Path(os.path.normpath(self._folder / name))
-        return any(path.is_relative_to(folder) for folder in folders)
+    def _whole(self, name: str) -> str:
+        """Return a URL as it is, and the whole path of a local sitemap or folder."""
+        return (
+            name if "://" in name else os.path.normpath(self._folder / name).rstrip(os.sep) + os.sep
+        )
 
     def _key(self, finding: Finding) -> tuple[str, str]:
         """Return the sitemap of a finding, and what it is about."""
@@ -370,10 +326,6 @@ def _entries(content: Any) -> Iterator[tuple[tuple[str, str], Counter[str]]]:
         raise ValueError("another version")
     for sitemap, rules in content["findings"].items():
         for code, abouts in rules.items():
-            yield (sitemap, code), Counter({about: _count(abouts[about]) for about in abouts})
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("not a number of findings")
-    return value
+            if not all(type(count) is int and count >= 0 for count in abouts.values()):
+                raise ValueError("not a number of findings")
+            yield (sitemap, code), Counter(abouts)

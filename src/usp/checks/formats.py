@@ -7,7 +7,7 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
@@ -25,9 +25,9 @@ from usp.checks.finding import (
     FindingGroup,
     GroupedFindings,
     Severity,
-    SitemapNames,
     line_col,
     message_of,
+    path_of,
 )
 from usp.export.text_formats import json_list
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CheckReport:
-    """Findings, which are read once, and how they are shown.
+    """Findings, which are read once and counted, and how they are shown, as seen from a ``folder``.
 
     ``sitemaps`` are the URLs of everything that is checked, ``rules`` those that are asked. Findings
     below the severity ``fail_on`` are not failures; None: none is one. ``everything`` shows
@@ -52,16 +52,23 @@ class CheckReport:
     everything: bool = False
     paint: Callable[[str, str], str] = lambda text, _style: text
     width: int | None = None
-    places: SitemapNames = field(default_factory=lambda: SitemapNames(Path.cwd()))
+    folder: Path = field(default_factory=Path.cwd)
     counts: FindingCounts = field(default_factory=FindingCounts)
 
-    def counted(self) -> Iterator[Finding]:
-        """Yield the findings, and count them."""
-        return self.counts.counted(self.findings)
+    def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()
+        self.findings = self.counts.counted(self.findings)
 
-    def fails(self, finding: Finding) -> bool:
-        """Return whether a finding is a failure."""
-        return self.fail_on is not None and finding.severity.rank <= self.fail_on.rank
+    def relative(self, url: str) -> str | None:
+        """Return the path of a local sitemap inside the folder, with slashes."""
+        path = path_of(url)
+        if path is None or not path.is_relative_to(self.folder):
+            return None
+        return path.relative_to(self.folder).as_posix()
+
+    def name(self, url: str) -> str:
+        """Return the path of a local sitemap, relative if it is in the folder; otherwise its URL."""
+        return self.relative(url) or str(path_of(url) or url)
 
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
@@ -72,13 +79,22 @@ _PLURALS = {Severity.INFO: "infos"}
 
 def text(report: CheckReport) -> Iterator[str]:
     """Yield the findings of each sitemap, grouped by rule; at the end what to do, and a summary."""
-    if report.everything:
-        yield from (_line(report, finding) for finding in report.counted())
-        yield from _summary(report, None)
-        return
-    grouped = GroupedFindings(report.counted())
-    for sitemap, groups in grouped.sitemaps().items():
-        yield report.paint(printable(report.places.name(sitemap)), "title")
+    grouped = None if report.everything else GroupedFindings(report.findings)
+    if grouped is None:
+        yield from (_line(report, finding) for finding in report.findings)
+    else:
+        yield from _grouped(report, grouped)
+    yield _totals(report, lambda one, number: counted(number, one.value, _PLURALS.get(one)))
+    if grouped is not None and grouped.rules:
+        groups = chain.from_iterable(grouped.sitemaps.values())
+        is_short = grouped.overflow or any(group.more for group in groups)
+        more = "; --all lists every finding" if is_short else ""
+        yield f"'usp rule {grouped.rules[0].code}' explains a rule{more}."
+
+
+def _grouped(report: CheckReport, grouped: GroupedFindings) -> Iterator[str]:
+    for sitemap, groups in grouped.sitemaps.items():
+        yield report.paint(printable(report.name(sitemap)), "title")
         for group in groups:
             yield from _group(report, group)
         yield ""
@@ -87,18 +103,17 @@ def text(report: CheckReport) -> Iterator[str]:
         for other in grouped.overflow.values():
             yield f"{_title(report, other.first)}: {_how_many(other)}"
         yield ""
-    if report.counts.total:
+    if grouped.rules:
         yield report.paint("What to do", "title")
-        for first in grouped.rules():
+        for first in grouped.rules:
             begin = f"  {first.code} "
             yield from _wrapped(report, begin, printable(first.hint or first.name), begin)
         yield ""
-    yield from _summary(report, grouped)
 
 
 def _line(report: CheckReport, finding: Finding) -> str:
     """Return a finding in a line for ``grep`` and editors: where, how bad, which rule, what."""
-    place = ":".join(filter(None, [report.places.name(finding.sitemap), line_col(finding)]))
+    place = ":".join(filter(None, [report.name(finding.sitemap), line_col(finding)]))
     severity = report.paint(finding.severity.value, finding.severity.value)
     often = f" ({finding.times:,} times)" if finding.times > 1 else ""
     return f"{printable(place)}: {severity} {finding.code} {printable(message_of(finding))}{often}"
@@ -139,16 +154,6 @@ def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterat
     yield from (" " * len(begin) + line for line in lines[1:])
 
 
-def _summary(report: CheckReport, grouped: GroupedFindings | None) -> Iterator[str]:
-    yield _totals(report, lambda one, number: counted(number, one.value, _PLURALS.get(one)))
-    if grouped is not None and report.counts.total:
-        example = grouped.rules()[0].code
-        groups = [group for groups in grouped.sitemaps().values() for group in groups]
-        is_short = grouped.overflow or any(group.more for group in groups)
-        more = "; --all lists every finding" if is_short else ""
-        yield f"'usp rule {example}' explains a rule{more}."
-
-
 def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
     """Return how much was found and checked; ``part`` says how many of a severity."""
     counts, checked = report.counts, counted(len(report.sitemaps), "sitemap")
@@ -164,7 +169,7 @@ def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
 
 def json_per_line(report: CheckReport) -> Iterator[str]:
     """Yield a line for each finding."""
-    yield from (_encoded(finding.to_dict()) for finding in report.counted())
+    yield from (_encoded(finding.to_dict()) for finding in report.findings)
 
 
 def json_object(report: CheckReport) -> Iterator[str]:
@@ -185,8 +190,11 @@ def github(report: CheckReport) -> Iterator[str]:
     """Yield the annotations, and a summary."""
     shown: Counter[Severity] = Counter()
     annotated = 0
-    grouped = GroupedFindings(report.counted())
-    for group in _in_turn(grouped):
+    turns: dict[str, list[FindingGroup]] = {}
+    for group in chain.from_iterable(GroupedFindings(report.findings).sitemaps.values()):
+        turns.setdefault(group.first.code, []).append(group)
+    # Every rule comes once before any comes again.
+    for group in filter(None, chain.from_iterable(zip_longest(*turns.values()))):
         severity = group.first.severity
         if report.everything or shown[severity] < _MOST_ANNOTATIONS:
             shown[severity] += 1
@@ -197,21 +205,13 @@ def github(report: CheckReport) -> Iterator[str]:
         yield f"{left:,} of them are not annotated; -f text or -f sarif shows more."
 
 
-def _in_turn(grouped: GroupedFindings) -> Iterator[FindingGroup]:
-    """Yield groups so that every rule comes once before any comes again."""
-    turns: dict[str, list[FindingGroup]] = {}
-    for group in chain.from_iterable(grouped.sitemaps().values()):
-        turns.setdefault(group.first.code, []).append(group)
-    yield from filter(None, chain.from_iterable(zip_longest(*turns.values())))
-
-
 def _annotation(report: CheckReport, group: FindingGroup) -> str:
     first = group.first
-    path = report.places.relative(first.sitemap)
+    path = report.relative(first.sitemap)
     title = f"{first.code} {first.name}"
     values = _given(file=path, line=first.line, col=first.column, title=title)
     if path is None:  # an annotation can only be on a file; the rest is told
-        values = {"title": f"{title}: {report.places.name(first.sitemap)}"}
+        values = {"title": f"{title}: {report.name(first.sitemap)}"}
     settings = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
     more = f" (and {group.times - first.times:,} more)" if group.times > first.times else ""
     message = "\n".join(filter(None, [f"{printable(message_of(first))}{more}", first.hint]))
@@ -227,65 +227,42 @@ def _property(text: str) -> str:
     return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")
 
 
-_MOST_EXAMPLES = 20
-_MOST_SUITES = 500
-
-
 def junit(report: CheckReport) -> Iterator[str]:
     """Yield the document. A sitemap without findings is a test that passed.
 
     A finding that is not a failure passes too, and stands in the output of its suite.
     """
-    most = (1_000_000, 1_000_000) if report.everything else (_MOST_EXAMPLES, _MOST_SUITES)
-    grouped = GroupedFindings(report.counted(), *most)
+    # How many examples, and suites.
+    most = (1_000_000, 1_000_000) if report.everything else (20, 500)
+    grouped = GroupedFindings(report.findings, *most)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<testsuites>"
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    for number, (name, groups) in enumerate(_suites(report, grouped)):
-        yield ET.tostring(_suite(report, number, time, name, groups), "unicode")
+    urls = dict.fromkeys([*report.sitemaps, *grouped.sitemaps])
+    suites = [(report.name(url), grouped.sitemaps.get(url, [])) for url in urls]
+    if grouped.overflow:
+        suites.append(("other sitemaps", list(grouped.overflow.values())))
+    for number, (name, groups) in enumerate(suites):
+        about = {"id": str(number), "name": _one_line(name), "package": "usp.check"}
+        about |= {"timestamp": time, "hostname": "localhost", "tests": str(max(len(groups), 1))}
+        yield ET.tostring(_suite(report, about, groups), "unicode")
     yield "</testsuites>"
 
 
-def _suites(
-    report: CheckReport, grouped: GroupedFindings
-) -> Iterator[tuple[str, Collection[FindingGroup]]]:
-    """Yield the name of each sitemap with its groups; the last one is for all that are not shown."""
-    found = grouped.sitemaps()
-    for sitemap in dict.fromkeys([*report.sitemaps, *found]):
-        yield report.places.name(sitemap), found.get(sitemap, ())
-    if grouped.overflow:
-        yield "other sitemaps", grouped.overflow.values()
-
-
-def _case(group: FindingGroup) -> tuple[str, list[str]]:
-    """Return the findings of one rule as a test: a summary, and lines about each."""
-    if group.sitemaps:
-        return _how_many(group), []
-    lines = [
-        ": ".join(filter(None, [line_col(example), message_of(example)]))
-        for example in group.examples
-    ]
-    if group.more:
-        lines.append(f"and {group.more:,} more")
-    return f"{counted(group.times, 'finding')}: {message_of(group.first)}", lines
-
-
-def _suite(
-    report: CheckReport, number: int, time: str, name: str, groups: Collection[FindingGroup]
-) -> Element:
-    about = {"id": str(number), "name": _one_line(name), "package": "usp.check"}
-    about |= {"timestamp": time, "hostname": "localhost", "tests": str(max(len(groups), 1))}
-    failed = sum(report.fails(group.first) for group in groups)
+def _suite(report: CheckReport, about: dict[str, str], groups: list[FindingGroup]) -> Element:
+    """Return what was found in a sitemap: a test for each rule."""
+    least = -1 if report.fail_on is None else report.fail_on.rank
+    failed = sum(group.first.severity.rank <= least for group in groups)
     suite = Element("testsuite", about, failures=str(failed), errors="0", time="0")
     SubElement(SubElement(suite, "properties"), "property", name="usp", value=usp.__version__)
     output: list[str] = []
+    case = {"classname": about["name"], "time": "0"}
     if not groups:
-        SubElement(suite, "testcase", name="check", classname=_one_line(name), time="0")
+        SubElement(suite, "testcase", {"name": "check"} | case)
     for group in groups:
         first, (summary, lines) = group.first, _case(group)
-        title = f"{first.code} {first.name}"
-        test = SubElement(suite, "testcase", name=title, classname=_one_line(name), time="0")
-        if report.fails(first):
+        test = SubElement(suite, "testcase", {"name": f"{first.code} {first.name}"} | case)
+        if first.severity.rank <= least:
             kind, message = first.severity.value, _one_line(summary)
             failure = SubElement(test, "failure", type=kind, message=message)
             failure.text = f"\n{_lines([*lines, first.hint])}\n"
@@ -294,6 +271,16 @@ def _suite(
     SubElement(suite, "system-out").text = _lines(output)
     SubElement(suite, "system-err")
     return suite
+
+
+def _case(group: FindingGroup) -> tuple[str, list[str]]:
+    """Return the findings of one rule as a test: a summary, and lines about each."""
+    if group.sitemaps:
+        return _how_many(group), []
+    lines = [": ".join(filter(None, [line_col(one), message_of(one)])) for one in group.examples]
+    if group.more:
+        lines.append(f"and {group.more:,} more")
+    return f"{counted(group.times, 'finding')}: {message_of(group.first)}", lines
 
 
 def _one_line(text: str) -> str:
@@ -309,7 +296,7 @@ _ROOT = "%SRCROOT%"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _MOST_RESULTS = 100  # results of one rule in one sitemap; GitHub refuses files with many thousands
 _NUMBER = re.compile(r"[0-9]+")
-_URI = re.compile(r"[^!#$%&'()*+,./0-9:;=?@A-Z_a-z~\[\]-]")
+_URI = "!#$%&'()*+,/:;=?@[]"  # characters that are not escaped; websites write all kinds of URLs
 
 
 def sarif(report: CheckReport) -> Iterator[str]:
@@ -320,7 +307,7 @@ def sarif(report: CheckReport) -> Iterator[str]:
         "version": usp.__version__,
         "rules": [_described(rule) for rule in report.rules],
     }
-    bases = {_ROOT: {"uri": f"{report.places.folder.as_uri()}/"}}
+    bases = {_ROOT: {"uri": f"{report.folder.as_uri()}/"}}
     yield (
         f'{{"$schema":{_encoded(SCHEMA)},"version":"2.1.0","runs":[{{"tool":{{"driver":'
         f'{_encoded(driver)}}},"originalUriBaseIds":{_encoded(bases)},"columnKind":"unicodeCodePoints",'
@@ -333,7 +320,7 @@ def _bounded(report: CheckReport) -> Iterator[Finding]:
     """Yield findings; those of one rule in one sitemap that are too many are one at the end."""
     written: Counter[tuple[str, str]] = Counter()
     rest: dict[tuple[str, str], FindingGroup] = {}
-    for finding in report.counted():
+    for finding in report.findings:
         at = finding.sitemap, finding.code
         written[at] += 1
         if report.everything or written[at] <= _MOST_RESULTS:
@@ -372,38 +359,24 @@ def _help(rule: Rule, *, mark: bool = False) -> str:
 
 def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
     more = f" ({finding.times:,} times)" if finding.times > 1 else ""
+    path = report.relative(finding.sitemap)
+    uri = quote(finding.sitemap, _URI, errors="replace") if path is None else quote(path)
+    artifact = _given(uri=uri, uriBaseId=path and _ROOT)
+    place = _given(startLine=finding.line, startColumn=finding.column) if finding.line else None
+    # What stays the same when a finding moves to another line:
+    about = finding.page or _NUMBER.sub("#", finding.message)
+    same = "\n".join((finding.code, report.name(finding.sitemap), about))
+    fingerprint = hashlib.sha256(same.encode(errors="replace")).hexdigest()[:32]
     return _given(
         ruleId=finding.code,
         ruleIndex=numbers.get(finding.code),
         level=_LEVELS[finding.severity],
         message={"text": f"{message_of(finding)}{more}"},
-        locations=[{"physicalLocation": _location(report, finding)}],
-        partialFingerprints={"finding/v1": _fingerprint(report, finding)},
+        locations=[{"physicalLocation": _given(artifactLocation=artifact, region=place)}],
+        partialFingerprints={"finding/v1": fingerprint},
         occurrenceCount=finding.times if finding.times > 1 else None,
         properties=None if finding.page is None else {"page": finding.page},
     )
-
-
-def _location(report: CheckReport, finding: Finding) -> dict[str, Any]:
-    path = report.places.relative(finding.sitemap)
-    uri = _escaped(finding.sitemap) if path is None else quote(path)
-    place = _given(startLine=finding.line, startColumn=finding.column)
-    artifact = _given(uri=uri, uriBaseId=path and _ROOT)
-    return _given(artifactLocation=artifact, region=place if finding.line else None)
-
-
-def _escaped(uri: str) -> str:
-    """Return a URI whose other characters are percent-encoded; websites write all kinds of URLs."""
-    return _URI.sub(
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), uri
-    )
-
-
-def _fingerprint(report: CheckReport, finding: Finding) -> str:
-    """Return what stays the same when a finding moves to another line."""
-    about = finding.page or _NUMBER.sub("#", finding.message)
-    parts: Iterable[str] = (finding.code, report.places.name(finding.sitemap), about)
-    return hashlib.sha256("\n".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
 Format: TypeAlias = Callable[[CheckReport], Iterator[str]]

@@ -11,14 +11,15 @@ from __future__ import annotations
 import marshal
 import re
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
+from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import get_logger
-from usp._base.seen_urls import SeenUrls
-from usp.checks.page_urls import SeenPages, normal_all
+from usp._base.seen_urls import SeenUrls, UrlFingerprints
+from usp.checks.page_urls import normal_all
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,31 +54,22 @@ class Version(NamedTuple):
 
 
 def versions_of(
-    alternates: Iterable[tuple[int, list[tuple[str, str]]]], urls: Sequence[str]
+    alternates: Sequence[tuple[int, list[tuple[str, str]]]], urls: Sequence[str]
 ) -> Iterator[Version]:
     """Yield pages with their links; ``urls`` are those of the block, in their normal form."""
-    pages = list(alternates)
-    normal_hrefs = normal_all([href for _, links in pages for _, href in links])
-    lowered = {code: code.strip().lower() for _, links in pages for code, _ in links}
-    end = 0
-    for at, links in pages:
-        start, end = end, end + len(links)
+    hrefs = iter(normal_all([href for _, links in alternates for _, href in links]))
+    lowered = {code: code.strip().lower() for _, links in alternates for code, _ in links}
+    for at, links in alternates:
         codes = tuple([lowered[code] for code, _ in links])
-        yield Version(at, urls[at], codes, tuple(normal_hrefs[start:end]))
-
-
-class _LanguageGroup(NamedTuple):
-    """Pages that name the same versions: these in one text, the pages with their sitemap and line."""
-
-    members: str
-    pages: dict[str, tuple[int, int]]
+        yield Version(at, urls[at], codes, tuple(islice(hrefs, len(links))))
 
 
 class HreflangGroups:
     """The links between languages of all sitemaps."""
 
     def __init__(self) -> None:
-        self._groups: dict[int, _LanguageGroup] = {}
+        # Pages that name the same versions: these in one text, the pages with their sitemap and line.
+        self._groups: dict[int, tuple[str, dict[str, tuple[int, int]]]] = {}
         self._size = 0
         self._pages = SeenUrls()
         self._repeated = SeenUrls()  # pages that name versions twice: these may differ
@@ -86,31 +78,26 @@ class HreflangGroups:
 
     def add(self, block: PageColumns) -> None:
         """Add the links of the pages of a block."""
-        versions = block.versions
-        if not versions:
+        if not (versions := block.versions):
             return
         lines = block.examined.lines
         urls = [version.url for version in versions]
         new = self._pages.add_all(urls)
-        if new is not None:
-            self._repeated.add_all(
-                [url for url, is_new in zip(urls, new, strict=True) if not is_new]
-            )
+        self._repeated.add_all([url for at, url in enumerate(urls) if new and not new[at]])
         sitemap, groups = block.sitemap.number, self._groups
         for at, url, _, links in versions:
             members = frozenset(links)
             key = hash(members)
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = _LanguageGroup("\n".join(sorted(members)), {})
-                self._size += len(group.members)
-            pages = group.pages
+            if key not in groups:
+                groups[key] = "\n".join(sorted(members)), {}
+                self._size += len(groups[key][0])
+            joined, pages = groups[key]
             pages.setdefault(url, (sitemap, lines[at] or 0 if lines else 0))
             if url not in members:
                 self._size += len(url)
             elif len(pages) == len(members) and members.issuperset(pages):
                 del groups[key]
-                self._size -= len(group.members)
+                self._size -= len(joined)
         if self._size > MOST_CHARACTERS:
             self._spill()
 
@@ -123,9 +110,8 @@ class HreflangGroups:
             self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
             weakref.finalize(self, self._database.close)
             self._database.executescript(_TABLES)
-        rows = (
-            (_encoded(members), marshal.dumps(pages)) for members, pages in self._groups.values()
-        )
+        groups = self._groups.values()
+        rows = ((_encoded(members), marshal.dumps(pages)) for members, pages in groups)
         try:
             self._database.executemany("INSERT INTO waiting VALUES (?, ?)", rows)
         except sqlite3.Error as error:
@@ -134,17 +120,17 @@ class HreflangGroups:
         self._groups.clear()
         self._size = 0
 
-    def missing_returns(self, listing: SeenPages) -> Iterator[tuple[str, str, int, int | None]]:
+    def missing_returns(
+        self, listed: UrlFingerprints
+    ) -> Iterator[tuple[str, str, int, int | None]]:
         """Yield the links that are not returned by a page that is listed too, in the order of pages.
 
         A link is the page, its version, and the number of the sitemap and the line where it is.
         """
-        if not self._groups and self._database is None:
-            return
-        self._spill()
+        if self._groups or self._database is not None:
+            self._spill()
         database = self._database
-        assert database is not None
-        if self._is_full:
+        if database is None or self._is_full:
             return
         rows = database.execute("SELECT members, pages FROM waiting ORDER BY members")
         for joined, parts in groupby(rows, key=lambda row: row[0]):
@@ -158,7 +144,7 @@ class HreflangGroups:
                     (_encoded(url), _encoded(link), sitemap, line)
                     for url, (sitemap, line) in pages.items()
                     for link in members
-                    if link != url and not (link in pages and url in members) and link in listing
+                    if link != url and not (link in pages and url in members) and link in listed
                 ),
             )
         for page, link, sitemap, line in database.execute(_NOT_RETURNED):
@@ -167,12 +153,8 @@ class HreflangGroups:
                 yield url, _decoded(link), sitemap, line or None
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
+_encoded = methodcaller("encode", "utf-8", "surrogatepass")
+_decoded = methodcaller("decode", "utf-8", "surrogatepass")
 
 
 # Codes: ISO 639, ISO 15924, ISO 3166-1 and UN M.49, without what is reserved, withdrawn or private ---
@@ -256,13 +238,13 @@ _CODE = re.compile(
     r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?(?:-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))?",
     re.IGNORECASE,
 )
-_GRANDFATHERED = frozenset(  # RFC 5646, section 2.2.8: tags that follow no rule
-    {"en-gb-oed", "i-ami", "i-bnn", "i-default", "i-enochian", "i-hak", "i-klingon", "i-lux"}
-    | {"i-mingo", "i-navajo", "i-pwn", "i-tao", "i-tay", "i-tsu", "sgn-be-fr", "sgn-be-nl"}
-    | {"sgn-ch-de", "art-lojban", "cel-gaulish", "no-bok", "no-nyn", "zh-guoyu", "zh-hakka"}
-    | {"zh-min", "zh-min-nan", "zh-xiang"}
-)
-_PRIVATE = re.compile("q[a-t][a-z]|und|mul|mis|zxx", re.IGNORECASE)  # no language
+# x-default, and tags that follow no rule: RFC 5646, section 2.2.8
+_REGISTERED = _codes("""
+    x-default en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn
+    i-tao i-tay i-tsu sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu
+    zh-hakka zh-min zh-min-nan zh-xiang
+""")
+_PRIVATE = re.compile("q[a-t][a-z]|und|mul|mis|zxx")  # no language
 _USED = frozenset({"XK"})  # not of ISO, but what everyone writes for Kosovo
 _MEANT_LANGUAGES = {
     "jp": "ja", "cn": "zh", "kr": "ko", "gr": "el", "cz": "cs", "dk": "da", "ua": "uk", "iw": "he",
@@ -282,13 +264,14 @@ def wrong_with(code: str) -> str | None:
     for wrong.
     """
     code = code.strip()
-    found = _CODE.fullmatch(code)
-    if found is None or code.lower() in _GRANDFATHERED:
-        is_known = code.lower() in _GRANDFATHERED | {DEFAULT}
-        return None if is_known else f"{code!r} is not a valid code{_instead(code)}"
+    found, is_registered = _CODE.fullmatch(code), code.lower() in _REGISTERED
+    if found is None or is_registered:
+        return None if is_registered else f"{code!r} is not a valid code{_instead(code)}"
     language, script, region, variant = found.groups()
-    if not _is_language(language.lower()):
-        meant = (_MEANT_LANGUAGES | SHORTER).get(language.lower())
+    short = language.lower()
+    is_two = len(short) == 2  # noqa: PLR2004 - letters
+    if short not in LANGUAGES if is_two else short in SHORTER or _PRIVATE.fullmatch(short):
+        meant = (_MEANT_LANGUAGES | SHORTER).get(short)
         where = "" if language == code else f" in {code!r}"
         return f"{language!r}{where} is not a language code{_did_you_mean(meant)}"
     if script and script.title() not in SCRIPTS:
@@ -299,12 +282,6 @@ def wrong_with(code: str) -> str | None:
         meant = _MEANT_REGIONS.get(region.upper())
         return f"{region!r} in {code!r} is not a country code{_did_you_mean(meant)}"
     return None
-
-
-def _is_language(code: str) -> bool:
-    if len(code) == 2:  # noqa: PLR2004 - letters
-        return code in LANGUAGES
-    return code not in SHORTER and _PRIVATE.fullmatch(code) is None
 
 
 def _instead(code: str) -> str:

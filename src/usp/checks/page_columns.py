@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import in_utc, known_date
 from usp.checks.finding import Hit
@@ -14,10 +14,24 @@ from usp.checks.hreflang import Version, versions_of
 from usp.checks.page_urls import normal
 
 if TYPE_CHECKING:
-    from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+    from usp._crawl.stored_pages import ExaminedBlock
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
+
+
+# What comes before URLs of links, images and videos; a relative one begins with neither a scheme nor
+# markup.
+_BEFORE_URLS = (
+    *('href="', "href='", "<image:loc>"),
+    *("<video:thumbnail_loc>", "<video:content_loc>", "<video:player_loc>"),
+)
+_NO_SCHEME = r"[ \t\r\n]*+(?![A-Za-z][A-Za-z0-9+.-]*+:|[ \t\r\n<\"'])"
+_RELATIVE = re.compile(
+    rf"""<[\w.-]++:(link)[ \t\r\n][^<>]*?[ \t\r\n]href=["']{_NO_SCHEME}([^"'<>]++)"""
+    rf"|<(?:(image):loc|(video):(?:thumbnail_loc|content_loc|player_loc))>{_NO_SCHEME}([^<]++)"
+)
+_ENTRY_END = re.compile(r"</(?:[\w.-]++:)?url[ \t\r\n]*+>")
 
 
 class PageColumns:
@@ -36,14 +50,10 @@ class PageColumns:
         self.origins: Sequence[str] = ()
         self.repeated: Sequence[tuple[int, int]] = ()
 
-    def place(self, at: int) -> SourcePosition:
-        """Return where an entry begins."""
-        return self.examined.place(at)
-
     def located(self, hit: Hit) -> Hit:
         """Return a hit with its page, and where that is."""
         assert hit.at is not None
-        place = self.place(hit.at)
+        place = self.examined.place(hit.at)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
 
     @cached_property
@@ -100,6 +110,23 @@ class PageColumns:
         return list(versions_of(self.alternates, self.normal_urls))
 
     @cached_property
+    def relative(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """The relative URLs as written of a ``link``, ``image`` or ``video``, with their pages."""
+        found: dict[str, list[tuple[int, str]]] = {"link": [], "image": [], "video": []}
+        text = self.examined.text or ""
+        is_whole = all(text.count(one) == text.count(f"{one}http") for one in _BEFORE_URLS)
+        if is_whole or "<!--" in text or self.sitemap.kind != "urlset":
+            return found
+        at = position = 0
+        for match in _RELATIVE.finditer(text):
+            at += sum(1 for _ in _ENTRY_END.finditer(text, position, match.start()))
+            position = match.start()
+            kind, url = filter(None, match.groups())
+            if at < len(self.urls):
+                found[kind].append((at, url.strip()))
+        return found
+
+    @cached_property
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """The protocol's fields as written, empty where they are missing; nothing in feeds."""
         return ({} if self.sitemap.is_feed else self.examined.own_texts()) or {}
@@ -137,30 +164,24 @@ class LastmodColumn:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-
-    @cached_property
-    def _odd_shapes(self) -> set[bytes]:
-        """How dates are written that are not written well."""
-        shapes = set(_shape("\n".join(self.texts)).split(b"\n"))
-        return {shape for shape in shapes if not _SHAPE.fullmatch(shape)}
+        self._is_odd = not all(map(_SHAPE.fullmatch, set(_shape("\n".join(texts)).split(b"\n"))))
 
     def badly_written(self) -> Iterator[int]:
         """Yield the numbers of dates that the protocol does not allow."""
-        if self._odd_shapes:
-            for at, text in enumerate(self.texts):
-                if text and not is_well_written(text):
-                    yield at
+        for at, text in enumerate(self.texts) if self._is_odd else ():
+            if text and not is_well_written(text):
+                yield at
 
     def after(self, limit: datetime) -> Iterator[int]:
         """Yield the numbers of dates after some moment."""
         edge = (limit - TOLERANCE).date().isoformat()
-        if self.texts and (self._odd_shapes or max(self.texts) >= edge):
+        if self._is_odd or max(self.texts, default="") >= edge:
             yield from self._those(lambda date: date > limit)
 
     def before(self, limit: datetime) -> Iterator[int]:
         """Yield the numbers of dates before some moment."""
         edge = (limit + TOLERANCE).date().isoformat()
-        if self._odd_shapes or min(filter(None, self.texts), default=edge) < edge:
+        if self._is_odd or min(filter(None, self.texts), default=edge) < edge:
             yield from self._those(lambda date: date < limit)
 
     def _those(self, is_meant: Callable[[datetime], bool]) -> Iterator[int]:
@@ -171,10 +192,8 @@ class LastmodColumn:
 
     def newest(self, now: datetime) -> datetime | None:
         """Return the last date that is not in the future; to a day, if that is quicker."""
-        if not any(self.texts):
-            return None
-        latest = max(self.texts)
-        if not self._odd_shapes and latest < now.date().isoformat():
+        latest = max(self.texts, default="")
+        if not self._is_odd and latest < now.date().isoformat():
             return moment_of(latest)
         dates = map(moment_of, self.texts)
         return max((date for date in dates if date is not None and date <= now), default=None)
@@ -184,41 +203,3 @@ def moment_of(text: str | None) -> datetime | None:
     """Return a date in UTC, if it is one."""
     date = known_date(text or "")
     return None if date is None else in_utc(date)
-
-
-# A value begins with neither a scheme nor markup.
-_RELATIVE = r"[ \t\r\n]*+(?![A-Za-z][A-Za-z0-9+.-]*+:|[ \t\r\n<\"'])"
-_ENTRY_END = re.compile(r"</(?:[\w.-]++:)?url[ \t\r\n]*+>")
-
-
-class UrlPlaces(NamedTuple):
-    """Where URLs are: what comes before one, and what finds a relative one."""
-
-    before: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-LINKS = UrlPlaces(
-    ('href="', "href='"),
-    re.compile(rf"""<[\w.-]++:link[ \t\r\n][^<>]*?[ \t\r\n]href=["']{_RELATIVE}([^"'<>]++)"""),
-)
-IMAGES = UrlPlaces(("<image:loc>",), re.compile(rf"<image:loc>{_RELATIVE}([^<]++)"))
-VIDEOS = UrlPlaces(
-    ("<video:thumbnail_loc>", "<video:content_loc>", "<video:player_loc>"),
-    re.compile(rf"<video:(?:thumbnail_loc|content_loc|player_loc)>{_RELATIVE}([^<]++)"),
-)
-
-
-def relative_in(block: PageColumns, places: UrlPlaces) -> Iterator[tuple[int, str]]:
-    """Yield the relative URLs at some places of a block, with the numbers of their entries."""
-    text = block.examined.text
-    if text is None or "<!--" in text or block.sitemap.kind != "urlset":
-        return
-    if all(text.count(one) == text.count(f"{one}http") for one in places.before):
-        return
-    at = position = 0
-    for found in places.pattern.finditer(text):
-        at += sum(1 for _ in _ENTRY_END.finditer(text, position, found.start()))
-        position = found.start()
-        if at < len(block.urls):
-            yield at, found[1].strip()

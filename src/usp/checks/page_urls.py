@@ -20,7 +20,6 @@ from usp._base.urls import BadUrl, HttpUrl, read_url
 if TYPE_CHECKING:
     from usp._crawl.stored_pages import SourcePosition
     from usp.checks.page_columns import PageColumns
-    from usp.objects.page import PageFields
 
 _ORIGIN = re.compile(r"\n([^/\n]*+//[^/?#\n]*+)")
 _MOST_ORIGINS = 100  # of one sitemap
@@ -75,7 +74,9 @@ class Origins:
                 self.counts[written].pages += pages
             elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
                 at = next(at for at, url in enumerate(urls) if beginning(url) == written)
-                self.counts[written] = OriginCount(origin, urls[at], block.place(at), pages)
+                self.counts[written] = OriginCount(
+                    origin, urls[at], block.examined.place(at), pages
+                )
         return list(found)
 
 
@@ -99,10 +100,11 @@ class SeenPages:
 
     Sitemaps for news, images, videos or languages may list what others list already, so the kinds of
     a page's extensions, its *purpose*, are kept too. Feeds are left out: they repeat what is new.
+    ``urls`` are their normal forms.
     """
 
     def __init__(self) -> None:
-        self._pages = UrlFingerprints(tagged=True)
+        self.urls = UrlFingerprints(tagged=True)
         self._current = -1  # the number of a sitemap, of which those are known that others list too
         self._repeated = SeenUrls()
 
@@ -113,13 +115,15 @@ class SeenPages:
             return
         if self._current != sitemap.number:
             self._current, self._repeated = sitemap.number, SeenUrls()
-        rows = block.extended
-        purposes = list(map(purpose_of, rows)) if rows else None
+        # Which kinds of extensions a page has, as bits.
+        purposes = [
+            sum(1 << at for at, value in enumerate(row[3:]) if value) for row in block.extended
+        ]
         number = sitemap.number << _PURPOSES
-        tags = [number | purpose for purpose in purposes] if purposes else repeat(number)
+        tags = [number | purpose for purpose in purposes] or repeat(number)
         urls = block.normal_urls
         found = []
-        for at, tag in self._pages.add(urls, tags):
+        for at, tag in self.urls.add(urls, tags):
             purpose = purposes[at] if purposes else 0
             first = tag >> _PURPOSES
             if first == sitemap.number:
@@ -129,15 +133,6 @@ class SeenPages:
             elif tag & (1 << _PURPOSES) - 1 == purpose:
                 found.append((at, first))
         block.repeated = found
-
-    def __contains__(self, url: object) -> bool:
-        """Return whether a page is listed; its URL is given in its normal form."""
-        return isinstance(url, str) and url in self._pages
-
-
-def purpose_of(row: PageFields) -> int:
-    """Return which kinds of extensions a page has, as bits."""
-    return sum(1 << at for at, value in enumerate(row[3:]) if value)
 
 
 # The same URL written differently ----------------------------------------------------------------
@@ -160,9 +155,11 @@ def normal(urls: Sequence[str], joined: str, origins: Collection[str]) -> Sequen
     The case of scheme and host, default ports, a missing slash after the host, and escapes that mean
     the same are evened out. Nothing else is: other servers may tell the rest apart.
     """
-    plain = len(origins) <= _FEW and all(_is_normal(origin) for origin in origins)
-    plain = plain and sum(joined.count(f"\n{origin}/") for origin in origins) == len(urls)
-    if plain and not ("%" in joined and _ODD_ESCAPE.search(joined)):
+    plain = len(origins) <= _FEW and not ("%" in joined and _ODD_ESCAPE.search(joined))
+    for origin in origins if plain else ():
+        read = origin_at(origin)
+        plain = plain and (read is None or read.origin == origin)
+    if plain and sum(joined.count(f"\n{origin}/") for origin in origins) == len(urls):
         return urls
     return list(map(normal_url, urls))
 
@@ -173,11 +170,6 @@ def normal_all(urls: Sequence[str]) -> Sequence[str]:
     return normal(urls, joined, set(_ORIGIN.findall(joined)))
 
 
-def _is_normal(origin: str) -> bool:
-    read = origin_at(origin)
-    return read is None or read.origin == origin
-
-
 def normal_url(url: str) -> str:
     """Return one URL in the same way."""
     written = beginning(url)
@@ -185,14 +177,10 @@ def normal_url(url: str) -> str:
         return url
     read = origin_at(written)
     origin = written if read is None or read.login else read.origin
-    rest = url.removeprefix(written)
-    if not rest.startswith("/"):
-        rest = f"/{rest}"
-    return origin + (_ESCAPE.sub(_even, rest) if "%" in rest else rest)
-
-
-def _even(escape: re.Match[str]) -> str:
-    return _WRITTEN[escape[1].upper()]
+    rest = f"/{url.removeprefix(written).removeprefix('/')}"
+    if "%" in rest:
+        rest = _ESCAPE.sub(lambda found: _WRITTEN[found[1].upper()], rest)
+    return origin + rest
 
 
 def bare_url(url: str) -> str:

@@ -7,8 +7,7 @@ A rule is a function with a decorator. Its docstring is its documentation::
         '''The URL of a page is relative.
 
         Why this matters, in a few sentences. Search engines …
-
-        Source: https://www.sitemaps.org/protocol.html#locdef
+        Source: protocol#locdef
         Bad: <url><loc>/tea</loc></url>
         Good: <url><loc>https://example.org/tea</loc></url>
         Fix: Write the whole URL, with its scheme and host.
@@ -18,8 +17,8 @@ Both examples are run as tests: ``tests/checks/check_examples.py`` says how they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
 robots.txt that declares it, too, and a sitemap without a body lists one page. ``Good: with X instead
-of Y`` is the bad example with that changed. Without a source or a good example, that of its group
-counts.
+of Y`` is the bad example with that changed. Sources may begin as in :data:`SOURCES`. Without a source
+or a good example, that of its group counts.
 """
 
 from __future__ import annotations
@@ -43,11 +42,17 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 
-_PAGE = "<url><loc>https://example.org/tea</loc></url>"
-_GOOD = {  # by the digit of a group: what most of its rules want
-    "1": "--- /sitemap.xml (declared)",
-    "3": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>',
-    "9": f"{_PAGE}\n--- /tea\n<!DOCTYPE html><title>Tea</title>",
+_HOME = "https://example.org"
+_PAGE = f"<url><loc>{_HOME}/tea</loc></url>"
+_USUAL = {  # by the digit of a group: the source of most of its rules, or what they want
+    "1": {"Good": "--- /sitemap.xml (declared)"},
+    "3": {
+        "Good": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>'
+    },
+    "6": {"Source": "google:specialty/international/localized-versions"},
+    "7": {"Source": "google:crawling-indexing/sitemaps/news-sitemap"},
+    "8": {"Source": "google:crawling-indexing/sitemaps/video-sitemaps"},
+    "9": {"Good": f"{_PAGE}\n--- /tea\n<!DOCTYPE html><title>Tea</title>"},
 }
 
 
@@ -60,17 +65,13 @@ class Group(Enum):
     DOCUMENT = ("3", "the documents themselves")
     URLS = ("4", "the URLs of pages")
     VALUES = ("5", "dates, frequencies and priorities")
-    HREFLANG = ("6", "links to other languages", "specialty/international/localized-versions")
-    NEWS = ("7", "news", "crawling-indexing/sitemaps/news-sitemap")
-    MEDIA = ("8", "images and videos", "crawling-indexing/sitemaps/video-sitemaps")
+    HREFLANG = ("6", "links to other languages")
+    NEWS = ("7", "news")
+    MEDIA = ("8", "images and videos")
     PAGES = ("9", "the pages themselves")
 
-    def __init__(self, digit: str, title: str, source: str = "") -> None:
-        self.digit = digit
-        self.title = title
-        self.usual = {"Good": _GOOD[digit]} if digit in _GOOD else {}
-        if source:
-            self.usual["Source"] = f"https://developers.google.com/search/docs/{source}"
+    def __init__(self, digit: str, title: str) -> None:
+        self.digit, self.title = digit, title
 
     @classmethod
     def of(cls, code: str) -> Group:
@@ -144,11 +145,9 @@ DECLARED: dict[str, Rule] = {}
 
 def add(rule: Rule) -> None:
     """Add a rule to those that are known; its code and its name must be new."""
-    if not CODE.fullmatch(rule.code):
-        raise ValueError(f"{rule.code} is not a code")
     taken = {known.name for known in DECLARED.values()} | DECLARED.keys()
-    if rule.code in taken or rule.name in taken:
-        raise ValueError(f"{rule.code} {rule.name} exists already")
+    if not CODE.fullmatch(rule.code) or not taken.isdisjoint((rule.code, rule.name)):
+        raise ValueError(f"{rule.code} is not a code, or {rule.code} {rule.name} exists already")
     DECLARED[rule.code] = rule
 
 
@@ -170,14 +169,23 @@ block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
 
 
-_PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
+SOURCES = {
+    "protocol": "https://www.sitemaps.org/protocol.html",
+    "google:": "https://developers.google.com/search/docs/",
+    "support:": "https://support.google.com/webmasters/answer/",
+    "rfc": "https://www.rfc-editor.org/rfc/rfc",
+    "w3:": "https://www.w3.org/TR/",
+}
+"""How the sources of rules begin."""
+
+_PART = re.compile(r"^(Source|Bad|Good|Fix):[ \n]", re.MULTILINE)
+_SOURCE = re.compile(rf"(?<!\S)({'|'.join(SOURCES)})")
 
 
 def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
-    titles = (title.removesuffix("s") for title in parts[::2])
-    found = Group.of(code).usual | dict(zip(titles, parts[1::2], strict=True))
+    found = _USUAL.get(code[len(PREFIX)], {}) | dict(zip(parts[::2], parts[1::2], strict=True))
     summary, _, why = text.strip().partition("\n\n")
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
@@ -189,28 +197,32 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
-        "sources": tuple(found["Source"].split()),
+        "sources": tuple(_SOURCE.sub(lambda begin: SOURCES[begin[0]], found["Source"]).split()),
         "bad": _completed(bad),
         "good": _completed(bad.replace(wrong, right) if instead else good),
         "hint": " ".join(found["Fix"].split()),
     }
 
 
+def _entry(page: str, fields: str = "  …") -> str:
+    return f"<url>\n  <loc>{_HOME}/{page}</loc>\n{fields}\n</url>"
+
+
 ENTRIES = {
-    "<video:": """\
-<url>
-  <loc>https://example.org/tea</loc>
+    "<video:": _entry(
+        "tea",
+        """\
   <video:video>
     <video:thumbnail_loc>https://example.org/tea.jpg</video:thumbnail_loc>
     <video:title>How to make tea</video:title>
     <video:description>Water, leaves, three minutes.</video:description>
     <video:content_loc>https://example.org/tea.mp4</video:content_loc>
     …
-  </video:video>
-</url>""",
-    "<news:": """\
-<url>
-  <loc>https://example.org/tea-prices</loc>
+  </video:video>""",
+    ),
+    "<news:": _entry(
+        "tea-prices",
+        """\
   <news:news>
     <news:publication>
       <news:name>The Tea Times</news:name>
@@ -219,22 +231,13 @@ ENTRIES = {
     <news:publication_date>{now-5h}</news:publication_date>
     <news:title>Tea prices rise</news:title>
     …
-  </news:news>
-</url>""",
-    "<xhtml:link": """\
-<url>
-  <loc>https://example.org/en</loc>
-  …
-</url>""",
-    "<image:": """\
-<url>
-  <loc>https://example.org/tea</loc>
-  …
-</url>""",
+  </news:news>""",
+    ),
+    "<xhtml:link": _entry("en"),
+    "<image:": _entry("tea"),
 }
 """Entries for examples that begin so: a line replaces that of the same element, or comes where … is."""
 
-_HOME = "https://example.org"
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
 _ELEMENT = re.compile(r" *(<[\w:]++)")

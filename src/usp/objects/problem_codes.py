@@ -1,6 +1,7 @@
 """The codes of problems: what can be wrong inside a document that is read all the same.
 
-Each is written as: the code and its message, what it means, an example, what to do.
+Each is written as: its severity and number in ``usp check``, the code and its message, what it means,
+an example, what to do.
 """
 
 from __future__ import annotations
@@ -15,271 +16,280 @@ class ProblemCode(Code):
 
     # References and characters --------------------------------------------------------------------
 
-    BARE_AMPERSAND = """bare-ampersand: an ampersand is not escaped
+    BARE_AMPERSAND = """error SM356 bare-ampersand: an ampersand is not escaped
         An & is not part of a reference. It is read as an ampersand.
         <loc>https://example.org/?a=1&b=2</loc>
         Write &amp; for & in XML."""
-    BAD_ENTITY = """bad-entity: unknown entity: decoded as HTML or left as it is
+    BAD_ENTITY = """error SM357 bad-entity: unknown entity: decoded as HTML or left as it is
         A named entity is not one of the five of XML. It is decoded as in HTML, or left as it is.
         <news:title>Caf&eacute;</news:title>
         Write the character itself, or a numeric reference such as &#233;."""
-    BAD_REFERENCE = """bad-reference: a reference to a forbidden character was left out
+    BAD_REFERENCE = """error SM358 bad-reference: a reference to a forbidden character was left out
         A numeric reference denotes a character that XML does not allow. It is left out.
         <news:title>Tea&#0;time</news:title>
         Remove control characters before the text is written as XML."""
-    CONTROL_CHARACTER = """control-character: a control character was left out
+    CONTROL_CHARACTER = """error SM359 control-character: a control character was left out
         The text contains a character that XML does not allow. It is left out.
         a U+000B (vertical tab) inside <loc>
         Remove control characters before the text is written as XML."""
-    BAD_BYTES = """bad-bytes:
+    BAD_BYTES = """error SM360 bad-bytes:
         some bytes are not valid in the encoding of the document and were replaced
         Bytes cannot be decoded with the encoding of the document. Each becomes U+FFFD.
         a Latin-1 é in a UTF-8 document
         Write the whole file in UTF-8."""
-    GUESSED_ENCODING = """guessed-encoding:
+    GUESSED_ENCODING = """error SM386 guessed-encoding:
         the document is neither in UTF-8 nor labelled, and was read as windows-1252
         Bytes are not valid UTF-8, and nothing names another encoding. They are likely windows-1252.
         a Latin-1 é in a document without an encoding
         Write the whole file in UTF-8, or name its encoding in the XML declaration."""
-    NUL_BYTES = """nul-bytes: a run of NUL bytes
+    NUL_BYTES = """error SM361 nul-bytes: a run of NUL bytes
         A part of the file is nothing but zeros, most often because it was never written to disk.
         …</url>\\0\\0\\0\\0<url>…
         Generate the file again; write it under another name, then rename it."""
-    TRAILING_DATA = """trailing-data: data after the end of the compressed data was ignored
+    TRAILING_DATA = """warning SM272 trailing-data:
+        data after the end of the compressed data was ignored
         Bytes that are not gzip follow the end of the gzip data. They are ignored.
         a .gz file with a line of text appended
         Compress the file again, and append nothing to it."""
 
     # Tags and nesting -----------------------------------------------------------------------------
 
-    STRAY_LESS_THAN = """stray-less-than: a '<' does not begin a tag
+    STRAY_LESS_THAN = """error SM362 stray-less-than: a '<' does not begin a tag
         A < that does not begin a tag is read as text.
         <news:title>1 < 2</news:title>
         Write &lt; for < in XML."""
-    UNCLOSED_QUOTE = """unclosed-quote: a quote in a tag is not closed
+    UNCLOSED_QUOTE = """error SM363 unclosed-quote: a quote in a tag is not closed
         An attribute lacks its closing quote. The tag ends at its first >.
         <xhtml:link hreflang="de href="https://example.org/de"/>
         Close the quote."""
-    UNCLOSED_COMMENT = """unclosed-comment: a comment is not closed
+    UNCLOSED_COMMENT = """error SM364 unclosed-comment: a comment is not closed
         A <!-- has no -->. What follows is read as if the comment had not begun.
         <!-- <url>…</url>
         Close the comment with -->."""
-    UNCLOSED_CDATA = """unclosed-cdata: a CDATA section is not closed
+    UNCLOSED_CDATA = """error SM365 unclosed-cdata: a CDATA section is not closed
         A <![CDATA[ has no ]]>. What follows is read as if the section had not begun.
         <loc><![CDATA[https://example.org/</loc>
         Close the section with ]]>."""
-    UNCLOSED_INSTRUCTION = """unclosed-instruction: a processing instruction is not closed
+    UNCLOSED_INSTRUCTION = """error SM366 unclosed-instruction: a processing instruction is not closed
         A <? has no ?>. It ends at its first >, or before the next tag.
         <?xml version="1.0" encoding="UTF-8">
         Close the instruction with ?>."""
-    UNCLOSED_ELEMENT = """unclosed-element: an element is not closed
+    UNCLOSED_ELEMENT = """error SM367 unclosed-element: an element is not closed
         An end tag is missing. The element ends where the one around it does, or the next begins.
         <url><loc>https://example.org/</url>
         Write the missing end tag."""
-    UNCLOSED_ENTRY = """unclosed-entry: an entry is not closed
+    UNCLOSED_ENTRY = """error SM368 unclosed-entry: an entry is not closed
         An entry begins before the last one ends. The last one ends there.
         <url><loc>https://example.org/a</loc><url>…
         Write the missing </url> or </sitemap>."""
-    STRAY_END_TAG = """stray-end-tag: an end tag has no start tag
+    STRAY_END_TAG = """error SM369 stray-end-tag: an end tag has no start tag
         An end tag does not match any open element. It is ignored.
         <url><loc>https://example.org/</loc></lastmod></url>
         Remove the end tag, or write the start tag that it belongs to."""
-    BAD_END_TAG = """bad-end-tag: an end tag has more than a name
+    BAD_END_TAG = """error SM370 bad-end-tag: an end tag has more than a name
         An end tag contains attributes or other text, which is ignored.
         </url class="x">
         Write nothing but the name in an end tag."""
-    INNER_DECLARATION = """inner-declaration: a declaration inside the document
+    INNER_DECLARATION = """error SM371 inner-declaration: a declaration inside the document
         A DOCTYPE or ENTITY declaration inside the root element is ignored.
         <urlset><!DOCTYPE urlset>…
         Remove the declaration: sitemaps need none."""
-    TEXT_IN_ENTRY = """text-in-entry: text inside an entry
+    TEXT_IN_ENTRY = """warning SM372 text-in-entry: text inside an entry
         There is text in an entry, where only elements belong. It is ignored.
         <url>new! <loc>https://example.org/</loc></url>
         Remove the text."""
-    TEXT_BETWEEN_ENTRIES = """text-between-entries: text between entries
+    TEXT_BETWEEN_ENTRIES = """warning SM373 text-between-entries: text between entries
         There is text in the root element, where only entries belong. It is ignored.
         <urlset> PHP Warning: … <url>…</url></urlset>
         Remove the text; it is often an error message of the program that generates the sitemap."""
 
     # The document ---------------------------------------------------------------------------------
 
-    TEXT_BEFORE_DOCUMENT = """text-before-document: text before the document
+    TEXT_BEFORE_DOCUMENT = """error SM374 text-before-document: text before the document
         Text or elements before the root element are ignored.
         Warning: mysql_connect() …<?xml version='1.0'?><urlset>…
         Begin the document with its XML declaration."""
-    DOCTYPE_IGNORED = """doctype-ignored: a DOCTYPE before the document was ignored
+    DOCTYPE_IGNORED = """warning SM375 doctype-ignored: a DOCTYPE before the document was ignored
         The document names a DTD. It is never loaded.
         <!DOCTYPE urlset SYSTEM "sitemap.dtd">
         Remove the DOCTYPE: sitemaps need none."""
-    NO_ROOT = """no-root: the document has no root element
+    NO_ROOT = """error SM376 no-root: the document has no root element
         Entries that are not inside a <urlset> or <sitemapindex> are read all the same.
         <?xml version='1.0'?><url>…</url><url>…</url>
         Put the entries inside the root element."""
-    MORE_AFTER_END = """more-after-end: the document continues after its end
+    MORE_AFTER_END = """error SM377 more-after-end: the document continues after its end
         More elements follow the end of the root element. They are read.
         </urlset><urlset>…</urlset>
         Write one document per file."""
-    SITEMAPS_IN_URLSET = """sitemaps-in-urlset: sitemaps in a urlset
+    SITEMAPS_IN_URLSET = """error SM378 sitemaps-in-urlset: sitemaps in a urlset
         There is a <sitemap> among pages. It is followed, and the document becomes an index.
         <urlset><sitemap>…</sitemap></urlset>
         List sitemaps in a <sitemapindex>."""
-    PAGES_IN_INDEX = """pages-in-index: pages in a sitemap index
+    PAGES_IN_INDEX = """error SM379 pages-in-index: pages in a sitemap index
         There is a <url> in an index. Its page is kept, in a sitemap of its own below the index.
         <sitemapindex><url>…</url></sitemapindex>
         List pages in a <urlset>."""
-    UNKNOWN_ELEMENTS = """unknown-elements: the document has no entries, only unknown elements
+    UNKNOWN_ELEMENTS = """error SM380 unknown-elements:
+        the document has no entries, only unknown elements
         The root element is that of a sitemap, but nothing in it is an entry.
         <urlset><link>https://example.org/</link></urlset>
         Use the elements of the protocol: <url> and <loc>."""
-    LONG_FIELD = """long-field: a field is too long and was cut off
+    LONG_FIELD = """warning SM381 long-field: a field is too long and was cut off
         The text of an element exceeds the maximum length. A <loc> that is too long is lost.
         <news:keywords>…</news:keywords> with a million characters
         Shorten the text."""
-    TOO_MANY_FIELDS = """too-many-fields: an entry has too many elements; the rest was ignored
+    TOO_MANY_FIELDS = """warning SM382 too-many-fields:
+        an entry has too many elements; the rest was ignored
         An entry has more elements than are read.
         100,000 images in one <url>
         List fewer elements for one page."""
-    LONG_BASE = """long-base: an xml:base is too long and was ignored
+    LONG_BASE = """warning SM383 long-base: an xml:base is too long and was ignored
         An xml:base would make URLs longer than the limit url_length allows.
         <urlset xml:base="https://example.org/…">
         Write absolute URLs."""
-    LONG_LINE = """long-line: a line is too long and was ignored
+    LONG_LINE = """warning SM384 long-line: a line is too long and was ignored
         A line of a robots.txt or of a list of URLs is longer than a URL may be.
         a line of 100,000 characters
         Write one URL per line."""
 
     # URLs -----------------------------------------------------------------------------------------
 
-    NO_LOC = """no-loc: an entry has no loc
+    NO_LOC = """error SM450 no-loc: an entry has no loc
         An entry without a URL is lost.
         <url><lastmod>2025-01-31</lastmod></url>
         Add a <loc> to every entry."""
-    BAD_LOC = """bad-loc: a loc is not an HTTP URL
+    BAD_LOC = """error SM451 bad-loc: a loc is not an HTTP URL
         The URL of an entry cannot be requested over HTTP, so the entry is lost.
         <loc>mailto:me@example.org</loc>
         Write absolute URLs that begin with http:// or https://."""
-    SEVERAL_LOCS = """several-locs: an entry has several locs; the last one counts
+    SEVERAL_LOCS = """error SM452 several-locs: an entry has several locs; the last one counts
         An entry has more than one URL. The last one is used.
         <url><loc>https://example.org/a</loc><loc>https://example.org/b</loc></url>
         Write one <url> for each page."""
-    LOC_OUTSIDE_ENTRY = """loc-outside-entry: a <loc> outside of an entry
+    LOC_OUTSIDE_ENTRY = """error SM453 loc-outside-entry: a <loc> outside of an entry
         A <loc> has no <url> or <sitemap> around it. It is read as an entry.
         <urlset><loc>https://example.org/</loc></urlset>
         Put the <loc> inside a <url>."""
-    ENTRY_IN_LOC = """entry-in-loc: an entry inside a <loc>
+    ENTRY_IN_LOC = """error SM454 entry-in-loc: an entry inside a <loc>
         The two elements are nested the wrong way round. They are read as an entry with a <loc>.
         <loc><url>https://example.org/</url></loc>
         Put the <loc> inside the <url>."""
-    MISPLACED_ADDRESS = """misplaced-address: a URL outside of <loc> (in a feed: of <link>)
+    MISPLACED_ADDRESS = """error SM455 misplaced-address: a URL outside of <loc> (in a feed: of <link>)
         The URL is the entry's own text or an attribute. It is taken from there.
         <url loc="https://example.org/"/>
         Write the URL as the text of <loc> (in a feed: of <link>)."""
-    NO_SCHEME = """no-scheme: a URL has no scheme
+    NO_SCHEME = """error SM456 no-scheme: a URL has no scheme
         A URL begins with a host. The scheme of the sitemap is added.
         <loc>www.example.org/tea</loc>
         Write absolute URLs that begin with http:// or https://."""
-    NO_LINK = """no-link: an entry has no link
+    NO_LINK = """warning SM457 no-link: an entry has no link
         A feed item without a URL is lost.
         <item><title>Tea</title></item>
         Add a <link> to every item."""
-    BAD_LINK = """bad-link: a link is not an HTTP URL
+    BAD_LINK = """warning SM458 bad-link: a link is not an HTTP URL
         The link of an item cannot be requested over HTTP. Its next link is used, if any.
         <link>tag:example.org,2025:1</link>
         Write absolute URLs that begin with http:// or https://."""
-    BAD_LINE = """bad-line: a line is not an HTTP URL
+    BAD_LINE = """error SM459 bad-line: a line is not an HTTP URL
         A line in a list of URLs is not a URL. It is lost.
         example page
         Write one absolute URL per line, and nothing else."""
-    CUT_LINE = """cut-line: the document breaks off in a line
+    CUT_LINE = """error SM385 cut-line: the document breaks off in a line
         The transfer ended in the middle of the last line, which is lost.
         https://example.org/artic
         Find out why the transfer broke off."""
-    BAD_SITEMAP_LINK = """bad-sitemap-link: a link to a sitemap has no HTTP URL
+    BAD_SITEMAP_LINK = """warning SM154 bad-sitemap-link: a link to a sitemap has no HTTP URL
         A <link rel="sitemap"> on the homepage has no URL that can be requested.
         <link rel="sitemap" href="">
         Write the URL of the sitemap."""
 
     # robots.txt -----------------------------------------------------------------------------------
 
-    SITEMAP_LINE_WITHOUT_URL = """sitemap-line-without-url: a Sitemap line has no HTTP URL
+    SITEMAP_LINE_WITHOUT_URL = """error SM155 sitemap-line-without-url: a Sitemap line has no HTTP URL
         A Sitemap line of robots.txt has no URL that can be requested. It is lost.
         Sitemap: none
         Write the absolute URL of the sitemap after Sitemap:."""
-    SITEMAP_LINE_MISNAMED = """sitemap-line-misnamed: a Sitemap line has an unusual name
+    SITEMAP_LINE_MISNAMED = """warning SM156 sitemap-line-misnamed: a Sitemap line has an unusual name
         A line of robots.txt declares a sitemap under another name. It is read.
         Sitemap-index: https://example.org/sitemap.xml
         Write Sitemap: before the URL."""
-    SITEMAP_LINE_INDENTED = """sitemap-line-indented: 'Sitemap:' is not at the beginning of its line
+    SITEMAP_LINE_INDENTED = """warning SM157 sitemap-line-indented:
+        'Sitemap:' is not at the beginning of its line
         Other text precedes Sitemap: on its line. The sitemap is read.
         Disallow: /tmp Sitemap: https://example.org/sitemap.xml
         Put Sitemap: on a line of its own."""
-    SITEMAP_LINE_WRAPPED = """sitemap-line-wrapped: the URL of a Sitemap line is on another line
+    SITEMAP_LINE_WRAPPED = """warning SM158 sitemap-line-wrapped:
+        the URL of a Sitemap line is on another line
         The URL is on the next line. It is read.
         Sitemap:\\nhttps://example.org/sitemap.xml
         Write the URL on the same line."""
-    SITEMAP_LINE_UNNAMED = """sitemap-line-unnamed: the URL of a sitemap without 'Sitemap:'
+    SITEMAP_LINE_UNNAMED = """warning SM159 sitemap-line-unnamed:
+        the URL of a sitemap without 'Sitemap:'
         A line of robots.txt consists of the URL of a sitemap only. It is read.
         https://example.org/sitemap.xml
         Write Sitemap: before the URL."""
-    SITEMAP_LINE_WORDS = """sitemap-line-words: text around the URL of a Sitemap line was ignored
+    SITEMAP_LINE_WORDS = """warning SM160 sitemap-line-words:
+        text around the URL of a Sitemap line was ignored
         There is other text around the URL of a Sitemap line.
         Sitemap: see <https://example.org/sitemap.xml>
         Write nothing but the URL after Sitemap:."""
-    SITEMAP_LINE_SEVERAL = """sitemap-line-several: a Sitemap line has several URLs
+    SITEMAP_LINE_SEVERAL = """warning SM161 sitemap-line-several: a Sitemap line has several URLs
         A Sitemap line has more than one URL. All of them are read.
         Sitemap: https://example.org/a.xml, https://example.org/b.xml
         Write one line for each sitemap."""
-    SITEMAP_LINE_TAIL = """sitemap-line-tail: text after the URL of a Sitemap line was ignored
+    SITEMAP_LINE_TAIL = """warning SM162 sitemap-line-tail:
+        text after the URL of a Sitemap line was ignored
         There is other text after the URL of a Sitemap line.
         Sitemap: https://example.org/sitemap.xml (updated daily)
         Write nothing but the URL after Sitemap:."""
-    SITEMAP_LINE_REPAIRED = """sitemap-line-repaired: the URL of a Sitemap line was repaired
+    SITEMAP_LINE_REPAIRED = """warning SM163 sitemap-line-repaired:
+        the URL of a Sitemap line was repaired
         The URL of a Sitemap line has a typo that can be corrected with certainty.
         Sitemap: https:/example.org/sitemap.xml
         Correct the URL."""
 
     # Fields ---------------------------------------------------------------------------------------
 
-    BAD_LASTMOD = """bad-lastmod: lastmod cannot be read
+    BAD_LASTMOD = """error SM550 bad-lastmod: lastmod cannot be read
         A <lastmod> is not a date. The page has no date.
         <lastmod>yesterday</lastmod>
         Write dates in W3C format, such as 2025-01-31 or 2025-01-31T09:30:00+01:00."""
-    BAD_CHANGEFREQ = """bad-changefreq: changefreq is unknown and was read as 'always'
+    BAD_CHANGEFREQ = """error SM551 bad-changefreq: changefreq is unknown and was read as 'always'
         A <changefreq> is not one of the seven values of the protocol.
         <changefreq>often</changefreq>
         Use always, hourly, daily, weekly, monthly, yearly or never."""
-    BAD_PRIORITY = """bad-priority: priority is not a number from 0 to 1
+    BAD_PRIORITY = """error SM552 bad-priority: priority is not a number from 0 to 1
         A <priority> cannot be used. The page has the default, 0.5.
         <priority>high</priority>
         Write a number from 0.0 to 1.0."""
-    BAD_FEED_DATE = """bad-feed-date: the date of an entry cannot be read
+    BAD_FEED_DATE = """warning SM553 bad-feed-date: the date of an entry cannot be read
         The date of a feed item cannot be read. The item has no date.
         <pubDate>soon</pubDate>
         Write dates as in RFC 822 (RSS) or RFC 3339 (Atom)."""
-    UNKNOWN_ZONE = """unknown-zone: the time zone of a date is unknown
+    UNKNOWN_ZONE = """warning SM554 unknown-zone: the time zone of a date is unknown
         A date names its time zone, and the name is not known. The time is read without an offset.
         <pubDate>Fri, 31 Jan 2025 09:30:00 XYZ</pubDate>
         Write the offset, such as +0100 (RFC 822) or +01:00 (W3C format)."""
-    BAD_EXTENSION_FIELD = """bad-extension-field: a field of an extension cannot be read
+    BAD_EXTENSION_FIELD = """warning SM850 bad-extension-field: a field of an extension cannot be read
         A field of an image, a video or a story has an invalid value. It is left out.
         <video:duration>ten minutes</video:duration>
         Write the value as the extension specifies."""
-    MISSING_EXTENSION_FIELD = """missing-extension-field:
+    MISSING_EXTENSION_FIELD = """error SM851 missing-extension-field:
         a required field of an extension is missing
         An image, a video or a story lacks a required field. It is left out.
         <image:image><image:title>Tea</image:title></image:image>
         Add the field, such as <image:loc>, <news:title> or <news:publication_date>."""
-    MISPLACED_EXTENSION_FIELD = """misplaced-extension-field:
+    MISPLACED_EXTENSION_FIELD = """warning SM852 misplaced-extension-field:
         a field of an extension outside of its element
         A field is not inside the element of its extension. It is left out.
         <PageMap><Attribute name="title">Tea</Attribute></PageMap>
         Put the field inside its element, such as <DataObject>."""
-    BAD_ALTERNATE = """bad-alternate: an alternate has no hreflang or no href
+    BAD_ALTERNATE = """error SM650 bad-alternate: an alternate has no hreflang or no href
         A <xhtml:link rel="alternate"> lacks its language or its address. It is left out.
         <xhtml:link rel="alternate" href="https://example.org/de"/>
         Write both hreflang and href."""
 
-    OTHER_PROBLEM = """other-problem: another problem
+    OTHER_PROBLEM = """warning SM061 other-problem: another problem
         A problem that was created directly, without a code.
         Problem("my own words")
         Read its message."""

@@ -1,12 +1,15 @@
-"""All rules: a module for each digit of their codes, and one for what the parser finds."""
+"""All rules: a module for each digit of their codes; here those for what the parser finds anyway.
+
+The numbers of these, which stay, begin at 50 in each group.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from usp.checks.registry import DECLARED, Rule
+from usp.checks.finding import Severity
+from usp.checks.registry import DECLARED, Rule, RuleScope, add
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
-    parser_rules,
     sm1_discovery,
     sm2_transport,
     sm3_document,
@@ -17,8 +20,21 @@ from usp.checks.rules import (  # noqa: F401 - they declare the rules
     sm8_media,
     sm9_pages,
 )
+from usp.objects.problem import FailureCode, ProblemCode
 
 __all__ = ["RULES"]
+
+for _code in (*FailureCode, *ProblemCode):
+    add(
+        Rule(
+            *(_code.rule, _code.value, Severity(_code.severity), RuleScope.PARSER),
+            summary=f"{_code.message[0].upper()}{_code.message[1:]}.",
+            why=_code.meaning,
+            sources=("https://www.sitemaps.org/protocol.html",),
+            bad=_code.example,
+            hint=_code.hint,
+        )
+    )
 
 RULES: Mapping[str, Rule] = dict(sorted(DECLARED.items()))
 """All rules, by their codes."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MAX_ROBOTS = 500 * 1024
 """Bytes of a robots.txt that every robot reads; Google reads no more."""
 
-_GONE = frozenset({404, 410})
 _UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
 _OK = range(200, 300)
 
@@ -32,18 +31,15 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     Robots may then fetch everything, and nothing tells them where the sitemaps are: they find only
     what was submitted to each search engine by hand. A server that refuses to send robots.txt, with
     status 403 for example, has none as far as robots are concerned: its rules do not count.
-
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.3
-        https://www.sitemaps.org/protocol.html#submit_robots
+    Source: rfc9309#section-2.3.1.3 protocol#submit_robots
     Bad:
         --- /sitemap.xml
     Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
     """
     asked = _unread(site)
-    if asked is None or asked.status not in _UNAVAILABLE:
-        return
-    said = "there is no robots.txt" if asked.status in _GONE else "the server refuses robots.txt"
-    yield Hit(f"{said} (status {asked.status})", sitemap=asked.url)
+    if asked is not None and asked.status in _UNAVAILABLE:
+        said = "there is no" if asked.status in (404, 410) else "the server refuses"
+        yield Hit(f"{said} robots.txt (status {asked.status})", sitemap=asked.url)
 
 
 @site_rule("SM102", Severity.ERROR)
@@ -52,19 +48,16 @@ def robots_unreachable(site: Site) -> Iterator[Hit]:
 
     If the server does not respond, or returns 429 or 5xx, robots must assume that nothing may be
     fetched. Google stops crawling the website for a while.
-
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.4
-        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#http-status-codes
+    Source: rfc9309#section-2.3.1.4 google:crawling-indexing/robots/robots_txt#http-status-codes
     Bad:
         --- /robots.txt 503
         --- /sitemap.xml
     Fix: Make the server send robots.txt to everyone, or 404 if there is none.
     """
     asked = _unread(site)
-    if asked is not None and asked.status in _UNAVAILABLE:
-        return
+    is_missing = asked is not None and asked.status in _UNAVAILABLE
     for failure in site.not_found:
-        if site.is_robots_url(failure.url):
+        if site.is_robots_url(failure.url) and not is_missing:
             yield Hit(f"robots.txt could not be fetched: {failure.plain}", sitemap=failure.url)
 
 
@@ -74,8 +67,7 @@ def robots_not_text(site: Site) -> Iterator[Hit]:
 
     Robots look for lines that they know, and find none: rules and sitemaps that were meant to be there
     do not exist for them. Mostly, this is a server that answers every unknown URL with the same page.
-
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3
+    Source: rfc9309#section-2.3
     Bad:
         --- /robots.txt
         <!DOCTYPE html>
@@ -97,9 +89,7 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines respect robots.txt for sitemaps, too. They do not fetch one that is disallowed, even
     if robots.txt itself declares it.
-
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.2.2
-        https://support.google.com/webmasters/answer/7451001
+    Source: rfc9309#section-2.2.2 support:7451001
     Bad:
         --- /robots.txt
         User-agent: *
@@ -132,9 +122,7 @@ def large_robots_txt(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Robots need not read more than that, and Google does not: lines after it are ignored, those that
     declare sitemaps too.
-
-    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.5
-        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#file-size
+    Source: rfc9309#section-2.5 google:crawling-indexing/robots/robots_txt#file-size
     Bad:
         --- /robots.txt
         User-agent: *
@@ -154,29 +142,22 @@ def _unread(site: Site) -> Exchange | None:
     return next((asked for asked in site.tried if site.is_robots_url(asked.url)), None)
 
 
-_PERMANENT = frozenset({301, 308})
-
-
 @site_rule("SM106", Severity.WARNING)
 def no_sitemap(site: Site) -> Iterator[Hit]:
     """The website has no sitemap.
 
     None is declared in robots.txt, and there is none where websites usually have one. Search engines
     find only those pages that others link to.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/overview
+    Source: google:crawling-indexing/sitemaps/overview
     Bad:
         --- /robots.txt
         User-agent: *
         Allow: /
     Fix: Generate a sitemap, and declare it in robots.txt.
     """
-    if site.is_website and not site.not_found and not any(map(_is_sitemap, site.sitemaps)):
+    is_found = any(one.parent is not None and not one.is_robots for one in site.sitemaps)
+    if site.is_website and not site.not_found and not is_found:
         yield Hit("no sitemap is declared in robots.txt, and none is at the usual paths")
-
-
-def _is_sitemap(sitemap: CheckedSitemap) -> bool:
-    return sitemap.parent is not None and not sitemap.is_robots
 
 
 @site_rule("SM107", Severity.WARNING)
@@ -185,8 +166,7 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
 
     It was found because websites often have one at this path, or because the homepage links to it.
     Search engines to which it was not submitted do not know it.
-
-    Source: https://www.sitemaps.org/protocol.html#submit_robots
+    Source: protocol#submit_robots
     Bad:
         --- /robots.txt
         User-agent: *
@@ -210,21 +190,18 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The protocol wants the whole URL. Search engines ignore other lines of robots.txt and other entries
     of an index, without a word.
-
-    Source: https://www.sitemaps.org/protocol.html#submit_robots
-        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#sitemap
+    Source: protocol#submit_robots google:crawling-indexing/robots/robots_txt#sitemap
     Bad:
         --- /robots.txt
         Sitemap: /sitemap.xml
         --- /sitemap.xml
     Fix: Write the whole URL, with its scheme and host.
     """
-    schemeless = [one for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME]
+    schemeless = {one.line for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME}
     for child in sitemap.children:
         written = (child.written or "").strip()
-        if not written or "://" in written or is_http_url(written):
-            continue
-        if not any(problem.line == child.line for problem in schemeless):
+        is_whole = not written or "://" in written or is_http_url(written)
+        if not is_whole and child.line not in schemeless:
             yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
 
 
@@ -233,8 +210,7 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A robots.txt or an index declares a sitemap twice.
 
     The second line does nothing. Often another sitemap was meant, which is then missing.
-
-    Source: https://www.sitemaps.org/protocol.html#index
+    Source: protocol#index
     Bad:
         --- /robots.txt
         Sitemap: https://example.org/sitemap.xml
@@ -260,8 +236,7 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
 
     It is fetched once in any case. But nobody knows which of the places to change when it moves, and
     reports of search engines list it several times.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+    Source: google:crawling-indexing/sitemaps/large-sitemaps
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
@@ -279,14 +254,10 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
                 places[child.loc][sitemap.url] = None
     for url, declaring in places.items():
         if len(declaring) > 1:
-            where = ", ".join(list(declaring)[:_SHOWN])
-            more = len(declaring) - _SHOWN
+            where, more = ", ".join(list(declaring)[:3]), len(declaring) - 3
             tail = f" and {more:,} more" if more > 0 else ""
             message = f"this sitemap is declared in {len(declaring):,} documents: {where}{tail}"
             yield Hit(message, sitemap=url)
-
-
-_SHOWN = 3
 
 
 @site_rule("SM111", Severity.WARNING)
@@ -295,31 +266,22 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
 
     Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
     search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
-
-    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
-        https://www.sitemaps.org/protocol.html#location
+    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed protocol#location
     Bad:
         --- /old.xml -> /sitemap.xml (declared)
         --- /sitemap.xml
     Fix: Declare the URL that the redirect leads to.
     """
     for sitemap in site.sitemaps:
-        if sitemap.kind == "invalid" or sitemap.is_robots or sitemap.is_undeclared:
-            continue
-        if sitemap.parent is not None and (how := _redirect(sitemap)) is not None:
-            yield Hit(f"{how}{sitemap.declared_in}", sitemap=sitemap.url)
-
-
-def _redirect(sitemap: CheckedSitemap) -> str | None:
-    """Return how a sitemap was redirected, if it was."""
-    exchange = sitemap.exchange
-    if exchange is None or not exchange.redirects or exchange.final_url == exchange.url:
-        return None
-    count = len(exchange.redirects)
-    statuses = [hop.status for hop in exchange.hops[:count]]
-    how = "permanently " if _PERMANENT.issuperset(statuses) else "temporarily "
-    over = f" over {count} redirects" if count > 1 else ""
-    return f"{exchange.url} redirects {how if statuses else ''}to {exchange.final_url}{over}"
+        is_declared = not (sitemap.parent is None or sitemap.is_robots or sitemap.is_undeclared)
+        sent = sitemap.exchange if is_declared and sitemap.kind != "invalid" else None
+        if sent is not None and sent.redirects and sent.final_url != sent.url:
+            count = len(sent.redirects)
+            statuses = {hop.status for hop in sent.hops[:count]}
+            how = "permanently " if statuses <= {301, 308} else "temporarily "
+            over = f" over {count} redirects" if count > 1 else ""
+            message = f"{sent.url} redirects {how if statuses else ''}to {sent.final_url}{over}"
+            yield Hit(f"{message}{sitemap.declared_in}", sitemap=sitemap.url)
 
 
 @sitemap_rule("SM112", Severity.ERROR)
@@ -328,9 +290,7 @@ def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
     again, and report a sitemap that cannot be read.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors#soft-404-errors
-        https://support.google.com/webmasters/answer/7451001
+    Source: google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html
@@ -353,9 +313,7 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
     An index may list sitemaps of its own host only, and so do search engines read it, unless the
     robots.txt of the other host declares the index or the sitemap, which proves that it belongs to the
     same owner.
-
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    Source: protocol#index protocol#sitemaps_cross_submits
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://files.example.net/teas.xml</loc></sitemap>
@@ -369,20 +327,18 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """
     if not sitemap.is_index or sitemap.is_local:
         return
-    own = {host_of(sitemap.url), host_of(sitemap.requested)}
+    own = {None, host_of(sitemap.url), host_of(sitemap.requested)}
     robots = sitemap.site.robots_txt
-    declared = set() if robots is None else {child.loc for child in robots.children}
+    declared = {} if robots is None else robots.declarations
     proven = None if robots is None else host_of(robots.url)
     if sitemap.requested in declared:
         own.add(proven)
     for child in sitemap.children:
         host = host_of(child.loc)
-        if host is None or host in own or (host == proven and child.loc in declared):
+        if host in own or (host == proven and child.loc in declared):
             continue
-        origin = origin_at(child.loc)
-        if origin is not None and sitemap.is_declared_by(origin, child.loc):
-            continue
-        yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
+        if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
+            yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
 
 
 @sitemap_rule("SM114", Severity.ERROR)
@@ -391,8 +347,7 @@ def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     After the folder is deployed, search engines will request the sitemap and get an error. This rule is
     asked if a folder is checked, where each sitemap is looked for by the end of its URL.
-
-    Source: https://www.sitemaps.org/protocol.html#index
+    Source: protocol#index
     Bad:
         --- ./sitemap_index.xml
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>

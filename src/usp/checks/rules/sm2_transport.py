@@ -31,9 +31,7 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Clients decide by the header what to do with a document. XML that is sent as a web page may be read
     as one, and robots.txt must be text/plain.
-
-    Source: https://www.rfc-editor.org/rfc/rfc7303#section-9.1
-        https://www.rfc-editor.org/rfc/rfc9309#section-2.3
+    Source: rfc7303#section-9.1 rfc9309#section-2.3
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html; charset=utf-8
@@ -50,12 +48,11 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
     given = exchange.content_type.partition(";")[0].strip().lower()
     is_text = sitemap.is_robots or sitemap.kind == "text"
     right = _TEXT_TYPE if is_text else _XML_TYPE
-    if right.fullmatch(given) or (sitemap.is_packed and _GZIP_TYPE.fullmatch(given)):
-        return
-    if sitemap.url.endswith(".gz") and _GZIP_TYPE.fullmatch(given):
-        return  # another rule is about files that are not compressed and should be
-    what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
-    yield Hit(f"{what} is sent as {given}")
+    # Another rule is about files that are not compressed and should be.
+    may_be_gzip = sitemap.is_packed or sitemap.url.endswith(".gz")
+    if not right.fullmatch(given) and not (may_be_gzip and _GZIP_TYPE.fullmatch(given)):
+        what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
+        yield Hit(f"{what} is sent as {given}")
 
 
 @sitemap_rule("SM202", Severity.ERROR)
@@ -63,9 +60,7 @@ def too_large(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap has more than 50 MiB without compression.
 
     Search engines do not read larger ones: all of its pages are lost.
-
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap#general-guidelines
+    Source: protocol#index google:crawling-indexing/sitemaps/build-sitemap#general-guidelines
     Bad:
         --- /sitemap.xml (declared)
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -84,9 +79,7 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap has more than 50,000 URLs, or an index more than 50,000 sitemaps.
 
     Search engines reject it, or ignore everything after the first 50,000.
-
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+    Source: protocol#index google:crawling-indexing/sitemaps/large-sitemaps
     Bad: <url><loc>https://example.org/{n}</loc></url> (x 50,001)
     Good: <url><loc>https://example.org/{n}</loc></url> (x 1,000)
     Fix: Split it into several sitemaps, and list them in an index.
@@ -108,19 +101,15 @@ def not_compressed(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Sitemaps compress to about a tenth. Search engines fetch them again and again, so that compression
     saves bandwidth, and time until new pages are known.
-
-    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
-        https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed rfc9110#section-8.4
     Bad: <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
     Good:
         --- /sitemap.xml.gz (declared)
         <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
     Fix: Turn on compression in the server (Content-Encoding: gzip), or write the sitemap as .xml.gz.
     """
-    exchange, decoder = sitemap.exchange, sitemap.decoder
-    if sitemap.is_local or exchange is None or decoder is None or sitemap.is_packed:
-        return
-    if sitemap.unpacked >= LARGE and exchange.status is not None:
+    sent = sitemap.exchange and sitemap.exchange.status is not None and not sitemap.is_local
+    if sent and sitemap.decoder and not sitemap.is_packed and sitemap.unpacked >= LARGE:
         yield Hit(f"{sitemap.unpacked:,} bytes are sent without compression")
 
 
@@ -129,7 +118,6 @@ def gz_not_gzip(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap is called .gz, but is not compressed.
 
     Programs that go by the name fail to decompress it, and may report a broken file.
-
     Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
     Bad:
         --- /sitemap.xml.gz (declared)
@@ -142,7 +130,8 @@ def gz_not_gzip(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Compress the file with gzip, or leave out .gz.
     """
-    if sitemap.decoder is not None and not sitemap.is_packed and _is_gz(sitemap.url):
+    is_gz = url_parts(sitemap.url).path.lower().endswith(".gz")
+    if is_gz and sitemap.decoder is not None and not sitemap.is_packed:
         yield Hit("the sitemap is called .gz and is not compressed")
 
 
@@ -151,9 +140,7 @@ def compressed_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap is compressed several times.
 
     Search engines decompress it once, and find another compressed file instead of a sitemap.
-
-    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
-        https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed rfc9110#section-8.4
     Bad:
         --- /sitemap.xml.gz (declared)
         (as utf-8, gzip, gzip)
@@ -166,10 +153,8 @@ def compressed_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Compress the sitemap once.
     """
-    if sitemap.decoder is None:
-        return
     of_transfer = sum(name in ("gzip", "x-gzip", "deflate") for name in sitemap.content_encodings)
-    layers = sitemap.decoder.layers - of_transfer
+    layers = sitemap.layers - of_transfer
     if layers > 1:
         yield Hit(f"the sitemap is compressed {layers} times")
 
@@ -179,8 +164,7 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap is compressed, and neither its name nor a header says so.
 
     Clients that do not look at the bytes themselves take it for broken XML.
-
-    Source: https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Source: rfc9110#section-8.4
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: application/xml
@@ -196,19 +180,15 @@ def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc></url>
     Fix: Send "Content-Encoding: gzip", or let its name end with .gz.
     """
-    exchange, decoder = sitemap.exchange, sitemap.decoder
-    if decoder is None or not decoder.layers or exchange is None or sitemap.content_encodings:
+    exchange = sitemap.exchange
+    if not sitemap.layers or exchange is None or sitemap.content_encodings:
         return
     if sitemap.is_local and "." not in sitemap.url.rpartition("/")[2]:
         return  # standard input, a pipe: it has no name
     said = f"{exchange.content_type} {exchange.header('Content-Disposition')}".lower()
-    if "gz" in said or "octet-stream" in said or ".gz" in f"{sitemap.url} {sitemap.requested}":
-        return
-    yield Hit("the sitemap is compressed, but neither its name nor a header says so")
-
-
-def _is_gz(url: str) -> bool:
-    return url_parts(url).path.lower().endswith(".gz")
+    names = f"{sitemap.url} {sitemap.requested}"
+    if not ("gz" in said or "octet-stream" in said or ".gz" in names):
+        yield Hit("the sitemap is compressed, but neither its name nor a header says so")
 
 
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
@@ -220,9 +200,7 @@ def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The protocol wants UTF-8. Search engines may read URLs with other characters wrongly, or reject the
     sitemap.
-
-    Source: https://www.sitemaps.org/protocol.html#escaping
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap#general-guidelines
+    Source: protocol#escaping google:crawling-indexing/sitemaps/build-sitemap#general-guidelines
     Bad:
         --- /sitemap.xml (declared)
         (as latin-1)
@@ -245,8 +223,7 @@ def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if decoder.encoding is not None and decoder.encoding not in _UTF8:
         yield Hit(f"the document is encoded in {_name(decoder)}")
     elif _complaint(decoder) is None:
-        labels = decoder.labels
-        label = labels.mark or labels.header or labels.declared
+        label = next(filter(None, decoder.labels), None)
         known = known_encoding(label)
         if known is not None and known not in _UTF8 and not _is_wide(known):
             yield Hit(f"the document says that it is encoded in {label}")
@@ -259,9 +236,7 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The byte order mark, the charset of the Content-Type header and the XML declaration must name the
     encoding in which it is written. Clients trust them in different order: one reads the document, and
     the next one finds broken characters in it.
-
-    Source: https://www.rfc-editor.org/rfc/rfc7303#section-3
-        https://www.w3.org/TR/xml/#charencoding
+    Source: rfc7303#section-3 w3:xml/#charencoding
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/xml; charset=iso-8859-1
@@ -280,13 +255,9 @@ def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
 def _complaint(decoder: Decoder) -> str | None:
     """Return what is contradictory about the labels of a document."""
-    mark, header, declared = decoder.labels
-    said = {
-        "the byte order mark": mark,
-        "the Content-Type header": header,
-        "the XML declaration": declared,
-    }
-    given = {who: label for who, label in said.items() if label is not None}
+    names = ("byte order mark", "Content-Type header", "XML declaration")
+    said = zip(names, decoder.labels, strict=True)
+    given = {f"the {who}": label for who, label in said if label is not None}
     for who, label in given.items():
         if known_encoding(label) is None:
             return f"{who} names an unknown encoding: {label}"

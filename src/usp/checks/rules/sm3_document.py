@@ -10,7 +10,6 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.checks.rules.parser_rules import rule_of
 from usp.objects.extensions import EXTENSIONS
 from usp.objects.problem import ProblemCode
 
@@ -42,17 +41,14 @@ def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     The namespace says that these are the elements of the sitemap protocol. Search engines report a
     document without it as having an incorrect namespace.
-
-    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://support.google.com/webmasters/answer/7451001
+    Source: protocol#xmlTagDefinitions support:7451001
     Bad:
         <urlset>
         <url><loc>https://example.org/tea</loc></url>
         </urlset>
     Fix: Add xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" to the root element.
     """
-    markup = sitemap.markup
-    if markup is not None and markup.root is not None and not markup.root.uri:
+    if (markup := sitemap.markup) and markup.root and not markup.root.uri:
         root = markup.root_tag[0]
         yield from _at_first(sitemap, [(root, f"<{root}> has no namespace")])
 
@@ -63,20 +59,17 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     A namespace is a name that is compared character by character. One with https, another version or a
     slash at its end is another namespace, whose elements mean nothing to search engines.
-
-    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://www.w3.org/TR/xml-names/#NSNameComparison
+    Source: protocol#xmlTagDefinitions w3:xml-names/#NSNameComparison
     Bad:
         <urlset xmlns="https://www.sitemaps.org/schemas/sitemap/0.9/">
         <url><loc>https://example.org/tea</loc></url>
         </urlset>
     Fix: Write xmlns="http://www.sitemaps.org/schemas/sitemap/0.9", exactly so.
     """
-    markup = sitemap.markup
-    if markup is None or markup.root is None:
+    if not (markup := sitemap.markup) or not markup.root:
         return
     uri, root = markup.root.uri, markup.root_tag[0]
-    if uri and uri not in (PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
+    if uri not in ("", PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
         yield from _at_first(sitemap, [(root, f"the namespace of <{root}> is {uri!r}")])
 
 
@@ -86,9 +79,8 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines know these elements by their namespace, not by their prefix. With another one they are
     ignored.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/combine-sitemap-extensions
-        https://developers.google.com/search/docs/specialty/international/localized-versions#sitemap
+    Source: google:crawling-indexing/sitemaps/combine-sitemap-extensions
+        google:specialty/international/localized-versions#sitemap
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
           xmlns:image="http://www.google.com/schemas/sitemap-images/1.1">
@@ -118,9 +110,7 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A prefix is used that no xmlns attribute declares.
 
     XML parsers stop at the first one: the rest of the sitemap, or all of it, is lost.
-
-    Source: https://www.w3.org/TR/xml-names/#ns-decl
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: w3:xml-names/#ns-decl google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         <url><loc>https://example.org/tea</loc>
@@ -135,10 +125,8 @@ def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Add an xmlns attribute for the prefix to the root element.
     """
     found = {} if sitemap.xml is None else undeclared_prefixes(sitemap.xml)
-    messages = (
-        (written, f"the prefix {prefix!r} is not declared") for prefix, written in found.items()
-    )
-    yield from _at_first(sitemap, messages)
+    said = ((tag, f"the prefix {prefix!r} is not declared") for prefix, tag in found.items())
+    yield from _at_first(sitemap, said)
 
 
 def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
@@ -180,9 +168,7 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Names in XML are compared letter by letter: <Loc> is not <loc>, and means nothing to search engines.
     All names of the protocol are in lower case.
-
-    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://www.w3.org/TR/xml/#sec-common-syn
+    Source: protocol#xmlTagDefinitions w3:xml/#sec-common-syn
     Bad: <url><loc>https://example.org/tea</loc><lastMod>2024-05-06</lastMod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
     Fix: Write the names of elements in lower case.
@@ -195,10 +181,8 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for seen in _own(markup):
         if _is_miswritten(seen.name.local):
             wrong.setdefault(seen.name.local, seen.written)
-    messages = (
-        (written, f"<{name}> should be <{name.lower()}>") for name, written in wrong.items()
-    )
-    yield from _at_first(sitemap, messages)
+    said = ((tag, f"<{name}> should be <{name.lower()}>") for name, tag in wrong.items())
+    yield from _at_first(sitemap, said)
 
 
 @sitemap_rule("SM306", Severity.WARNING)
@@ -207,9 +191,7 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     What is not an element of the protocol must have a namespace of its own. Search engines ignore
     others, or report the sitemap as invalid: mostly, a name is misspelt or a prefix is missing.
-
-    Source: https://www.sitemaps.org/protocol.html#extending
-        https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Source: protocol#extending https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><lastmodified>2024-05-06</lastmodified></url>
     Good:
         <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod>
@@ -259,9 +241,7 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     XML parsers must stop at the first error, and so do most search engines: what follows is lost. What
     is wrong is often invisible, such as an empty line before the XML declaration.
-
-    Source: https://www.w3.org/TR/xml/#dt-fatal
-        https://support.google.com/webmasters/answer/7451001
+    Source: w3:xml/#dt-fatal support:7451001
     Bad:
         --- /sitemap.xml (declared)
         <!-- The tea shop -->
@@ -280,7 +260,7 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
     examination, stored, markup = sitemap.examination, sitemap.node.stored, sitemap.xml
     if examination is None or stored is None or markup is None or sitemap.failure:
         return
-    if any(rule_of(problem.code).code.startswith("SM3") for problem in sitemap.problems):
+    if any(problem.code.rule.startswith("SM3") for problem in sitemap.problems):
         return  # it is said already, and better
     if examination.is_vouched and sitemap.pages:
         error = _first_error([examination.parser.beginning], final=False)
@@ -314,9 +294,7 @@ def index_in_index(site: Site) -> Iterator[Hit]:
 
     An index may list sitemaps only. Search engines do not follow a second level: all pages below it are
     lost.
-
-    Source: https://www.sitemaps.org/protocol.html#index
-        https://support.google.com/webmasters/answer/7451001
+    Source: protocol#index support:7451001
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
@@ -335,11 +313,9 @@ def index_in_index(site: Site) -> Iterator[Hit]:
         <url><loc>https://example.org/green</loc></url>
     Fix: List the sitemaps themselves, or declare both indexes in robots.txt.
     """
-    for sitemap in site.sitemaps:
-        parent = sitemap.parent
-        if sitemap.kind == "index" and parent is not None and parent.kind == "index":
-            message = f"an index is inside another index{sitemap.declared_in}"
-            yield Hit(message, sitemap=sitemap.url)
+    for one in site.sitemaps:
+        if one.kind == "index" and one.parent is not None and one.parent.kind == "index":
+            yield Hit(f"an index is inside another index{one.declared_in}", sitemap=one.url)
 
 
 @sitemap_rule("SM309", Severity.WARNING)
@@ -348,16 +324,13 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     At least one is required. Search engines report an empty sitemap as an error, and often it is one:
     whatever writes it has found nothing.
-
-    Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
-        https://support.google.com/webmasters/answer/7451001
+    Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd support:7451001
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
         </urlset>
     Fix: Look at what writes the sitemap; do not declare sitemaps that have nothing to list.
     """
-    if sitemap.markup is None or sitemap.pages or sitemap.children or sitemap.failure:
-        return
-    if not any(problem.lost for problem in sitemap.problems):
+    lost = sitemap.failure or any(problem.lost for problem in sitemap.problems)
+    if sitemap.markup is not None and not (sitemap.pages or sitemap.children or lost):
         what = "sitemaps" if sitemap.kind == "index" else "pages"
         yield Hit(f"<{sitemap.markup.root_tag[0]}> lists no {what}")

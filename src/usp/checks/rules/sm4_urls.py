@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from usp._base.urls import HttpUrl, is_http_url
+from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import OriginCount, bare, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import block_rule, sitemap_rule
@@ -37,20 +37,17 @@ def relative_url(block: PageColumns) -> Iterator[Hit]:
     """The URL of a page is relative.
 
     The protocol wants whole URLs, and search engines do not resolve others: the page is not found.
-
-    Source: https://www.sitemaps.org/protocol.html#locdef
+    Source: protocol#locdef
     Bad: <url><loc>/tea</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Write the whole URL, with its scheme and host.
     """
-    for at, written in enumerate(block.examined.written or ()):
-        if not written or "://" in written or is_http_url(written.strip()):
+    for at, given in enumerate(block.examined.written or ()):
+        if not given or "://" in given or is_http_url(written := given.strip()):
             continue
-        if block.sitemap.is_feed and is_http_url(block.urls[at]):
-            continue  # it may be relative to the URL of its feed
-        # The parser tells of a missing scheme.
-        if not block.urls[at].endswith(f"://{written.strip()}"):
-            yield Hit(f"the URL is relative: {written.strip()!r}", at)
+        url = block.urls[at]  # in a feed it may be relative; of a missing scheme the parser tells
+        if not (block.sitemap.is_feed and is_http_url(url)) and not url.endswith(f"://{written}"):
+            yield Hit(f"the URL is relative: {written!r}", at)
 
 
 @block_rule("SM406", Severity.ERROR)
@@ -59,16 +56,15 @@ def long_url(block: PageColumns) -> Iterator[Hit]:
 
     The protocol allows fewer than 2,048 characters. Search engines may skip the page, and browsers may
     cut the URL off.
-
-    Source: https://www.sitemaps.org/protocol.html#locdef
+    Source: protocol#locdef
     Bad: <url><loc>https://example.org/?q={a*2030}</loc></url>
     Good: <url><loc>https://example.org/?q={a*2000}</loc></url>
     Fix: Shorten the URL: leave out parameters that do not change the page.
     """
-    if max(map(len, block.urls)) >= MAX_URL:
-        for at, url in enumerate(block.urls):
-            if len(url) >= MAX_URL:
-                yield Hit(f"the URL has {len(url):,} characters", at)
+    is_any = max(map(len, block.urls)) >= MAX_URL
+    for at, url in enumerate(block.urls) if is_any else ():
+        if len(url) >= MAX_URL:
+            yield Hit(f"the URL has {len(url):,} characters", at)
 
 
 @block_rule("SM407", Severity.WARNING)
@@ -77,8 +73,7 @@ def url_fragment(block: PageColumns) -> Iterator[Hit]:
 
     A fragment names a part of a page and is never sent to the server. Search engines drop it, so that
     several entries become the same page.
-
-    Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.5
+    Source: rfc3986#section-3.5
     Bad: <url><loc>https://example.org/tea#green</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
     Fix: Leave out the # and what follows it.
@@ -94,9 +89,7 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
 
     Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
     Most search engines guess what is meant; others fetch something else, or nothing.
-
-    Sources: https://www.sitemaps.org/protocol.html#escaping
-        https://www.rfc-editor.org/rfc/rfc3986#section-2
+    Source: protocol#escaping rfc3986#section-2
     Bad:
         <url><loc>https://example.org/green tea</loc></url>
         <url><loc>https://example.org/?price=100%</loc></url>
@@ -122,9 +115,7 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     The protocol asks for URLs that are escaped: their bytes in UTF-8 as %XX. Search engines read such
     letters all the same, but simpler programs may not, and in a document with a wrong encoding they
     become other letters. A host with other letters, such as münchen.example, is fine.
-
-    Sources: https://www.sitemaps.org/protocol.html#escaping
-        https://www.rfc-editor.org/rfc/rfc3987#section-3.1
+    Source: protocol#escaping rfc3987#section-3.1
     Bad: <url><loc>https://example.org/tee/grün</loc></url>
     Good: <url><loc>https://example.org/tee/gr%C3%BCn</loc></url>
     Fix: Escape the letters: their bytes in UTF-8 as % and two hexadecimal digits.
@@ -132,15 +123,10 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     if block.joined.isascii() or block.sitemap.is_feed:  # URLs of feeds may have all letters
         return
     for at, url in enumerate(block.urls):
-        if letters := _BEYOND_ASCII.search(url, len(beginning(url))):
-            yield Hit(f"{_shown(letters[0][:20])} is not escaped", at)
-
-
-def _shown(letters: str) -> str:
-    """Return letters as a message shows them: those that cannot be seen by their numbers."""
-    if letters.isprintable():
-        return f"{letters!r}"
-    return " ".join(f"U+{ord(letter):04X}" for letter in letters)
+        if found := _BEYOND_ASCII.search(url, len(beginning(url))):
+            letters = found[0][:20]  # those that cannot be seen are told by their numbers
+            numbers = " ".join(f"U+{ord(letter):04X}" for letter in letters)
+            yield Hit(f"{repr(letters) if letters.isprintable() else numbers} is not escaped", at)
 
 
 @block_rule("SM412", Severity.INFO)
@@ -149,8 +135,7 @@ def session_id(block: PageColumns) -> Iterator[Hit]:
 
     The ID is that of one visit. Each time the sitemap is made, the same page gets another URL, and
     search engines see the same content again and again.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/url-structure
+    Source: google:crawling-indexing/url-structure
     Bad: <url><loc>https://example.org/tea;jsessionid=1A530637289A03B07199A44E8D531427</loc></url>
     Good: <url><loc>https://example.org/tea?session=summer</loc></url>
     Fix: List the page without the ID.
@@ -167,8 +152,7 @@ def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
     The parameter does not change the page. Visitors that come from a search engine are counted as if
     they came from a campaign, and the page may be indexed with both URLs. Feeds are left out: there it
     is usual.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/url-structure
+    Source: google:crawling-indexing/url-structure
     Bad: <url><loc>https://example.org/tea?utm_source=newsletter</loc></url>
     Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
     Fix: List the page without the parameter.
@@ -188,9 +172,7 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
     A sitemap is for the pages of its own host; others are dropped. Pages of another host may be in it
     if the robots.txt of that host declares the sitemap, or an index that it is in. If a website is
     checked, and not a file or a snapshot, the robots.txt of up to 20 such hosts are fetched.
-
-    Sources: https://www.sitemaps.org/protocol.html#location
-        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    Source: protocol#location protocol#sitemaps_cross_submits
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>https://shop.example.net/tea</loc></url>
@@ -209,12 +191,9 @@ def other_host(block: PageColumns) -> Iterator[Hit]:
         if (origin := origin_at(written)) is not None
         and not (bare(origin) in sitemap.hosts or sitemap.is_declared_by(origin))
     }
-    if others:
-        own = sitemap.urls[0].site
-        for at, url in enumerate(block.urls):
-            host = others.get(beginning(url))
-            if host is not None:
-                yield Hit(f"the page is on {host}, its sitemap on {own}", at)
+    for at, url in enumerate(block.urls) if others else ():
+        if host := others.get(beginning(url)):
+            yield Hit(f"the page is on {host}, its sitemap on {sitemap.urls[0].site}", at)
 
 
 @block_rule("SM403", Severity.WARNING)
@@ -224,8 +203,7 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     Who may write into one folder need not own the others: a sitemap at /catalog/sitemap.xml may only
     list what begins with /catalog/. That does not count for a sitemap that robots.txt declares, or
     that is in an index which is declared there.
-
-    Source: https://www.sitemaps.org/protocol.html#location
+    Source: protocol#location
     Bad:
         --- /sitemap.xml
         <sitemap><loc>https://example.org/catalog/sitemap.xml</loc></sitemap>
@@ -240,9 +218,12 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
     """
     sitemap = block.sitemap
     folders = sorted({folder_of(url) for url in sitemap.urls})
-    if sitemap.is_feed or not folders or "/" in folders or not _may_be_undeclared(sitemap):
+    # If a website was not searched, its robots.txt was not read: then only the sitemap itself counts.
+    is_known = sitemap.site.is_website or sitemap.parent is None
+    if sitemap.is_feed or not folders or "/" in folders or not is_known:
         return
-    if _all_begin_with(block, folders[0]):
+    beginnings = [f"\n{written}{folders[0]}" for written in block.origins]
+    if len(beginnings) <= _FEW and sum(map(block.joined.count, beginnings)) == len(block.urls):
         return
     hosts = sitemap.hosts.difference(map(bare, sitemap.proven))
     even = tuple(_path(normal_url(f"http://host{folder}")) for folder in folders)
@@ -253,22 +234,6 @@ def outside_folder(block: PageColumns) -> Iterator[Hit]:
         path = _path(normal_url(url))
         if not path.startswith(even) and f"{path.partition('?')[0]}/" not in even:
             yield Hit(f"the page is not below {folders[0]}, the folder of its sitemap", at)
-
-
-def _may_be_undeclared(sitemap: CheckedSitemap) -> bool:
-    """Return whether it is known that nothing declares a sitemap.
-
-    If a website was not searched, its robots.txt was not read: then only the sitemap itself counts
-    that was asked for.
-    """
-    return sitemap.site.is_website or sitemap.parent is None
-
-
-def _all_begin_with(block: PageColumns, folder: str) -> bool:
-    if len(block.origins) > _FEW:
-        return False
-    beginnings = (f"\n{written}{folder}" for written in block.origins)
-    return sum(map(block.joined.count, beginnings)) == len(block.urls)
 
 
 def _path(url: str) -> str:
@@ -283,16 +248,14 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Both are different pages to search engines, usually with the same content. The protocol asks for
     one scheme, that of the sitemap itself. Redirects count: a sitemap that is found with http and sent
     with https may list either.
-
-    Source: https://www.sitemaps.org/protocol.html#location
+    Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>http://example.org/coffee</loc></url>
     Good: with https:// instead of http://
     Fix: List all pages with the scheme that the website redirects to, usually https.
     """
-    for count, pages in _odd_ones(sitemap, lambda url: url.scheme):
-        scheme = count.origin.scheme
+    for scheme, count, pages in _odd_ones(sitemap, "scheme"):
         other = "https" if scheme == "http" else "http"
         yield _hit(f"{pages} with {scheme} rather than {other}", count)
 
@@ -303,43 +266,38 @@ def mixed_www(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     These are different hosts, and so different pages, usually with the same content. The protocol asks
     for one host, that of the sitemap itself.
-
-    Source: https://www.sitemaps.org/protocol.html#location
+    Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>https://www.example.org/coffee</loc></url>
     Good: with example.org instead of www.example.org
     Fix: List all pages with the host that the website redirects to.
     """
-    for count, pages in _odd_ones(sitemap, lambda url: url.site):
-        host = count.origin.site
-        other = bare(count.origin) if host.startswith("www.") else f"www.{host}"
+    for host, count, pages in _odd_ones(sitemap, "site"):
+        other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
         yield _hit(f"{pages} on {host} rather than {other}", count)
 
 
-def _odd_ones(
-    sitemap: CheckedSitemap, value: Callable[[HttpUrl], str]
-) -> Iterator[tuple[OriginCount, str]]:
-    """Yield origins of pages with another value than the rest of their website, and how many pages.
+def _odd_ones(sitemap: CheckedSitemap, part: str) -> Iterator[tuple[str, OriginCount, str]]:
+    """Yield what is another part of URLs than in the rest of their website, the first, and how many.
 
     What the sitemap itself has is right, or else what most pages have.
     """
-    if sitemap.is_feed:
-        return
     websites: dict[str, dict[str, list[OriginCount]]] = {}
-    for count in sitemap.origins.counts.values():
+    for count in sitemap.origins.counts.values() if not sitemap.is_feed else ():
         values = websites.setdefault(bare(count.origin), {})
-        values.setdefault(value(count.origin), []).append(count)
+        values.setdefault(getattr(count.origin, part), []).append(count)
     for website, values in websites.items():
-        right = {value(url) for url in sitemap.urls + sitemap.proven if bare(url) == website}
+        right = {
+            getattr(url, part) for url in sitemap.urls + sitemap.proven if bare(url) == website
+        }
         pages = {one: sum(count.pages for count in counts) for one, counts in values.items()}
         if len(values) > 1 and len(right & values.keys()) != 1:
             right = {max(pages, key=lambda one: pages[one])}
-        if not right:
-            continue
-        for one in values.keys() - right:
+        for one in values.keys() - right if right else ():
             are = "is" if pages[one] == 1 else "are"
-            yield values[one][0], f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
+            how_many = f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
+            yield one, values[one][0], how_many
 
 
 def _hit(message: str, count: OriginCount) -> Hit:
@@ -353,9 +311,7 @@ def duplicate_url(block: PageColumns) -> Iterator[Hit]:
     The second entry says nothing new, or contradicts the first one, and takes up room: a sitemap may
     have 50,000 entries. URLs that differ in the case of the host, in a default port or in escapes that
     mean the same (RFC 3986, section 6.2) are the same.
-
-    Sources: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
-        https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2
+    Source: protocol#xmlTagDefinitions rfc3986#section-6.2.2
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         <url><loc>https://example.org/coffee</loc></url>
@@ -378,8 +334,7 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
     Search engines read both entries, and cannot tell which one is right when they differ. A sitemap for
     news, images, videos or languages may list what another one lists without these, and so may a feed;
     sitemaps that nothing declares are not compared with the others.
-
-    Source: https://www.sitemaps.org/protocol.html#index
+    Source: protocol#index
     Bad:
         --- /teas.xml (declared)
         --- /drinks.xml (declared)
@@ -394,12 +349,10 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
         </url>
     Fix: List each page in one sitemap.
     """
-    sitemap = block.sitemap
     for at, number in block.repeated:
-        if number != sitemap.number:
-            first = sitemap.site.sitemaps[number]
-            if first.family is sitemap.family:
-                yield Hit(f"the page is listed in {first.url} already", at)
+        first = block.site.sitemaps[number] if number != block.sitemap.number else None
+        if first is not None and first.family == block.sitemap.family:
+            yield Hit(f"the page is listed in {first.url} already", at)
 
 
 @block_rule("SM411", Severity.ERROR)
@@ -408,9 +361,7 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
 
     The sitemap asks search engines to fetch the page, and robots.txt asks them not to. They obey
     robots.txt: what is on the page is never seen.
-
-    Sources: https://www.rfc-editor.org/rfc/rfc9309#section-2.2.2
-        https://developers.google.com/search/docs/crawling-indexing/robots/intro
+    Source: rfc9309#section-2.2.2 google:crawling-indexing/robots/intro
     Bad:
         --- /robots.txt
         User-agent: *

@@ -28,9 +28,7 @@ def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
 
     A page cannot have changed yet at a time to come. Search engines that find dates which cannot be
     right stop trusting all of them. A day is tolerated, for clocks and time zones.
-
-    Sources: https://www.sitemaps.org/protocol.html#lastmoddef
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#lastmoddef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/tea</loc><lastmod>{day+9d}</lastmod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>{now}</lastmod></url>
     Fix: Write when the page itself last changed, not when it expires or is published.
@@ -47,8 +45,7 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     the date to choose what to fetch again; one that is the same everywhere says nothing, and they
     ignore it. Sitemaps with 20 pages or more are looked at. Days without a time may be the same in a
     sitemap for one day, so they must be the same in all sitemaps.
-
-    Sources: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: google:crawling-indexing/sitemaps/build-sitemap
         https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06</lastmod></url> (x 19)
@@ -57,11 +54,10 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     tallies = [sitemap.tallies["lastmod"] for sitemap in site.sitemaps]
     everywhere = {tally.first for tally in tallies if tally.count}
     varies = len(everywhere) > 1 or any(tally.varies for tally in tallies)
-    for sitemap in site.sitemaps:
-        same = _same(sitemap, "lastmod")
-        if same is not None and (":" in same or not varies):
-            message = f"all {sitemap.pages:,} pages have the same lastmod: {same!r}"
-            yield Hit(message, sitemap=sitemap.url)
+    for one in site.sitemaps:
+        same = _same(one, "lastmod")
+        if same and (":" in same or not varies):
+            yield Hit(f"all {one.pages:,} pages have the same lastmod: {same!r}", sitemap=one.url)
 
 
 @sitemap_rule("SM503", Severity.WARNING)
@@ -70,8 +66,7 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines fetch a sitemap again if its lastmod in the index is newer. If it is older than those
     of its pages, changes are found late or never. A day is tolerated, for time zones.
-
-    Source: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+    Source: protocol#sitemapIndexTagDefinitions
     Bad:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>2024-05-06</lastmod></sitemap>
@@ -84,16 +79,14 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://example.org/tea</loc><lastmod>2024-06-07T08:09:10Z</lastmod></url>
     Fix: Write in the index when the sitemap last changed: not before any page in it did.
     """
-    claim = sitemap.claim
+    claim, newest, index = sitemap.claim, sitemap.newest, sitemap.parent
     begins = None if claim is None else moment_of(claim.lastmod)
-    if claim is None or claim.lastmod is None or begins is None or sitemap.newest is None:
+    if claim is None or begins is None or newest is None or index is None:
         return
-    length = _LENGTHS.get(precision_of_text(claim.lastmod) or "", timedelta())
-    if sitemap.newest - begins > length + TOLERANCE:
-        assert sitemap.parent is not None
-        newest = sitemap.newest.date().isoformat()
-        message = f"a page of {sitemap.url} changed on {newest}, the sitemap on {claim.lastmod!r}"
-        yield Hit(message, line=claim.line, sitemap=sitemap.parent.url)
+    length = _LENGTHS.get(precision_of_text(claim.lastmod or "") or "", timedelta())
+    if newest - begins > length + TOLERANCE:
+        said = f"changed on {newest:%Y-%m-%d}, the sitemap on {claim.lastmod!r}"
+        yield Hit(f"a page of {sitemap.url} {said}", line=claim.line, sitemap=index.url)
 
 
 @sitemap_rule("SM504", Severity.WARNING)
@@ -101,9 +94,7 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """The lastmod of a sitemap in an index is not a date as the protocol writes it.
 
     Search engines ignore such a date, and cannot tell whether the sitemap has changed.
-
-    Sources: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
-        https://www.w3.org/TR/NOTE-datetime
+    Source: protocol#sitemapIndexTagDefinitions w3:NOTE-datetime
     Bad:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>06.05.2024</lastmod></sitemap>
@@ -123,8 +114,7 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines compare the date with their last visit: a date to come makes them fetch the sitemap
     each time, or ignore the date. A day is tolerated, for clocks and time zones.
-
-    Source: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+    Source: protocol#sitemapIndexTagDefinitions
     Bad:
         --- /sitemap.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc><lastmod>{day+9d}</lastmod></sitemap>
@@ -133,10 +123,10 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write when the sitemap last changed.
     """
     for child in sitemap.children if sitemap.is_index else ():
-        date = moment_of(child.lastmod)
+        text = (child.lastmod or "").strip()
+        date = moment_of(text)
         if date is not None and date > sitemap.now + TOLERANCE:
-            message = f"{child.loc} changes in the future: {(child.lastmod or '').strip()!r}"
-            yield Hit(message, line=child.line)
+            yield Hit(f"{child.loc} changes in the future: {text!r}", line=child.line)
 
 
 @sitemap_rule("SM506", Severity.INFO)
@@ -145,17 +135,14 @@ def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     A frequency helps to choose what to fetch first; one that all pages have does not. Google ignores
     it altogether. Sitemaps with 20 pages or more are looked at.
-
-    Sources: https://www.sitemaps.org/protocol.html#changefreqdef
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#changefreqdef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 20)
     Good:
         <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 19)
         <url><loc>https://example.org/tea</loc><changefreq>yearly</changefreq></url>
     Fix: Write how often each page itself changes, or leave the frequency out.
     """
-    same = _same(sitemap, "changefreq")
-    if same is not None:
+    if same := _same(sitemap, "changefreq"):
         yield Hit(f"all {sitemap.pages:,} pages have the same changefreq: {same!r}")
 
 
@@ -165,9 +152,7 @@ def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     A priority compares pages of one website; if all have the same one, it says nothing. Google ignores
     it altogether. Sitemaps with 20 pages or more are looked at.
-
-    Sources: https://www.sitemaps.org/protocol.html#prioritydef
-        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#prioritydef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><priority>1.0</priority></url> (x 20)
     Good:
         <url><loc>https://example.org/{n}</loc><priority>0.4</priority></url> (x 19)
@@ -175,7 +160,7 @@ def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Give the more important pages a higher priority, or leave it out.
     """
     same = _same(sitemap, "priority")
-    if same is not None and not _is_default(same):
+    if same and not _is_default(same):
         yield Hit(f"all {sitemap.pages:,} pages have the same priority: {same!r}")
 
 
@@ -184,14 +169,12 @@ def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """All pages of a sitemap have the priority 0.5, which is the default.
 
     The sitemap says the same without it, and is smaller. Sitemaps with 20 pages or more are looked at.
-
-    Source: https://www.sitemaps.org/protocol.html#prioritydef
+    Source: protocol#prioritydef
     Bad: <url><loc>https://example.org/{n}</loc><priority>0.5</priority></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
     Fix: Leave the priority out, or give the more important pages a higher one.
     """
-    same = _same(sitemap, "priority")
-    if same is not None and _is_default(same):
+    if _is_default(_same(sitemap, "priority")):
         yield Hit(f"all {sitemap.pages:,} pages have the default priority")
 
 
@@ -201,8 +184,7 @@ def lastmod_before_web(block: PageColumns) -> Iterator[Hit]:
 
     Programs write such dates when they have none: 1970-01-01 is the number 0 as a date. Search engines
     that find dates which cannot be right stop trusting all of them.
-
-    Source: https://www.sitemaps.org/protocol.html#lastmoddef
+    Source: protocol#lastmoddef
     Bad: <url><loc>https://example.org/tea</loc><lastmod>1970-01-01T00:00:00Z</lastmod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>1996-12-31</lastmod></url>
     Fix: Leave the date out if it is not known.
@@ -217,9 +199,7 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
 
     What is meant can be guessed here, but search engines ignore such a date: it may be the fifth of June
     or the sixth of May.
-
-    Sources: https://www.sitemaps.org/protocol.html#lastmoddef
-        https://www.w3.org/TR/NOTE-datetime
+    Source: protocol#lastmoddef w3:NOTE-datetime
     Bad:
         <url><loc>https://example.org/tea</loc><lastmod>05/06/2024</lastmod></url>
         <url><loc>https://example.org/coffee</loc><lastmod>2024-05-06 07:08:09</lastmod></url>
@@ -233,11 +213,11 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"the date is written as {block.dates.texts[at]!r}", at)
 
 
-def _same(sitemap: CheckedSitemap, name: str) -> str | None:
+def _same(sitemap: CheckedSitemap, name: str) -> str:
     """Return the value of a field that all pages of a sitemap have, if there are enough of them."""
     tally = sitemap.tallies[name]
     same = sitemap.pages >= ENOUGH and tally.count == sitemap.pages and not tally.varies
-    return str(tally.first) if same else None
+    return tally.first if same else ""
 
 
 def _is_default(priority: str) -> bool:
@@ -256,20 +236,13 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
 
     The protocol has seven values, all in lower case, and its schema compares them letter by letter:
     Daily makes a sitemap invalid. Most search engines read it all the same.
-
-    Sources: https://www.sitemaps.org/protocol.html#changefreqdef
-        https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Source: protocol#changefreqdef https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><changefreq>Daily</changefreq></url>
     Good: <url><loc>https://example.org/tea</loc><changefreq>daily</changefreq></url>
     Fix: Write always, hourly, daily, weekly, monthly, yearly or never, in lower case.
     """
     values = block.own_texts.get("changefreq", ())
-    odd = {value for value in set(values) if _is_miswritten(value.strip())}
-    for at, value in enumerate(values) if odd else ():
-        if value in odd:
-            written = value.strip()
+    odd = {value for value in {*values} - _FREQUENCIES if value.strip().lower() in _FREQUENCIES}
+    for at, written in enumerate(map(str.strip, values)) if odd else ():
+        if written not in _FREQUENCIES and written.lower() in _FREQUENCIES:
             yield Hit(f"changefreq {written!r} should be {written.lower()!r}", at)
-
-
-def _is_miswritten(value: str) -> bool:
-    return value not in _FREQUENCIES and value.lower() in _FREQUENCIES

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import DEFAULT, wrong_with
-from usp.checks.page_columns import LINKS, PageColumns, relative_in
 from usp.checks.registry import block_rule, site_rule
 
 if TYPE_CHECKING:
     from usp.checks.context import Site
+    from usp.checks.page_columns import PageColumns
 
 
 @block_rule("SM601", Severity.ERROR)
@@ -23,7 +23,6 @@ def bad_hreflang(block: PageColumns) -> Iterator[Hit]:
     ISO 15924 may follow, and a country of ISO 3166-1 with two letters or a part of the world with three
     digits: en, en-GB, fil, zh-Hant-TW, es-419; or it is x-default. Links with other codes are ignored. The usual mistakes are en-UK (the country is GB), jp (the language is ja), a
     country without a language, and an underscore.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en-UK" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="jp" href="https://example.com/ja"/>
@@ -49,7 +48,6 @@ def no_return_link(site: Site) -> Iterator[Hit]:
     Search engines only believe links that go both ways: otherwise anyone could call a page their
     version of yours. Both links are ignored. Versions that no sitemap lists are not looked at, they may
     link back in other ways.
-
     Bad:
         <url>
           <loc>https://example.org/en</loc>
@@ -74,8 +72,7 @@ def no_return_link(site: Site) -> Iterator[Hit]:
         </url>
     Fix: Give each version the same links: one to each version, and one to itself.
     """
-    missing = site.hreflang_groups.missing_returns(site.seen_pages)
-    for page, version, number, line in missing:
+    for page, version, number, line in site.hreflang_groups.missing_returns(site.seen_pages.urls):
         sitemap = site.sitemaps[number].url
         yield Hit(f"{version} does not link back", page=page, line=line, sitemap=sitemap)
 
@@ -85,7 +82,6 @@ def no_self_link(block: PageColumns) -> Iterator[Hit]:
     """A page has links to other languages, but none to itself.
 
     Each version lists itself as well as all others: that is how its own language is known.
-
     Bad: <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
     Good:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
@@ -102,7 +98,6 @@ def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
     """A page has two links to different pages with the same hreflang.
 
     Search engines cannot tell which of them is right for the language, and may ignore both.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
@@ -121,7 +116,6 @@ def duplicate_x_default(block: PageColumns) -> Iterator[Hit]:
 
     It names the one page for all languages that have no version of their own. Of two, search engines
     may take either, or none.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
@@ -142,16 +136,14 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
 
     Search engines ask for the whole URL of each version, with its scheme and host, and do not resolve
     others: the link is ignored.
-
     Bad:
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="/de"/>
     Good: with "https://example.org/de" instead of "/de"
     Fix: Write the whole URL, with its scheme and host.
     """
-    if block.alternates:
-        for at, written in relative_in(block, LINKS):
-            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
+    for at, written in block.relative["link"] if block.alternates else ():
+        yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
 
 
 def _conflicts(block: PageColumns) -> Iterator[tuple[int, str, int]]:

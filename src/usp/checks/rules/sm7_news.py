@@ -38,7 +38,6 @@ def old_news(block: PageColumns) -> Iterator[Hit]:
     A news sitemap is for what was published in the last two days. Google ignores the news data of older
     stories, and their pages belong in an ordinary sitemap. The age of a story in a snapshot is the one
     that it had when it was recorded.
-
     Bad: <news:publication_date>{now-5d}</news:publication_date>
     Good: <news:publication_date>{now-5h}</news:publication_date>
     Fix: Remove the story from the news sitemap two days after its publication; keep its page in another one.
@@ -56,7 +55,6 @@ def future_news(block: PageColumns) -> Iterator[Hit]:
 
     The date is that of the first publication on the website. One that lies ahead by more than a day is
     a mistake, and readers of the sitemap cannot rely on the others either.
-
     Bad: <news:publication_date>{now+30d}</news:publication_date>
     Good: <news:publication_date>{now-1h}</news:publication_date>
     Fix: Write the date on which the story was first published.
@@ -73,7 +71,6 @@ def too_many_stories(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A news sitemap has more than 1,000 stories.
 
     Google reads up to 1,000 stories in one news sitemap. Use several with an index for more.
-
     Bad:
         <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 1001)
     Good:
@@ -90,7 +87,6 @@ def news_without_publication(block: PageColumns) -> Iterator[Hit]:
 
     The name is required. It must be the one that the website has in Google News, without additions in
     brackets.
-
     Bad: no <news:name>
     Good: <news:name>The Tea Times</news:name>
     Fix: Add <news:name> inside <news:publication>.
@@ -105,18 +101,17 @@ def news_language(block: PageColumns) -> Iterator[Hit]:
     """A story lacks the language of its publication, or has one that is not a code.
 
     The language is required: a code of ISO 639 with two or three letters, or zh-cn or zh-tw for Chinese.
-
     Bad: <news:language>English</news:language>
     Good: <news:language>zh-tw</news:language>
     Fix: Write a code such as en, de or zh-cn as <news:language> inside <news:publication>.
     """
     for at, story in block.stories:
-        language = story.publication_language
+        language = story.publication_language or ""
         if not language:
             yield Hit("the story has no <news:language>", at)
         elif not _LANGUAGE.fullmatch(language.strip()):
             yield Hit(f"{language!r} is not a language code of two or three letters", at)
-        elif len(language.strip()) == _SHORT and (wrong := wrong_with(language.strip())):
+        elif len(language.strip()) == _SHORT and (wrong := wrong_with(language)):
             yield Hit(wrong, at)
 
 
@@ -126,7 +121,6 @@ def deprecated_news_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <news:access>, <news:genres>, <news:keywords> and <news:stock_tickers>. They do
     no harm, but make the sitemap larger.
-
     Bad: <news:keywords>tea, prices</news:keywords>
     Good: <news:title>Tea prices rise</news:title>
     Fix: Remove the fields.

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from usp._base.dates import in_utc
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_columns import IMAGES, VIDEOS, PageColumns, relative_in
 from usp.checks.registry import block_rule
+
+if TYPE_CHECKING:
+    from usp.checks.page_columns import PageColumns
 
 MAX_IMAGES = 1000
 
@@ -20,8 +23,7 @@ def too_many_images(block: PageColumns) -> Iterator[Hit]:
     """A page has more than 1,000 images.
 
     Google reads up to 1,000 images of each page; the others are ignored.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <url>
           <loc>https://example.org/gallery</loc>
@@ -41,15 +43,12 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
 
     Search engines fetch the image. They cannot do that with data: or blob: URLs, or with text, and
     they do not resolve relative URLs.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
     Bad: <image:image><image:loc>data:image/png;base64,iVBORw0KGgo=</image:loc></image:image>
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
     """
-    if not block.images:
-        return
-    relative = set(relative_in(block, IMAGES))
+    relative = set(block.relative["image"] if block.images else ())
     for at, written in sorted(relative):
         yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
     for at, image in ((at, image) for at, images in block.images for image in images):
@@ -62,8 +61,7 @@ def duplicate_image(block: PageColumns) -> Iterator[Hit]:
     """A page lists the same image several times.
 
     The repetition has no effect, except that it counts towards the limit of 1,000 images.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
     Bad:
         <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
         <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
@@ -73,8 +71,7 @@ def duplicate_image(block: PageColumns) -> Iterator[Hit]:
     Fix: List each image of a page once.
     """
     for at, images in block.images:
-        twice = len(images) - len({image.loc for image in images})
-        if twice:
+        if twice := len(images) - len({image.loc for image in images}):
             yield Hit(f"{twice:,} of the {len(images):,} images were listed before on the page", at)
 
 
@@ -84,7 +81,6 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <image:caption>, <image:geo_location>, <image:title> and <image:license>. They do
     no harm, but make the sitemap larger.
-
     Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
     Bad:
         <image:image>
@@ -97,13 +93,10 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
         </image:image>
     Fix: Remove the fields; describe images in the page itself, as alt texts and structured data.
     """
+    fields = ("caption", "geo_location", "license", "title")
     for at, images in block.images:
-        given = (
-            f"image:{name}"
-            for name in ("caption", "geo_location", "license", "title")
-            if any(getattr(image, name) for image in images)
-        )
-        if names := ", ".join(given):
+        given = [name for name in fields if any(getattr(image, name) for image in images)]
+        if names := ", ".join(f"image:{name}" for name in given):
             yield Hit(f"no longer read: {names}", at)
 
 
@@ -116,7 +109,6 @@ def video_field_missing(block: PageColumns) -> Iterator[Hit]:
     """A video lacks a required field.
 
     A video needs a thumbnail, a title and a description. Without them, search engines ignore it.
-
     Bad: no <video:description>
     Good: <video:description>Water, leaves, three minutes.</video:description>
     Fix: Add <video:thumbnail_loc>, <video:title> and <video:description>.
@@ -132,7 +124,6 @@ def video_without_location(block: PageColumns) -> Iterator[Hit]:
     """A video has neither a file nor a player.
 
     One of <video:content_loc> and <video:player_loc> is required: otherwise there is nothing to play.
-
     Bad: no <video:content_loc>
     Good:
         no <video:content_loc>
@@ -149,7 +140,6 @@ def video_is_page(block: PageColumns) -> Iterator[Hit]:
     """The file or the player of a video is the page itself.
 
     The URL of the video file, or of its player, must not be that of the page.
-
     Bad: <video:content_loc>https://example.org/tea</video:content_loc>
     Good: <video:content_loc>https://example.org/tea.mp4</video:content_loc>
     Fix: Write the URL of the video file as <video:content_loc>, or that of a player alone as <video:player_loc>.
@@ -164,7 +154,6 @@ def video_file_is_player(block: PageColumns) -> Iterator[Hit]:
     """The file and the player of a video have the same URL.
 
     The file is the video itself, the player is a page or a program that plays it. One of the two is wrong.
-
     Bad: <video:player_loc>https://example.org/tea.mp4</video:player_loc>
     Good: <video:player_loc>https://example.org/player?tea</video:player_loc>
     Fix: Leave out the one of <video:content_loc> and <video:player_loc> that is wrong.
@@ -180,7 +169,6 @@ def too_many_videos(block: PageColumns) -> Iterator[Hit]:
 
     No reader of sitemaps expects as many. A page with a video should be about that video: search engines
     show videos only for such pages.
-
     Bad:
         <url>
           <loc>https://example.org/videos</loc>
@@ -199,22 +187,18 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     """A URL of a video cannot be fetched over HTTP.
 
     Search engines fetch the thumbnail and the video. The file must be at an HTTP or FTP URL.
-
     Bad: <video:content_loc>rtmp://example.org/tea</video:content_loc>
     Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
     Fix: Write the absolute URL of the file.
     """
-    if not block.videos:
-        return
-    relative = set(relative_in(block, VIDEOS))
+    relative = set(block.relative["video"] if block.videos else ())
     for at, written in sorted(relative):
         yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
     for at, video in block.videos:
         for name in ("thumbnail_loc", "content_loc", "player_loc"):
             url = getattr(video, name)
-            if not url or is_http_url(url) or (at, url) in relative:
-                continue
-            if name != "content_loc" or not url.startswith("ftp://"):
+            is_file = name == "content_loc" and url and url.startswith("ftp://")
+            if url and not is_http_url(url) and (at, url) not in relative and not is_file:
                 yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
 
 
@@ -238,7 +222,6 @@ def video_duration(block: PageColumns) -> Iterator[Hit]:
     """The duration of a video is not between 1 second and 8 hours.
 
     The duration is a number of seconds from 1 to 28,800.
-
     Bad: <video:duration>90000</video:duration>
     Good: <video:duration>90</video:duration>
     Fix: Write the duration in seconds, or leave it out.
@@ -253,7 +236,6 @@ def video_rating(block: PageColumns) -> Iterator[Hit]:
     """The rating of a video is not between 0.0 and 5.0.
 
     Ratings are numbers from 0.0 (low) to 5.0 (high). Others are ignored.
-
     Bad: <video:rating>87</video:rating>
     Good: <video:rating>4.2</video:rating>
     Fix: Write a number from 0.0 to 5.0, or leave it out.
@@ -268,7 +250,6 @@ def video_description_length(block: PageColumns) -> Iterator[Hit]:
     """The description of a video has more than 2,048 characters.
 
     Descriptions have at most 2,048 characters. Longer ones are cut off or ignored.
-
     Bad: <video:description>{a*2049}</video:description>
     Good: <video:description>{a*2048}</video:description>
     Fix: Shorten the description.
@@ -283,7 +264,6 @@ def too_many_video_tags(block: PageColumns) -> Iterator[Hit]:
     """A video has more than 32 tags.
 
     At most 32 tags are read.
-
     Bad: <video:tag>{n}</video:tag> (x 33)
     Good: <video:tag>{n}</video:tag> (x 32)
     Fix: Keep the most important 32 tags.
@@ -299,7 +279,6 @@ def expired_video(block: PageColumns) -> Iterator[Hit]:
 
     After the expiration date, search engines no longer show the video. If it is still available, the date
     is wrong; if not, the entry should go.
-
     Bad: <video:expiration_date>{now-30d}</video:expiration_date>
     Good: <video:expiration_date>{now+30d}</video:expiration_date>
     Fix: Remove the video, or its <video:expiration_date>.
@@ -315,7 +294,6 @@ def video_expires_before_publication(block: PageColumns) -> Iterator[Hit]:
     """A video expires before it is published.
 
     One of the two dates is wrong, and search engines do not show the video.
-
     Bad:
         <video:expiration_date>{now+10d}</video:expiration_date>
         <video:publication_date>{now+20d}</video:publication_date>
@@ -336,7 +314,6 @@ def video_relationship(block: PageColumns) -> Iterator[Hit]:
 
     <video:restriction> and <video:platform> need the attribute relationship, which is allow or deny.
     Without it, nobody knows who may see the video.
-
     Bad: <video:restriction>DE AT CH</video:restriction>
     Good: <video:restriction relationship="allow">DE AT CH</video:restriction>
     Fix: Add relationship="allow" or relationship="deny".
@@ -354,7 +331,6 @@ def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <video:category>, <video:gallery_loc>, <video:price>, <video:tvshow> and the
     attributes autoplay and allow_embed of <video:player_loc>. They do no harm, but make the sitemap larger.
-
     Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
     Bad: <video:category>Drinks</video:category>
     Good: <video:tag>Drinks</video:tag>

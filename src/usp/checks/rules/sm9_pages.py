@@ -21,8 +21,7 @@ def page_not_found(page: FetchedPage) -> Iterator[Hit]:
 
     The server returns 404 or 410. Search engines waste requests on such pages, and trust a sitemap with
     many of them less. Pages are fetched only with ``--fetch-pages``.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: google:crawling-indexing/sitemaps/build-sitemap
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea 404
@@ -38,8 +37,7 @@ def page_error(page: FetchedPage) -> Iterator[Hit]:
 
     The server returns an error, or does not respond. Search engines cannot read the page either, unless
     the server treats them differently. Pages are fetched only with ``--fetch-pages``.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors
+    Source: google:crawling-indexing/http-network-errors
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea 500
@@ -55,8 +53,7 @@ def page_redirects(page: FetchedPage) -> Iterator[Hit]:
 
     A sitemap should list the pages that are to be found in search results: those at the end of a
     redirect. Pages are fetched only with ``--fetch-pages``.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Source: google:crawling-indexing/sitemaps/build-sitemap
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea -> /green-tea
@@ -78,8 +75,7 @@ def page_noindex(page: FetchedPage) -> Iterator[Hit]:
 
     The sitemap offers the page, and the page says noindex, in its head or in the header X-Robots-Tag.
     One of the two is a mistake. Pages are fetched only with ``--fetch-pages``.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/block-indexing
+    Source: google:crawling-indexing/block-indexing
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea
@@ -97,8 +93,7 @@ def canonical_elsewhere(page: FetchedPage) -> Iterator[Hit]:
 
     A sitemap should list canonical URLs only: search engines show the other page instead. Pages are
     fetched only with ``--fetch-pages``.
-
-    Source: https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls
+    Source: google:crawling-indexing/consolidate-duplicate-urls
     Bad:
         <url><loc>https://example.org/tea?sort=price</loc></url>
         --- /tea?sort=price
