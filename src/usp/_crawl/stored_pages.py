@@ -119,7 +119,7 @@ def _grouped(entries: Iterable[Entry]) -> Iterator[PageBatch | list[PageEntry]]:
         yield single
 
 
-def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
+def first_pages(block: PageBlock, most: int | None) -> PageBlock:
     """Return a block, cut to at most this many pages."""
     if most is None or len(block.urls) <= most:
         return block
@@ -194,16 +194,16 @@ class StoredPages(NodePages):
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Yield the pages; the first declaration of a URL counts."""
-        pages = chain.from_iterable(self._batches())
-        return pages if self._most is None else islice(pages, self._most)
+        pages_of = UniquePages(self._limits.url_length).of
+        entries = chain.from_iterable(self._entries())
+        return islice(chain.from_iterable(map(pages_of, entries)), self._most)
 
-    def _batches(self) -> Iterator[Iterable[SitemapPage]]:
-        unique = UniquePages(self._limits.url_length)
+    def _entries(self) -> Iterator[Iterable[Entry]]:
+        """Yield the entries of the document, step by step."""
         parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
         for chunk in self._document.chunks():
-            for entries in parser.steps(chunk):
-                yield from map(unique.of, entries)
-        yield from map(unique.of, parser.close(self._document.broken))
+            yield from parser.steps(chunk)
+        yield parser.close(self._document.broken)
 
     def blocks(self) -> Iterator[PageBlock]:
         """Yield the same pages block by block."""
@@ -217,21 +217,15 @@ class StoredPages(NodePages):
         """
         most, count = self._most, 0
         unique = given or UniquePages(self._limits.url_length)
-        for block in self._all_steps(unique):
+        for block in page_steps(self._entries(), unique):
             if block is not None:
                 before, count = count, count + len(block.urls)
                 if most is not None and count > most:
-                    yield _first_pages(block, most - before)
+                    yield first_pages(block, most - before)
                     return
             yield block
         if given is None:
             self._document.known.pages = count
-
-    def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
-        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
-        for chunk in self._document.chunks():
-            yield from page_steps(parser.steps(chunk), unique)
-        yield from page_blocks(parser.close(self._document.broken), unique)
 
     def count(self) -> int:
         """Return the number of pages; counting them reads the document, once."""
@@ -267,7 +261,7 @@ class StoredPages(NodePages):
             left = None if self._most is None else self._most - count
             count += len(block.urls)
             if block.urls and (left is None or left > 0):
-                yield _first_pages(block, left)
+                yield first_pages(block, left)
         found = examination.problems
         if not examination.given_up:
             known.pages, known.problem_count = count, how_many(found)
