@@ -42,7 +42,7 @@ def documents(tree):
     for node in tree.all_sitemaps():
         if isinstance(node, PagesXMLSitemap):
             assert isinstance(node._pages, StoredPages)
-            yield node._pages._document
+            yield node._pages.document
 
 
 def test_the_tree_has_documents_in_memory_and_in_the_spool(tree):

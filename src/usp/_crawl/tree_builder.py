@@ -39,27 +39,16 @@ from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, Index
 from usp.web_client.abstract_client import failure_reason
 
 if TYPE_CHECKING:
+    from usp._crawl.website import Website
     from usp.options import CrawlOptions
-
-
-class RootPolicy:
-    """Decides what is at the top of the tree: here, everything that was requested."""
-
-    def includes(self, root: TreeSlot) -> bool:  # noqa: ARG002
-        """Return whether a slot at the top is in the tree; called in the order of the tree."""
-        return True
-
-    def is_declared(self, url: str) -> bool:  # noqa: ARG002
-        """Return whether a URL is declared in what comes before the known paths."""
-        return False
 
 
 class TreeBuilder(abc.ABC):
     """Goes through the slots of a tree, depth first.
 
     It stops at the slot that is ``awaited``, whose document has not arrived yet, until it is
-    ``complete``. ``roots`` decides which of the slots at the top are in the tree, ``limits_of`` which
-    limits are those of a child, by its URL and those above it.
+    ``complete``. ``roots`` decides which of the slots at the top are in the tree, if not all of them
+    are; ``limits_of`` which limits are those of a child, by its URL and those above it.
     """
 
     def __init__(self, options: CrawlOptions) -> None:
@@ -68,7 +57,7 @@ class TreeBuilder(abc.ABC):
         self.limits_of: Callable[[str, frozenset[str]], Limits] = lambda *_: self.limits
         self.awaited: TreeSlot | None = None
         self.complete = False
-        self.roots = RootPolicy()
+        self.roots: Website | None = None
         self.ending: Reason | None = None
         self._filter = ChildFilter(options)
         self.wanted: list[TreeSlot] = []  # at the top
@@ -90,7 +79,7 @@ class TreeBuilder(abc.ABC):
 
     def includes(self, slot: TreeSlot) -> bool:
         """Return whether what is at or below a slot is in the tree."""
-        return self.roots.includes(self._root_of(slot))
+        return self.roots is None or self.roots.includes(self._root_of(slot))
 
     def take_settled(self) -> list[TreeSlot]:
         """Return the slots that were settled since the last call, in the order of their pages."""
@@ -138,7 +127,7 @@ class TreeBuilder(abc.ABC):
         """Request the known paths that nothing before them declares."""
         later, self._later = self._later, []
         for slot in later:
-            if not self.roots.is_declared(slot.url):
+            if self.roots is None or not self.roots.is_declared(slot.url):
                 slot.order = self._request(slot)
 
     def _finish(self, slot: TreeSlot) -> None:
@@ -163,7 +152,7 @@ class TreeBuilder(abc.ABC):
         elif result is not None:
             slot.examine()
         is_root = self._root_of(slot) is slot and not slot.is_homepage
-        if is_root and not self.roots.includes(slot):  # called for each of them, in order
+        if is_root and not self.includes(slot):  # called for each of them, in order
             if slot.reason is not None:
                 journal.left_out(slot.node_url, str(slot.reason), quiet=slot.guess)
             return
@@ -194,8 +183,8 @@ class TreeBuilder(abc.ABC):
                 left_out = replace(left_out, count=left_out.count + 1)
                 continue
             child = child_slot(slot, len(below), entry, above, limits)
-            is_elsewhere = slot.is_homepage and self.roots.is_declared(child.url)
-            if child.reason is None and not is_elsewhere:
+            linked_by = self.roots if slot.is_homepage else None
+            if child.reason is None and not (linked_by and linked_by.is_declared(child.url)):
                 child.order = self._request(child, slot.final_url)
             below.append(child)
         if left_out is not None:

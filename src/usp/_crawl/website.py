@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import without_fragment
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.tree_builder import RootPolicy, without_fragments
+from usp._crawl.tree_builder import without_fragments
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
@@ -127,7 +127,7 @@ class OneSitemap:
         return tree
 
 
-class Website(RootPolicy):
+class Website:
     """Requests robots.txt, then the links of the homepage, then the known paths, from a crawl."""
 
     is_wrong_guess = False
