@@ -233,14 +233,7 @@ class Crawl(TreeBuilder):
             elif order.partial is None or order.partial.document.size <= result.document.size:
                 order.partial = result
             pause = self._schedule.repeat(order, error, now, ending=self.ending is not None)
-            journal.request_failed(
-                order.url,
-                error,
-                retry_in=pause,
-                quiet_404=order.quiet,
-                guess=order.is_guess or order.role is Role.HOMEPAGE,
-                quiet=given_up,
-            )
+            journal.request_failed(order, error, pause, quiet=given_up)
             if pause is not None:
                 return
             result = order.partial or result

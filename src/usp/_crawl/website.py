@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.urls import without_fragment
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
@@ -84,26 +84,14 @@ def tree_of(top: Website | OneSitemap) -> AbstractSitemap:
 class OneSitemap:
     """Requests one sitemap, whose URL is known, from a crawl: the root of its own tree.
 
-    A ``guess`` may well be something else, and is retried less often.
+    It is ``wanted`` as :meth:`Crawl.want` says.
     """
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        url: str,
-        *,
-        level: int = 0,
-        parents: frozenset[str] = frozenset(),
-        quiet: bool = False,
-        guess: bool = False,
-    ) -> None:
+    def __init__(self, crawl: Crawl, url: str, **wanted: Any) -> None:
         self.start = ("sitemap", url)
         self.crawl = crawl
-        self._is_guess = guess
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
-        self._slot = crawl.want(
-            url, role=role, level=level, parents=parents, quiet=quiet, guess=guess
-        )
+        self._slot = crawl.want(url, role=role, **wanted)
 
     @property
     def url(self) -> str:
@@ -118,7 +106,7 @@ class OneSitemap:
         """
         received, arrival = self._slot.received, self._slot.arrival
         kind = received.probe.kind if received else arrival.kind if arrival else None
-        return self._is_guess and (kind is None or issubclass(kind, PagesTextSitemap))
+        return self._slot.guess and (kind is None or issubclass(kind, PagesTextSitemap))
 
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
