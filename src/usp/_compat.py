@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
+from usp._crawl.child_filter import without_fragments
 from usp._crawl.orders import FinalResult
 from usp._crawl.receiver import parse_document, read_document, unfetched_tree
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import without_fragments
 from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
+from usp._crawl.child_filter import refuse
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import refuse
 from usp._crawl.website import (
     KNOWN_SITEMAP_PATHS,
     OneSitemap,

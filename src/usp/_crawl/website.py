@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from usp._base.urls import without_fragment
+from usp._crawl.child_filter import without_fragments
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.tree_builder import without_fragments
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
