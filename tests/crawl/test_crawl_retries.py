@@ -30,11 +30,8 @@ def EVEN() -> float:
     return 0.5
 
 
-def failure(*, retryable: bool = True, retry_after: float | None = None) -> WebClientErrorResponse:
-    response = WebClientErrorResponse("503 Service Unavailable", retryable)
-    response.status = 503
-    response.retry_after = retry_after
-    return response
+def failure(*, retryable: bool = True, **how: float | None) -> WebClientErrorResponse:
+    return error("503 Service Unavailable", retryable=retryable, **how)(None).error
 
 
 def test_a_policy_says_how_long_to_wait_if_at_all():
