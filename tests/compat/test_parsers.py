@@ -15,6 +15,7 @@ from usp.fetch_parse import (
     PagesRSSSitemapParser,
     PagesXMLSitemapParser,
     PlainTextSitemapParser,
+    SitemapFetcher,
     XMLSitemapParser,
 )
 from usp.objects.page import SitemapImage, SitemapPageChangeFrequency
@@ -140,6 +141,12 @@ def test_without_a_network_a_document_is_read_as_by_a_crawl(kind, name, content)
         return node, whys, facts, list(node.all_pages())
 
     assert result(LocalWebClient()) == result(Offline())
+
+
+def test_a_fetcher_with_a_client_without_network_raises_nothing_else_than_it_says():
+    """1.8.1 lets NoWebClientException out; a tree names it instead: nothing raises out of a crawl."""
+    node = SitemapFetcher(f"{H}/s.xml", 0, web_client=LocalWebClient()).sitemap()
+    assert isinstance(node, InvalidSitemap)
 
 
 def test_levels_and_callbacks_are_handed_on():

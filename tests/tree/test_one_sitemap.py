@@ -47,6 +47,16 @@ def test_the_sitemap_itself_is_the_root(serve):
         assert set(site.hits) == asked
 
 
+def test_trees_that_were_built_by_hand_and_fetched_ones_mix(serve):
+    site = serve({"/a.xml": urlset("/p")})
+    fetched = SitemapFetcher(site.url("/a.xml"), 0).sitemap()
+    built = PagesXMLSitemap(site.url("/a.xml"), [SitemapPage(site.url("/p"))])
+    assert built == fetched
+    assert fetched == built
+    assert fetched != PagesXMLSitemap(site.url("/a.xml"), [SitemapPage(site.url("/q"))])
+    assert len({fetched, built}) == 1
+
+
 def test_a_fetcher_repeats_as_often_whether_or_not_404s_are_quiet(serve):
     """``quiet_404`` is about the log: it does not say how often to ask."""
     hits = []

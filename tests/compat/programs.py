@@ -7,7 +7,6 @@ address of a website and gives what it would print or store. They run unchanged 
 # ruff: noqa: UP031, UP045, PERF401, FURB171 - written as users write
 
 import json
-import logging
 import pickle
 import tempfile
 import urllib.error
@@ -17,7 +16,6 @@ from typing import Optional
 
 import requests
 
-from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher
 from usp.helpers import get_url_retry_on_client_errors, ungzipped_response_content
 from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
@@ -25,7 +23,6 @@ from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
-    IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
@@ -46,11 +43,6 @@ def list_pages(homepage: str):
     for page in tree.all_pages():
         urls.append(page.url)
     return urls
-
-
-def unique_pages(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage)
-    return sorted({page.url for page in tree.all_pages()})
 
 
 def print_the_tree(homepage: str):
@@ -156,20 +148,6 @@ def last_sitemap_only(homepage: str):
     return [s.url for s in tree.all_sitemaps()]
 
 
-def without_robots(homepage: str):
-    tree = sitemap_tree_for_homepage(
-        homepage, use_robots=False, extra_known_paths={"extra/map.xml"}
-    )
-    return sorted(s.url for s in tree.sub_sitemaps)
-
-
-def without_known_paths(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
-    (robots,) = tree.sub_sitemaps
-    assert isinstance(robots, IndexRobotsTxtSitemap)
-    return [s.url for s in robots.sub_sitemaps]
-
-
 def own_session(homepage: str):
     session = requests.Session()
     session.headers["X-Token"] = "secret"
@@ -258,24 +236,6 @@ def one_sitemap(homepage: str):
     return [type(sitemap).__name__, [page.url for page in sitemap.all_pages()]]
 
 
-def refused(homepage: str):
-    answers = []
-    for url in ("not a url", "ftp://example.org/"):
-        try:
-            sitemap_tree_for_homepage(url)
-        except SitemapException:
-            answers.append("refused")
-    for arguments in (
-        {"url": homepage, "recursion_level": 12},
-        {"url": homepage, "recursion_level": 1, "parent_urls": {homepage}},
-    ):
-        try:
-            SitemapFetcher(**arguments)
-        except SitemapException:
-            answers.append("refused")
-    return answers
-
-
 def from_text(homepage: str):
     response = get_url_retry_on_client_errors(homepage + "index.xml", RequestsWebClient())
     text = ungzipped_response_content(homepage + "index.xml", response)
@@ -292,37 +252,8 @@ def compare_with_expected(homepage: str):
     return [text == expected, expected == text, text in [expected]]
 
 
-def quiet_log(homepage: str):
-    log = logging.getLogger("usp")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        return len(list(sitemap_tree_for_homepage(homepage).all_pages())) > 0
-    finally:
-        log.setLevel(level)
-
-
 PROGRAMS = [
     value
     for name, value in list(globals().items())
     if callable(value) and getattr(value, "__module__", "") == __name__ and name.islower()
 ]
-
-if __name__ == "__main__":
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from programs_site import SITE
-
-    from website import Site
-
-    logging.disable(logging.CRITICAL)
-    with Site(SITE) as site:
-        results = {}
-        for program in PROGRAMS:
-            try:
-                results[program.__name__] = program(site.base + "/")
-            except Exception as ex:  # noqa: BLE001
-                results[program.__name__] = repr(ex)
-        print(json.dumps(results, indent=1, default=str).replace(site.base, "{base}"))
