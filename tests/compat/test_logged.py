@@ -216,14 +216,3 @@ def test_children_that_a_client_without_network_does_not_fetch_are_no_warning(ca
             "http://h/i.xml", index("/a.xml").format(base="http://h"), **given
         ).sitemap()
     assert {record.levelname for record in caplog.records} == {"INFO"}
-
-
-def test_known_paths_that_are_missing_are_told_in_detail_only(serve, caplog):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    with caplog.at_level(logging.DEBUG, "usp"):
-        sitemap_tree_for_homepage(site.base + "/", extra_known_paths={"my/map.xml"})
-    told = f"Request for URL {site.url('/my/map.xml')} failed: 404 Not Found"
-    assert [
-        (record.name, record.levelname) for record in caplog.records if record.getMessage() == told
-    ] == [("usp.helpers", "DEBUG")]
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

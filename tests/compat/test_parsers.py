@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory_web import Client, H, Web
 from together import together
 from usp.exceptions import SitemapException
 from usp.fetch_parse import (
@@ -27,34 +28,17 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
-from usp.web_client.abstract_client import (
-    LocalWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
+from usp.web_client.abstract_client import LocalWebClient
 from website import atom, index, outline, paths, robots, rss, urlset
-
-H = "http://h"
 
 
 def text(document):
     return document.replace("{base}", H)
 
 
-class Client:
-    """Answers from memory; remembers what it was asked."""
-
-    def __init__(self):
-        self.asked = []
-
-    def set_max_response_data_length(self, max_response_data_length):
-        pass
-
-    def get(self, url):
-        self.asked.append(url)
-        if url == f"{H}/a.xml":
-            return LocalWebClientSuccessResponse(url, text(urlset("/p")))
-        return WebClientErrorResponse("404 Not Found", retryable=False)
+def client():
+    """Return a client of a website with one sitemap."""
+    return Client(Web({"/a.xml": urlset("/p")}), 1)
 
 
 def parse(kind, url, content, **options):
@@ -88,11 +72,11 @@ def test_the_parser_of_xml_refuses_everything_else(content):
 
 
 def test_the_children_of_an_index_are_fetched_by_the_client_that_it_is_given():
-    client = Client()
+    web = Web({"/a.xml": urlset("/p")})
     content = text(index("/a.xml", "/gone.xml", "/s.xml", "/up.xml", "/up.xml#again"))
-    given = {"web_client": client, "parent_urls": {f"{H}/up.xml"}}
+    given = {"web_client": Client(web, 1), "parent_urls": {f"{H}/up.xml"}}
     node = parse(XMLSitemapParser, f"{H}/s.xml", content, **given)
-    assert client.asked == [f"{H}/a.xml", f"{H}/gone.xml"]
+    assert web.asked == ["/a.xml", "/gone.xml"]
     first, *others = outline(node, H)[2]
     assert first == ("PagesXMLSitemap", "/a.xml")
     names = ("/gone.xml", "/s.xml", "/up.xml", "/up.xml#again")
@@ -157,7 +141,7 @@ def test_levels_and_callbacks_are_handed_on():
         return url.endswith("/a.xml")
 
     content = text(index("/a.xml", "/b.xml"))
-    options = {"recursion_level": 3, "web_client": Client(), "parent_urls": {f"{H}/up.xml"}}
+    options = {"recursion_level": 3, "web_client": client(), "parent_urls": {f"{H}/up.xml"}}
     node = parse(XMLSitemapParser, f"{H}/s.xml", content, recurse_callback=each, **options)
     assert paths(node, H) == ["/p"]
     parents = {f"{H}/s.xml", f"{H}/up.xml"}
@@ -169,7 +153,7 @@ def test_levels_and_callbacks_are_handed_on():
 def test_a_robots_txt():
     content = text(robots("/a.xml", "/b.xml"))
     url = f"{H}/robots.txt"
-    node = parse(IndexRobotsTxtSitemapParser, url, content, web_client=Client())
+    node = parse(IndexRobotsTxtSitemapParser, url, content, web_client=client())
     assert outline(node, H) == (
         "IndexRobotsTxtSitemap",
         "/robots.txt",
@@ -229,16 +213,14 @@ def test_a_urlset_told_of_its_elements():
 
 
 def test_an_index_told_of_its_elements():
-    client = Client()
+    given = {"web_client": client(), "recursion_level": 0, "parent_urls": set()}
     node = tell(
-        IndexXMLSitemapParser(
-            url=f"{H}/s.xml", web_client=client, recursion_level=0, parent_urls=set()
-        ),
+        IndexXMLSitemapParser(url=f"{H}/s.xml", **given),
         *("<sitemap:sitemapindex>", "<sitemap:sitemap>", "<sitemap:loc>", f"{H}/a.xml"),
         *("</sitemap:loc>", "</sitemap:sitemap>", "</sitemap:sitemapindex>"),
     )
     assert paths(node, H) == ["/p"]
-    assert client.asked == [f"{H}/a.xml"]
+    assert given["web_client"].web.asked == ["/a.xml"]
 
 
 @together(

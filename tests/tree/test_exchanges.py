@@ -132,11 +132,8 @@ def test_exchanges_are_pickled_along(serve):
 def test_a_node_made_by_hand_has_none_and_a_document_at_hand_was_not_asked_for():
     assert PagesXMLSitemap("http://h/", []).exchange is None
     assert InvalidSitemap("http://h/", "why").exchange is None
+    one = PagesXMLSitemap("http://h/", [], exchange=Exchange("http://h/", "http://h/"))
+    assert one == PagesXMLSitemap("http://h/", [])
     read = sitemap_from_str("<urlset><url><loc>http://h/p</loc></url></urlset>").exchange
     assert (read.status, read.attempts, read.started) == (None, 0, None)
     assert isinstance(read, Exchange)
-
-
-def test_exchanges_do_not_make_nodes_different():
-    one = PagesXMLSitemap("http://h/", [], exchange=Exchange("http://h/", "http://h/"))
-    assert one == PagesXMLSitemap("http://h/", [])

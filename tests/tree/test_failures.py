@@ -22,7 +22,6 @@ from usp.objects.sitemap import (
 from usp.tree import (
     sitemap_from_bytes,
     sitemap_from_file,
-    sitemap_from_str,
     sitemap_tree_for_homepage,
     sitemap_tree_for_sitemap,
 )
@@ -241,17 +240,6 @@ def test_failures_stand_in_the_order_of_the_tree_after_what_stands_nowhere(serve
 
 
 # Documents at hand --------------------------------------------------------------------------------
-
-
-def test_the_children_of_a_text_at_hand_are_not_fetched_and_named():
-    tree = sitemap_from_str(index("http://h/a.xml", "http://h/b.xml"))
-    assert not tree.is_complete
-    assert [(f.url, f.attempts, f.status) for f in tree.failures()] == [
-        ("http://h/a.xml", 0, None),
-        ("http://h/b.xml", 0, None),
-    ]
-    assert all("Un-fetched" in failure.reason for failure in tree.failures())
-    assert sitemap_from_str(urlset("http://h/p")).is_complete
 
 
 def test_a_document_at_hand_that_breaks_off_is_named(tmp_path):

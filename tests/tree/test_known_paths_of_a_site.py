@@ -61,12 +61,6 @@ def test_programs_that_change_the_set_of_known_paths_are_heard(serve, monkeypatc
     ]
 
 
-def test_a_known_path_that_stumbles_once_is_asked_again(serve):
-    site = serve({"/sitemap.xml": [Answer("", 503), urlset("/p")]})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert paths(tree, site.base) == ["/p"]
-
-
 def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawled(serve, tmp_path):
     """It is requested again; the snapshot has it once in the tree, as the crawl had."""
     busy = [Answer(status=503)] * 2

@@ -20,6 +20,7 @@ from usp.tree import (
 from website import Answer, atom, index, outline, robots, rss, urlset
 
 E = "https://www.example.org"
+UNFETCHED = "Un-fetched child sitemap"
 LOCAL = "http://usp-local-dummy.local/"
 
 
@@ -99,17 +100,15 @@ class TestAtHand:
         assert {node.url for node in nodes[4:]} == {file.as_uri()}
 
     def test_the_children_of_an_index_are_not_fetched(self):
-        text = index(E + "/a.xml", E + "/b.xml", E + "/a.xml")
-        unfetched = [
-            InvalidSitemap(E + path, "Un-fetched child sitemap") for path in ("/a.xml", "/b.xml")
+        dated = f"<sitemap><loc>{E}/b.xml</loc><lastmod>2024-05-06</lastmod></sitemap>"
+        tree, why = sitemap_from_str(index(E + "/a.xml", dated, E + "/a.xml")), UNFETCHED
+        urls = [E + "/a.xml", E + "/b.xml"]
+        assert tree == IndexXMLSitemap(LOCAL, [InvalidSitemap(url, why) for url in urls])
+        assert [str(child.last_modified)[:4] for child in tree.sub_sitemaps] == ["None", "2024"]
+        assert not tree.is_complete
+        assert [(f.url, f.reason, f.attempts, f.status) for f in tree.failures()] == [
+            (url, why, 0, None) for url in urls
         ]
-        assert sitemap_from_str(text) == IndexXMLSitemap(LOCAL, unfetched)
-
-    def test_the_children_of_an_index_have_their_dates(self):
-        text = index(f"<sitemap><loc>{E}/a.xml</loc><lastmod>2024-05-06</lastmod></sitemap>")
-        (child,) = sitemap_from_str(text).sub_sitemaps
-        assert child.last_modified is not None
-        assert child.last_modified.year == 2024
 
     def test_relative_addresses_are_resolved_against_the_url_of_the_document(self):
         data = urlset("<url><loc>../p</loc></url>").encode()

@@ -35,6 +35,7 @@ def tree(serve):
     }
     tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
     site.close()
+    assert {document.data is None for document in documents(tree)} == {True, False}  # in the spool
     return tree
 
 
@@ -43,10 +44,6 @@ def documents(tree):
         if isinstance(node, PagesXMLSitemap):
             assert isinstance(node._pages, StoredPages)
             yield node._pages.document
-
-
-def test_the_tree_has_documents_in_memory_and_in_the_spool(tree):
-    assert {document.data is None for document in documents(tree)} == {True, False}
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
