@@ -158,6 +158,13 @@ def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(slow, fron
     assert slow.steps < 2 * PIECES  # it is glanced at, and then read
 
 
+@every_front
+def test_a_stream_in_time_names_nothing(reading, front):
+    failures = []
+    front.pages(H + "/", front.client(Web(PAGES)), on_failure=failures.append)
+    assert not failures
+
+
 # Turns of the loop --------------------------------------------------------------------------------
 
 
