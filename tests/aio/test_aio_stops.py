@@ -31,13 +31,6 @@ async def happens(true) -> None:
 
 
 @pytest.fixture
-def gate():
-    gate = threading.Event()
-    yield gate
-    gate.set()
-
-
-@pytest.fixture
 def long_site(serve, gate):
     first = {"/0.xml": urlset(*(f"/p{n}" for n in range(1000)))}
     held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}

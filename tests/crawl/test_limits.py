@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import itertools
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -436,10 +435,9 @@ def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatc
 @every_front
 @pytest.mark.parametrize("held", ["gate", "stall"])
 def test_an_answer_that_stalls_ends_with_the_seconds_of_its_document(
-    serve, threads_end, times, front, held
+    serve, gate, threads_end, times, front, held
 ):
     """The own client does not wait for a beginning or a piece that comes too late, nor ask again."""
-    gate = threading.Event()
     site = serve({"/a.xml": Answer(urlset(*PAGES), **{held: gate})})
     tree = crawl(site, "/a.xml", front, document_seconds=0.3 * times)
     gate.set()
@@ -450,8 +448,7 @@ def test_an_answer_that_stalls_ends_with_the_seconds_of_its_document(
 
 
 @every_front
-def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, front, times):
-    gate = threading.Event()
+def test_seconds_keep_what_came_and_name_the_rest(serve, gate, threads_end, front, times):
     names = [f"/{n}.xml" for n in range(30)]
     site = serve({"/i.xml": index("/a.xml", "/slow.xml", *names), "/a.xml": urlset("/a")})
     site.answers["/slow.xml"] = Answer(urlset("/slow"), gate=gate)
@@ -473,13 +470,12 @@ def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, front, tim
 
 
 @pytest.mark.parametrize("front", FRONTS[1:], ids=repr)
-def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end, front, times):
-    gate = threading.Event()
+def test_a_stream_whose_time_is_over_gives_what_came_and_ends(
+    serve, gate, threads_end, front, times
+):
     site = serve(THREE | {"/b.xml": Answer(urlset(*PAGES), stall=gate)})
-    try:
-        pages = front.pages(site.base + "/", limits=Limits(seconds=0.4 * times))
-    finally:
-        gate.set()
+    pages = front.pages(site.base + "/", limits=Limits(seconds=0.4 * times))
+    gate.set()
     found = [page.url.removeprefix(site.base) for page in pages]
     assert found[:2] == ["/a1", "/a2"]
     assert 30 < len(found) < 100

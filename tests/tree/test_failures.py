@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gzip
 import pickle
-import threading
 
 import pytest
 
@@ -331,14 +330,6 @@ def test_the_status_of_an_error_without_one_is_read_from_its_message():
         assert len(web.asked) == attempts
         tree = sitemap_tree_for_homepage("http://h/", Client(web), use_known_paths=False)
         assert tree.is_complete == (status == 404)  # there is no robots.txt
-
-
-@pytest.fixture
-def gate():
-    """What holds an answer back until the test is over."""
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 # A crawl that ended early -------------------------------------------------------------------------
