@@ -221,13 +221,10 @@ class Crawl:
         """Request nothing more; the results of fetches in progress are still accepted."""
         if self.ending is None:
             self.ending = reason
-            self._give_up(active=False)
+            self.abandon(active=False)
 
-    def abandon(self) -> None:
-        """Stop waiting for fetches in progress, after :meth:`end`."""
-        self._give_up(active=True)
-
-    def _give_up(self, *, active: bool) -> None:
+    def abandon(self, *, active: bool = True) -> None:
+        """Stop waiting for what is not requested any more and, if ``active``, for what was."""
         assert self.ending is not None
         for order in list(self._orders.values()):
             if order.result is None and (active or not order.is_active):

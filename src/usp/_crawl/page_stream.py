@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from usp._crawl.orders import PATIENCE, Arrival
-from usp._crawl.stored_pages import (
-    StoredPages,
-    UniquePages,
-    first_pages,
-    page_blocks,
-    page_steps,
-)
+from usp._crawl.stored_pages import StoredPages, UniquePages, first_pages, page_steps
 from usp._formats.document import DocumentParser
 from usp.objects.page import PageBlock, SitemapPage, of_sitemap
 
@@ -182,7 +176,7 @@ class PageStream:
         received = slot.received
         if received is None or received.document is arrival.document:
             broken = received.document.exchange.broken if received else slot.reason
-            yield from page_blocks(parser.close(broken), unique)
+            yield from page_steps([parser.close(broken)], unique)
         else:
             yield from StoredPages(received.document, url, limits).steps(unique)
 

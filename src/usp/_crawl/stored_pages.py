@@ -53,8 +53,7 @@ class UniquePages:
         if isinstance(entry, ChildEntry):
             return ()
         if isinstance(entry, PageEntry):
-            page = entry.page()
-            return (page,) if page is not None and self._new([page.url]) is None else ()
+            return (entry.page(),) if self._new([entry.url]) is None else ()
         new = self._new(entry.urls)
         return entry.pages() if new is None else compress(entry.pages(), new)
 
@@ -84,24 +83,17 @@ def result_of(steps: Generator[object, None, T]) -> T:
 def page_steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterator[PageBlock | None]:
     """Yield the pages of each step in blocks, or None if it has none."""
     for entries in steps:
-        count = 0
-        for block in page_blocks(entries, unique):
-            count += 1
-            yield block
-        if not count:
+        is_empty = True
+        for group in _grouped(entries):
+            if isinstance(group, PageBatch):
+                block = unique.block(group)
+            else:
+                block = unique.block(PageList([entry.page() for entry in group]))
+            if block.urls:
+                is_empty = False
+                yield block
+        if is_empty:
             yield None
-
-
-def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
-    """Yield the pages of entries in blocks; single pages are collected into blocks."""
-    for group in _grouped(entries):
-        block: PageBlock
-        if isinstance(group, PageBatch):
-            block = unique.block(group)
-        else:
-            block = PageList([page for entry in group for page in unique.of(entry)])
-        if block.urls:
-            yield block
 
 
 def _grouped(entries: Iterable[Entry]) -> Iterator[PageBatch | list[PageEntry]]:
@@ -418,9 +410,9 @@ class Examination:
         read: list[PageEntry] = []
         for entry in entries:
             page = entry.page(partial(_note, self.parser.problems, entry.line))
-            if page is not None and self._limits.too_long(page.url):
+            if self._limits.too_long(page.url):
                 note_length(self.parser.problems, self._limits, page.url, entry.line)
-            elif page is not None:
+            else:
                 pages.append(page)
                 written.append(entry.as_written)
                 lines.append(entry.line)
