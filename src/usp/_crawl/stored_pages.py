@@ -405,8 +405,6 @@ class Examination:
     def _single(self, entries: list[PageEntry]) -> Iterator[ExaminedBlock]:
         """Yield entries that were read one by one as a block; their fields are read."""
         pages: list[SitemapPage] = []
-        written: list[str | None] = []
-        lines: list[int | None] = []
         read: list[PageEntry] = []
         for entry in entries:
             page = entry.page(partial(_note, self.parser.problems, entry.line))
@@ -414,10 +412,9 @@ class Examination:
                 note_length(self.parser.problems, self._limits, page.url, entry.line)
             else:
                 pages.append(page)
-                written.append(entry.as_written)
-                lines.append(entry.line)
                 read.append(entry)
         if pages:
+            written, lines = [one.as_written for one in read], [one.line for one in read]
             yield ExaminedBlock(PageList(pages), written, None, lines, own_columns(read))
 
 
