@@ -15,7 +15,6 @@ import usp.tree
 from fronts import rest, run
 from memory_web import AsyncClient, Client, Doc, Web
 from usp._crawl.asyncio_driver import AsyncioDriver
-from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
 NAMES = [f"/{n}.xml" for n in range(40)]
@@ -35,67 +34,6 @@ def long_site(serve, gate):
     first = {"/0.xml": urlset(*(f"/p{n}" for n in range(1000)))}
     held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}
     return serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*NAMES)} | held | first)
-
-
-# The first page -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("client", [None, RequestsWebClient()], ids=["ours", "synchronous"])
-def test_a_page_comes_before_its_sitemap_has_been_received(serve, gate, client):
-    body = urlset(*(f"/page/{n:05}" for n in range(4000)))
-    site = serve({"/robots.txt": robots("/x"), "/x": Answer(body, stall=gate)})
-
-    async def read():
-        stream = usp.aio.pages(site.base + "/", client, use_known_paths=False)
-        try:
-            first = await asyncio.wait_for(anext(stream), 20)
-            assert not gate.is_set()
-        finally:
-            gate.set()
-        assert first.sitemap_url == site.url("/x")
-        return [first, *await rest(stream)]
-
-    assert len(run(read())) == 4000
-
-
-def test_every_piece_is_given_before_the_next_one_must_come():
-    web = Web({"/robots.txt": robots("/x")})
-    web.docs["/x"] = Doc(urlset(*(f"/{n:04}" for n in range(200))), pieces=20)
-
-    async def read():
-        steps = [asyncio.Event() for _ in range(20)]
-        steps[0].set()
-        steps[1].set()
-
-        async def before(url, piece):
-            if url.endswith("/x"):
-                await steps[piece].wait()
-
-        count = 0
-        async for _ in usp.aio.pages("http://h/", AsyncClient(web, before), use_known_paths=False):
-            count += 1
-            for step in steps[: count // 8 + 2]:
-                step.set()
-        return count
-
-    assert run(read()) == 200
-
-
-def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections():
-    names = [f"/{n}.xml" for n in range(6)]
-    large = [f"/{n}/" + "x" * 500 for n in range(1200)]
-    web = Web({"/robots.txt": robots(*names)})
-    web.docs |= {name: Doc(urlset(*large), pieces=10) for name in names}
-
-    async def read():
-        stream = usp.aio.pages("http://h/", AsyncClient(web), use_known_paths=False)
-        await anext(stream)
-        await happens(lambda: len(web.asked) == 7 and not +web.open)
-        assert not +web.open
-        web.docs.clear()
-        return 1 + len([page async for page in stream])
-
-    assert run(read()) == 6 * 1200
 
 
 # Stopping -------------------------------------------------------------------------------------------
