@@ -4,26 +4,19 @@ They import nothing but its documented names, the standard library and ``request
 address of a website and gives what it would print or store. They run unchanged on either library.
 """
 
-# ruff: noqa: UP031, UP045, PERF401, FURB171 - written as users write
+# ruff: noqa: UP031, UP045, PERF401 - written as users write
 
 import json
-import pickle
-import tempfile
 import urllib.error
 import urllib.request
-from collections import Counter
 from typing import Optional
 
 import requests
 
-from usp.fetch_parse import SitemapFetcher
 from usp.helpers import get_url_retry_on_client_errors, ungzipped_response_content
-from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
+from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.sitemap import (
-    AbstractIndexSitemap,
-    AbstractPagesSitemap,
     AbstractSitemap,
-    IndexWebsiteSitemap,
     InvalidSitemap,
 )
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
@@ -57,21 +50,6 @@ def print_the_tree(homepage: str):
     return lines
 
 
-def count_by_kind(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage)
-    assert isinstance(tree, IndexWebsiteSitemap)
-    kinds = Counter()
-    for sitemap in tree.all_sitemaps():
-        if isinstance(sitemap, InvalidSitemap):
-            kinds["invalid"] += 1
-        elif isinstance(sitemap, AbstractIndexSitemap):
-            kinds["index"] += 1
-        elif isinstance(sitemap, AbstractPagesSitemap):
-            kinds["pages"] += 1
-            assert len(sitemap.pages) == len(list(sitemap.all_pages()))
-    return dict(kinds)
-
-
 def failures(homepage: str):
     tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
     return {s.url: s.reason for s in tree.all_sitemaps() if isinstance(s, InvalidSitemap)}
@@ -90,17 +68,6 @@ def table_of_pages(homepage: str):
 def save_as_json(homepage: str):
     tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
     return json.loads(json.dumps(tree.to_dict(with_pages=False), default=str))
-
-
-def save_as_pickle(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage)
-    with tempfile.TemporaryFile() as file:
-        pickle.dump(tree, file)
-        file.seek(0)
-        expected = [page.url for page in tree.all_pages()]
-        del tree
-        again = pickle.load(file)
-    return [page.url for page in again.all_pages()] == expected
 
 
 def recently_changed(homepage: str):
@@ -126,26 +93,6 @@ def headlines(homepage: str):
 def pictures(homepage: str):
     tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
     return [[i.loc, i.caption, i.license] for p in tree.all_pages() for i in p.images or []]
-
-
-def only_blog_sitemaps(homepage: str):
-    def filter_callback(url: str, recursion_level: int, parent_urls: set) -> bool:
-        return recursion_level < 1 or "blog" in url
-
-    tree = sitemap_tree_for_homepage(
-        homepage, use_known_paths=False, recurse_callback=filter_callback
-    )
-    return [s.url for s in tree.all_sitemaps()]
-
-
-def last_sitemap_only(homepage: str):
-    def filter_list_callback(urls: list, recursion_level: int, parent_urls: set) -> list:
-        return urls[-1:] if recursion_level == 1 else urls
-
-    tree = sitemap_tree_for_homepage(
-        homepage, use_known_paths=False, recurse_list_callback=filter_list_callback
-    )
-    return [s.url for s in tree.all_sitemaps()]
 
 
 def own_session(homepage: str):
@@ -227,29 +174,11 @@ def counting_client(homepage: str):
     return client.count > 0 and len(list(tree.all_pages()))
 
 
-def one_sitemap(homepage: str):
-    client = RequestsWebClient()
-    fetcher = SitemapFetcher(
-        url=homepage + "blog.xml", recursion_level=0, web_client=client, quiet_404=True
-    )
-    sitemap = fetcher.sitemap()
-    return [type(sitemap).__name__, [page.url for page in sitemap.all_pages()]]
-
-
 def from_text(homepage: str):
     response = get_url_retry_on_client_errors(homepage + "index.xml", RequestsWebClient())
     text = ungzipped_response_content(homepage + "index.xml", response)
     sitemap = sitemap_from_str(text)
     return [[s.url, s.reason] for s in sitemap.sub_sitemaps]
-
-
-def compare_with_expected(homepage: str):
-    """As test suites do: an expected tree, built by hand."""
-    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
-    (robots,) = tree.sub_sitemaps
-    text = robots.sub_sitemaps[1]
-    expected = type(text)(url=homepage + "list.txt", pages=[SitemapPage(url=homepage + "text/1")])
-    return [text == expected, expected == text, text in [expected]]
 
 
 PROGRAMS = [
