@@ -12,14 +12,7 @@ from usp._base.urls import without_login
 from usp._crawl.child_filter import refuse
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import (
-    KNOWN_SITEMAP_PATHS,
-    OneSitemap,
-    Search,
-    Website,
-    in_order,
-    tree_of,
-)
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, in_order, tree_of
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser

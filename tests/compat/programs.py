@@ -15,10 +15,7 @@ import requests
 
 from usp.helpers import get_url_retry_on_client_errors, ungzipped_response_content
 from usp.objects.page import SitemapPageChangeFrequency
-from usp.objects.sitemap import (
-    AbstractSitemap,
-    InvalidSitemap,
-)
+from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
 from usp.web_client.abstract_client import (
     AbstractWebClient,

@@ -21,12 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from usp._base.reason import Reason
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.orders import (
-    Failed,
-    FetchOrder,
-    NoNetwork,
-    Received,
-)
+from usp._crawl.orders import Failed, FetchOrder, NoNetwork, Received
 from usp._crawl.receiver import BodyReceiver, FetchContext, call_newer, failure_from
 from usp._crawl.stored_pages import StoredPages, result_of
 from usp._formats.document import Role
