@@ -204,8 +204,7 @@ def test_it_works_inside_a_running_loop_beside_other_work(serve, times):
 
         ticking = asyncio.create_task(tick())
         tree, pages = await asyncio.gather(
-            usp.aio.sitemap_tree_for_homepage(site.base + "/"),
-            rest(usp.aio.pages(site.base + "/")),
+            usp.aio.sitemap_tree_for_homepage(site.base + "/"), rest(usp.aio.pages(site.base + "/"))
         )
         ticking.cancel()
         return ticks, tree, pages

@@ -83,12 +83,7 @@ def test_each_kind_of_failure_has_its_budget():
     long_pause = error("429 Too Many Requests", retryable=True, retry_after=3600)
     mixed = [RESET] * 2 + [BUSY] * 4 + [BROKEN] * 4
     for answers, declared, guess in cases(
-        [
-            (RESET, 3, 2),
-            (BUSY, 5, 2),
-            (BROKEN, 5, 2),
-            (long_pause, 1, 1),
-        ]
+        [(RESET, 3, 2), (BUSY, 5, 2), (BROKEN, 5, 2), (long_pause, 1, 1)]
     ):
         assert len(played({"a": answers}, "a")[0].asked) == declared
         assert len(played({"a": answers}, "a", guess=True)[0].asked) == guess
