@@ -379,40 +379,28 @@ def pieces(size: int) -> int:
     return -(-len(urlset(*PAGES).replace("{base}", "http://h")) // size)
 
 
-def test_document_seconds_from_both_sides(monkeypatch):
+def test_document_seconds_and_lowest_rate_from_both_sides(monkeypatch):
+    """A rate is judged after half a minute: a document that is over before is whole."""
     takes = pieces(500) * 2.0
-    for allowed in (takes, takes + 1, None):
-        tree, _ = slow_tree(monkeypatch, 500, 2.0, document_seconds=allowed)
-        assert paths(tree, "http://h") == PAGES
-        assert tree.is_complete
-    for allowed in (takes - 1, takes / 2):
-        tree, web = slow_tree(monkeypatch, 500, 2.0, document_seconds=allowed)
-        kept = paths(tree, "http://h")
-        assert kept
-        assert kept == PAGES[: len(kept)]
-        failure = the_failure(tree, "document_seconds", "http://h/a.xml")
-        assert failure.attempts == len(web.asked) == 1
-
-
-def test_lowest_rate_from_both_sides(monkeypatch):
-    """A hundred bytes in a second, as a document of 35 seconds gives them."""
     assert pieces(50) * 0.5 > 30
-    for allowed in (100, 99, 0, None):
-        tree, _ = slow_tree(monkeypatch, 50, 0.5, lowest_rate=allowed)
-        assert paths(tree, "http://h") == PAGES
-        assert tree.is_complete
-    tree, web = slow_tree(monkeypatch, 50, 0.5, lowest_rate=101)
-    kept = paths(tree, "http://h")
-    assert kept
-    assert kept == PAGES[: len(kept)]
-    failure = the_failure(tree, "lowest_rate", "http://h/a.xml")
-    assert failure.attempts == len(web.asked) == 1
-
-
-def test_a_slow_document_that_is_over_within_half_a_minute_is_whole(monkeypatch):
-    tree, _ = slow_tree(monkeypatch, 200, 29.0 / pieces(200), lowest_rate=10**9)
-    assert paths(tree, "http://h") == PAGES
-    assert tree.is_complete
+    for size, seconds, limit, enough, not_enough in cases(
+        [
+            (500, 2.0, "document_seconds", [takes, takes + 1, None], [takes - 1, takes / 2]),
+            (50, 0.5, "lowest_rate", [100, 99, 0, None], [101]),
+            (200, 29.0 / pieces(200), "lowest_rate", [10**9], []),
+        ]
+    ):
+        for allowed in enough:
+            tree, _ = slow_tree(monkeypatch, size, seconds, **{limit: allowed})
+            assert paths(tree, "http://h") == PAGES
+            assert tree.is_complete
+        for allowed in not_enough:
+            tree, web = slow_tree(monkeypatch, size, seconds, **{limit: allowed})
+            kept = paths(tree, "http://h")
+            assert kept
+            assert kept == PAGES[: len(kept)]
+            failure = the_failure(tree, limit, "http://h/a.xml")
+            assert failure.attempts == len(web.asked) == 1
 
 
 def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatch):
