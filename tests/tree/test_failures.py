@@ -306,8 +306,12 @@ def test_the_status_of_an_error_without_one_is_read_from_its_message():
             ("404 Not Found", False, 1, 404),
             ("503 Service Unavailable", True, 5, 503),
             ("500 Internal Server Error", True, 5, 500),
+            ("429 Too Many Requests", True, 5, 429),
+            ("400 Bad Request", True, 5, 400),
             ("500", True, 5, 500),
             ("timed out", True, 3, None),
+            ("", True, 3, None),
+            ("\u0665\u0660\u0663 in other digits", True, 3, None),
             ("5000 things failed", True, 3, None),
             ("certificate is not valid", False, 1, None),
         ]

@@ -122,12 +122,6 @@ class TestAtHand:
         assert isinstance(node, usp.InvalidSitemap)
         assert f"No parsers support sitemap from {LOCAL}" in node.reason
 
-    def test_text_is_text_whatever_its_declaration_says(self):
-        text = (
-            f'<?xml version="1.0" encoding="utf-16"?><urlset><url><loc>{E}/é</loc></url></urlset>'
-        )
-        assert [page.url for page in usp.sitemap_from_str(text).pages] == [E + "/é"]
-
     def test_damage_is_listed(self):
         node = usp.sitemap_from_str(urlset(E + "/p", "<url><loc/></url>", E + "/q")[:-20])
         assert [page.url for page in node.pages] == [E + "/p"]
