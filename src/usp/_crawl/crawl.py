@@ -101,7 +101,7 @@ class Crawl:
         self._schedule = Schedule(options, per_host, chance)
         self._filter = ChildFilter(options)
         self._later: list[TreeSlot] = []  # known paths that may turn out to be excluded
-        self._ahead: list[tuple[TreeSlot, bool]] | None = None  # a stack; whether children are done
+        self._ahead: list[tuple[TreeSlot, bool]] = []  # a stack; whether children are done
         self._advancing = False
         self._settled: list[TreeSlot] = []
         self._slots = 0  # in the tree
@@ -129,6 +129,7 @@ class Crawl:
         position = (len(self.wanted),)
         slot = TreeSlot(url, level, None, position, declared_by=parents, guess=guess)
         self.wanted.append(slot)
+        self._ahead.insert(0, (slot, False))
         self._slots += not guess
         self._above_roots |= without_fragments(parents)
         if guess and self._filter.may_skip:
@@ -368,8 +369,6 @@ class Crawl:
             return
         self._advancing = True
         self.awaited = None
-        if self._ahead is None:
-            self._ahead = list(zip(reversed(self.wanted), repeat(False)))
         ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         try:
             while ahead:
