@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import threading
 
@@ -39,7 +38,7 @@ def long_site(serve, gate):
 # Stopping -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["aclose", "aclosing", "cancel", "throw", "forget"])
+@pytest.mark.parametrize("how", ["aclose", "cancel", "throw", "forget"])
 def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how, times):
     async def read():
         stream = usp.aio.pages(long_site.base + "/", use_known_paths=False)
@@ -47,9 +46,6 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, ho
         assert [page.url for page in got] == [long_site.url(f"/p{n}") for n in range(10)]
         if how == "aclose":
             await stream.aclose()
-        elif how == "aclosing":
-            async with contextlib.aclosing(stream):
-                pass
         elif how == "throw":
             with pytest.raises(LookupError):
                 await stream.athrow(LookupError)
