@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +11,7 @@ from memory_web import Client, Doc, Web
 from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
-from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.tree import sitemap_from_str, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 from website import Answer, index, nobody, robots, urlset
 
@@ -112,16 +111,6 @@ def test_the_error_of_a_client_of_a_users_own_has_an_exchange_too():
     node = sitemap_tree_for_sitemap("http://h/s.xml", client)
     assert node.exchange.status == node.status == 404
     assert node.failure.code is FailureCode.NOT_FOUND
-
-
-def test_exchanges_are_pickled_along(serve):
-    site = serve({"/robots.txt": robots("/a.xml", "/gone.xml"), "/a.xml": urlset("/p")})
-    tree = sitemap_tree_for_homepage(f"{site.base}/")
-    copy = pickle.loads(pickle.dumps(tree))
-    assert copy.tried == tree.tried
-    for one, other in zip(tree.all_sitemaps(), copy.all_sitemaps(), strict=True):
-        assert one.exchange == other.exchange
-        assert one.failure == other.failure
 
 
 def test_a_node_made_by_hand_has_none_and_a_document_at_hand_was_not_asked_for():
