@@ -134,17 +134,18 @@ class PageStream:
         """Begin with the document whose turn it is; return False if nothing of it has arrived."""
         self._take_settled()
         if self._settled:
-            slot = self._settled.popleft()
+            slot = self._current = self._settled.popleft()  # at once: it is missed if interrupted
             self._blocks = iter(self._blocks_of(slot))
         else:
             awaited = self._crawl.awaited
             arrival = awaited.arrival if awaited and awaited not in self._streamed else None
             if awaited is None or arrival is None or not self._crawl.includes(awaited):
                 return False
-            slot, self._arrival, self._position = awaited, arrival, 0
+            slot = self._current = awaited
+            self._arrival, self._position = arrival, 0
             self._streamed.add(slot)
             self._blocks = self._growing(slot, arrival)
-        self._current, self._url = slot, slot.final_url
+        self._url = slot.final_url
         return True
 
     def _blocks_of(self, slot: TreeSlot) -> Iterable[PageBlock | None]:
