@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from usp import events
 from usp._base.urls import BadUrl, HttpUrl, read_url, without_fragment
 from usp._crawl import journal
 from usp._crawl.child_filter import ChildFilter, child_slot, refuse, without_fragments
@@ -37,16 +38,6 @@ from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
 from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
-from usp.events import (
-    Event,
-    PagesReady,
-    SitemapFailed,
-    SitemapFinished,
-    SitemapFound,
-    SitemapReceived,
-    SitemapSkipped,
-    SitemapStarted,
-)
 from usp.objects.sitemap import AbstractIndexSitemap
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
@@ -96,7 +87,7 @@ class Crawl:
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
         self._collect_events = options.on_event is not None
-        self._events: list[Event] = []
+        self._events: list[events.Event] = []
         self._final: list[FetchOrder] = []  # with a result that was not taken yet
         self._schedule = Schedule(options, per_host, chance)
         self._filter = ChildFilter(options)
@@ -167,7 +158,7 @@ class Crawl:
         self._orders[role, url] = order
         self._declared += not slot.guess
         if self._collect_events:
-            self._events.append(SitemapFound(slot.url, parent_url, slot.level))
+            self._events.append(events.SitemapFound(slot.url, parent_url, slot.level))
         if self.ending is not None:
             order.result = Failed(NotRequested(self.ending, retryable=False))
             self._final.append(order)
@@ -207,7 +198,7 @@ class Crawl:
             order.is_active = True
             journal.fetching(order.url, order.level)
             if self._collect_events:
-                self._events.append(SitemapStarted(order.url, order.attempt))
+                self._events.append(events.SitemapStarted(order.url, order.attempt))
             orders.append(order)
         return orders
 
@@ -284,10 +275,10 @@ class Crawl:
         )
         return Fetched((kind, url), self.options, documents)
 
-    def take_events(self) -> list[Event]:
+    def take_events(self) -> list[events.Event]:
         """Return what has happened since the last call."""
-        events, self._events = self._events, []
-        return events
+        taken, self._events = self._events, []
+        return taken
 
     def _settle(self, order: FetchOrder, result: Received | Failed) -> None:
         if isinstance(result, Received) and result.probe.children:
@@ -298,7 +289,7 @@ class Crawl:
             delay = result.probe.crawl_delay if isinstance(result, Received) else None
             self._schedule.robots_settled(order.host, delay)
         if self._collect_events:
-            self._add_events(order, result)
+            self._events += self._events_of(order, result)
         if isinstance(result, Received):
             journal.received(result.document, result.probe, quiet=order.quiet)
             if not self._filter.has_callbacks:
@@ -315,25 +306,24 @@ class Crawl:
         left_out = LeftOut(count, self.limits.reached("url_length"))
         return replace(result, probe=replace(probe, children=(), left_out=left_out))
 
-    def _add_events(self, order: FetchOrder, result: Received | Failed) -> None:
-        """Add the events for the result of a document."""
+    def _events_of(self, order: FetchOrder, result: Received | Failed) -> Iterator[events.Event]:
+        """Yield the events for the result of a document."""
+        url, tries = order.url, order.attempt
         if isinstance(result, Failed):
-            why, message = failure_reason(result.error), words_of(result.error)
-            self._events.append(SitemapFailed(order.url, message, order.attempt, why.code))
+            code = failure_reason(result.error).code
+            yield events.SitemapFailed(url, words_of(result.error), tries, code)
             return
         exchange, probe = result.exchange, result.probe
-        self._events.append(
-            SitemapReceived(order.url, exchange.final_url, exchange.received, exchange.seconds)
-        )
+        final_url = exchange.final_url
+        yield events.SitemapReceived(url, final_url, exchange.received, exchange.seconds)
         if probe.kind is None:
             assert probe.refusal is not None
-            code = probe.refusal.code
-            self._events.append(SitemapFailed(order.url, str(probe.refusal), order.attempt, code))
+            yield events.SitemapFailed(url, str(probe.refusal), tries, probe.refusal.code)
             return
-        self._events.append(SitemapFinished(order.url, probe.kind.__name__))
+        yield events.SitemapFinished(url, probe.kind.__name__)
         if probe.has_pages:
-            pages = StoredPages(result.document, exchange.final_url, self.limits)
-            self._events.append(PagesReady(exchange.final_url, pages))
+            pages = StoredPages(result.document, final_url, self.limits)
+            yield events.PagesReady(final_url, pages)
 
     def _fetch_ahead(self, order: FetchOrder, result: Received) -> None:
         """Queue the children of a document before its slot is settled: no callback will object."""
@@ -464,7 +454,7 @@ class Crawl:
         slot.children, slot.skipped = tuple(below), tuple(skipped)
         self._slots += len(below)
         for one in skipped:
-            event = SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
+            event = events.SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
             self._events.append(event)
 
 
