@@ -86,6 +86,14 @@ def serve() -> Iterator[Callable[[Mapping[str, Any]], Site]]:
 
 
 @pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """What holds an answer back until the test is over, or opens it."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
 def real_pauses() -> None:
     """Wait before a failed request is repeated as long as outside the tests."""
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import inspect
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,6 +61,23 @@ async def rest(pages: Any) -> list:
 
 
 @dataclass(frozen=True)
+class Coming:
+    """Pages as they come in the stream of any front, asked for in a loop: one, or all that are left."""
+
+    pages: Any
+
+    async def one(self) -> Any:
+        if hasattr(self.pages, "__anext__"):
+            return await anext(self.pages)
+        return await asyncio.to_thread(next, self.pages)
+
+    async def rest(self) -> list:
+        if hasattr(self.pages, "__anext__"):
+            return await rest(self.pages)
+        return await asyncio.to_thread(list, self.pages)
+
+
+@dataclass(frozen=True)
 class Front:
     """A way to crawl, without known paths unless they are asked for; ``at_once`` requests at most."""
 
@@ -71,6 +90,8 @@ class Front:
 
     def client(self, web: Web, before: Any = None) -> Client | AsyncClient:
         """Give a client of a user's own; ``before`` is called for every piece of a body."""
+        if self.awaits and before and not inspect.iscoroutinefunction(before):
+            before = partial(asyncio.to_thread, before)
         hooks = () if before is None else (before,)
         return AsyncClient(web, *hooks) if self.awaits else Client(web, self.at_once, *hooks)
 
@@ -96,6 +117,11 @@ class Front:
         with within(120):
             return list(getattr(stream, name)(url, client, **options))
 
+    def coming(self, url: str, web_client: Any = None, **options: Any) -> Coming:
+        """Give the stream of a website."""
+        pages = aio.pages if self.awaits else stream.pages
+        return Coming(pages(url, web_client, **{"use_known_paths": False} | options))
+
     def tree_pages(self, url: str, client: Any = None, **options: Any) -> list:
         """Give the pages of the tree."""
         return list(self.tree(url, client, **options).all_pages())
@@ -104,6 +130,7 @@ class Front:
 ONE_BY_ONE, THREADS = Front("one by one", 1), Front("threads")
 ASYNCIO = Front("asyncio", awaits=True)
 FRONTS = [ONE_BY_ONE, THREADS, ASYNCIO]
+every_stream = pytest.mark.parametrize("front", [THREADS, ASYNCIO], ids=repr)
 every_front = pytest.mark.parametrize("front", FRONTS, ids=repr)
 WAYS = {
     f"{name}, {front}": (front, way)

@@ -25,15 +25,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
+from usp._crawl.child_filter import without_fragments
 from usp._crawl.orders import FinalResult
-from usp._crawl.receiver import DocumentProbe, parse_document, read_document, unfetched_tree
+from usp._crawl.receiver import parse_document, read_document, unfetched_tree
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import without_fragments
 from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
-from usp.objects.exchange import Exchange
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -92,7 +91,8 @@ class AbstractSitemapParser(abc.ABC):
         received = read_document([_encoded(self._content)], base, url, content_type=kind, role=role)
         if base is None:
             return unfetched_tree(received, resolves=False)
-        if self._fetches_nothing():
+        given = self._parent_urls, self._recurse_callback, self._recurse_list_callback
+        if type(self._web_client) is LocalWebClient and not any((self._recursion_level, *given)):
             return unfetched_tree(received, above=without_fragments([url]))
 
         def begin(crawl: Crawl) -> OneSitemap:
@@ -107,13 +107,6 @@ class AbstractSitemapParser(abc.ABC):
             recurse_list_callback=self._recurse_list_callback,
         )
         return crawl_with(Search(begin, url, options), self._web_client).tree()
-
-    def _fetches_nothing(self) -> bool:
-        """Return whether nothing can be fetched, so that there is nothing to crawl."""
-        given = self._recurse_callback, self._recurse_list_callback, self._parent_urls
-        return type(self._web_client) is LocalWebClient and not (
-            self._recursion_level or any(given)
-        )
 
 
 def _encoded(content: str | bytes) -> bytes:
@@ -322,8 +315,8 @@ class AbstractXMLSitemapParser(abc.ABC):
         recurse_list_callback: RecurseListCallbackType | None = None,
     ) -> None:
         self._url = url
-        self._crawling = (recursion_level, web_client, parent_urls)
-        self._callbacks = (recurse_callback, recurse_list_callback)
+        callbacks = recurse_callback, recurse_list_callback
+        self._given = (recursion_level, web_client, parent_urls, *callbacks)
         self._text: list[str] = []
 
     def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
@@ -353,8 +346,7 @@ class _ElementsParser(AbstractXMLSitemapParser):
         """Return the sitemap with its children or pages."""
         if not self._text:
             return self._kind(self._url, [])
-        text = "".join(self._text)
-        return XMLSitemapParser(self._url, text, *self._crawling, *self._callbacks).sitemap()
+        return XMLSitemapParser(self._url, "".join(self._text), *self._given).sitemap()
 
 
 class IndexXMLSitemapParser(_ElementsParser):
@@ -365,10 +357,9 @@ class IndexXMLSitemapParser(_ElementsParser):
     @property
     def _sub_sitemap_urls(self) -> list[str]:
         """The URLs of the children; programs fetch them in their own way."""
-        first = DocumentProbe(self._url, Exchange(self._url, self._url, content_type=_TEXT))
-        for _ in first.steps(_encoded("".join(self._text))):
-            pass
-        return [child.loc for child in first.close().children]
+        data = _encoded("".join(self._text))
+        received = read_document([data], self._url, self._url, content_type=_TEXT)
+        return [child.loc for child in received.probe.children]
 
 
 class PagesXMLSitemapParser(_ElementsParser):

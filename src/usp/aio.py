@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
-    from usp.web_client.aiohttp_client import AiohttpWebClient
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -196,16 +195,6 @@ async def _pages(
     tree_of(driver.top)
 
 
-def _own_client() -> AiohttpWebClient:
-    try:
-        from usp.web_client.aiohttp_client import AiohttpWebClient  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "usp.aio needs aiohttp: pip install 'usp[async]', or pass a web_client of your own"
-        ) from error
-    return AiohttpWebClient()
-
-
 @asynccontextmanager
 async def _driving(
     search: Search,
@@ -214,7 +203,15 @@ async def _driving(
     streams: bool = False,
 ) -> AsyncIterator[AsyncioDriver]:
     """Yield the driver of a crawl; a client that was created for it is closed at the end."""
-    given = _own_client() if web_client is None else web_client
+    given = web_client
+    if given is None:
+        try:
+            from usp.web_client.aiohttp_client import AiohttpWebClient  # noqa: PLC0415 - an extra
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                "usp.aio needs aiohttp: pip install 'usp[async]', or pass a web_client of your own"
+            ) from error
+        given = AiohttpWebClient()
     limits = search.options.effective_limits
     client = prepared(given, search.start_url, limits, awaits=True)
     try:

@@ -22,9 +22,9 @@ from usp._compat import (
     PlainTextSitemapParser,
     XMLSitemapParser,
 )
+from usp._crawl.child_filter import refuse, without_fragments
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import refuse, without_fragments
 from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException

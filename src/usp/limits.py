@@ -8,9 +8,7 @@ from dataclasses import dataclass, fields
 from usp._base.reason import Reason, Topic, advised
 from usp.objects.failure_codes import FailureCode
 
-__all__ = [
-    "Limits",
-]
+__all__ = ["Limits"]
 
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB

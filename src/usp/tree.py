@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, cast
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
+from usp._crawl.child_filter import refuse
 from usp._crawl.receiver import parse_document
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.tree_builder import refuse
-from usp._crawl.website import (
-    KNOWN_SITEMAP_PATHS,
-    OneSitemap,
-    Search,
-    Website,
-    in_order,
-    tree_of,
-)
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, in_order, tree_of
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
@@ -130,7 +123,13 @@ def website_search(homepage_url: str, options: CrawlOptions) -> Search:
     if refusal:
         raise SitemapException(str(refusal))
     start_url = homepage_url.strip()
-    homepage = _homepage(without_login(start_url), normalize=options.normalize_homepage_url)
+    url = homepage = without_login(start_url)
+    if options.normalize_homepage_url:
+        homepage = strip_url_to_homepage(url)
+        if homepage != url:
+            log.warning("Assuming that the homepage of %s is %s", url, homepage)
+    elif not url.endswith("/"):
+        homepage = f"{url}/"
     known_paths = in_order(
         _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
         options.extra_known_paths or (),
@@ -148,15 +147,6 @@ def sitemap_search(url: str, options: CrawlOptions, *, guess: bool = False) -> S
     if refusal:
         raise SitemapException(str(refusal))
     return Search(partial(OneSitemap, url=without_login(url), guess=guess), url, options)
-
-
-def _homepage(url: str, *, normalize: bool) -> str:
-    if not normalize:
-        return url if url.endswith("/") else f"{url}/"
-    homepage = strip_url_to_homepage(url)
-    if homepage != url:
-        log.warning("Assuming that the homepage of %s is %s", url, homepage)
-    return homepage
 
 
 @shows(SitemapKeywords)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import threading
 
@@ -15,7 +14,6 @@ import usp.tree
 from fronts import rest, run
 from memory_web import AsyncClient, Client, Doc, Web
 from usp._crawl.asyncio_driver import AsyncioDriver
-from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
 NAMES = [f"/{n}.xml" for n in range(40)]
@@ -31,84 +29,16 @@ async def happens(true) -> None:
 
 
 @pytest.fixture
-def gate():
-    gate = threading.Event()
-    yield gate
-    gate.set()
-
-
-@pytest.fixture
 def long_site(serve, gate):
     first = {"/0.xml": urlset(*(f"/p{n}" for n in range(1000)))}
     held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}
     return serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*NAMES)} | held | first)
 
 
-# The first page -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("client", [None, RequestsWebClient()], ids=["ours", "synchronous"])
-def test_a_page_comes_before_its_sitemap_has_been_received(serve, gate, client):
-    body = urlset(*(f"/page/{n:05}" for n in range(4000)))
-    site = serve({"/robots.txt": robots("/x"), "/x": Answer(body, stall=gate)})
-
-    async def read():
-        stream = usp.aio.pages(site.base + "/", client, use_known_paths=False)
-        try:
-            first = await asyncio.wait_for(anext(stream), 20)
-            assert not gate.is_set()
-        finally:
-            gate.set()
-        assert first.sitemap_url == site.url("/x")
-        return [first, *await rest(stream)]
-
-    assert len(run(read())) == 4000
-
-
-def test_every_piece_is_given_before_the_next_one_must_come():
-    web = Web({"/robots.txt": robots("/x")})
-    web.docs["/x"] = Doc(urlset(*(f"/{n:04}" for n in range(200))), pieces=20)
-
-    async def read():
-        steps = [asyncio.Event() for _ in range(20)]
-        steps[0].set()
-        steps[1].set()
-
-        async def before(url, piece):
-            if url.endswith("/x"):
-                await steps[piece].wait()
-
-        count = 0
-        async for _ in usp.aio.pages("http://h/", AsyncClient(web, before), use_known_paths=False):
-            count += 1
-            for step in steps[: count // 8 + 2]:
-                step.set()
-        return count
-
-    assert run(read()) == 200
-
-
-def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections():
-    names = [f"/{n}.xml" for n in range(6)]
-    large = [f"/{n}/" + "x" * 500 for n in range(1200)]
-    web = Web({"/robots.txt": robots(*names)})
-    web.docs |= {name: Doc(urlset(*large), pieces=10) for name in names}
-
-    async def read():
-        stream = usp.aio.pages("http://h/", AsyncClient(web), use_known_paths=False)
-        await anext(stream)
-        await happens(lambda: len(web.asked) == 7 and not +web.open)
-        assert not +web.open
-        web.docs.clear()
-        return 1 + len([page async for page in stream])
-
-    assert run(read()) == 6 * 1200
-
-
 # Stopping -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["aclose", "aclosing", "cancel", "throw", "forget"])
+@pytest.mark.parametrize("how", ["aclose", "cancel", "throw", "forget"])
 def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how, times):
     async def read():
         stream = usp.aio.pages(long_site.base + "/", use_known_paths=False)
@@ -116,9 +46,6 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, ho
         assert [page.url for page in got] == [long_site.url(f"/p{n}") for n in range(10)]
         if how == "aclose":
             await stream.aclose()
-        elif how == "aclosing":
-            async with contextlib.aclosing(stream):
-                pass
         elif how == "throw":
             with pytest.raises(LookupError):
                 await stream.athrow(LookupError)
@@ -273,8 +200,7 @@ def test_it_works_inside_a_running_loop_beside_other_work(serve, times):
 
         ticking = asyncio.create_task(tick())
         tree, pages = await asyncio.gather(
-            usp.aio.sitemap_tree_for_homepage(site.base + "/"),
-            rest(usp.aio.pages(site.base + "/")),
+            usp.aio.sitemap_tree_for_homepage(site.base + "/"), rest(usp.aio.pages(site.base + "/"))
         )
         ticking.cancel()
         return ticks, tree, pages

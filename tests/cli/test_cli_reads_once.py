@@ -102,7 +102,7 @@ def test_problems_are_kept_in_bounded_memory(monkeypatch):
         nodes.append(parse_document([data], f"http://h/{at}.xml", store=kept))
     counts = [len(node.problems) for node in nodes]
     assert counts == [3, 3, 3, 3]
-    remembered = [node for node in nodes if node._pages._document.known.problems is not None]
+    remembered = [node for node in nodes if node._pages.document.known.problems is not None]
     assert remembered == [nodes[0], nodes[-1]]
     assert [node.problem_count() for node in nodes] == counts  # a number is always kept
     assert [len(node.problems) for node in nodes] == counts

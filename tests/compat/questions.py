@@ -12,6 +12,7 @@ import io
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -49,7 +50,10 @@ from usp.web_client.requests_client import (
 )
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from website import atom, index, rss, urlset
+from programs import PROGRAMS
+from programs_site import SITE
+
+from website import Site, atom, index, rss, urlset
 
 H = "http://test_site.example"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -502,6 +506,18 @@ def _status(arguments):
     except SystemExit as end:
         return end.code
     return None
+
+
+# Programs ----------------------------------------------------------------------------------------
+
+
+def run(program):
+    with Site(SITE) as site:
+        printed = json.dumps(program(site.base + "/"), default=str)
+    return json.loads(printed.replace(site.base, "{base}"))
+
+
+QUESTIONS |= {f"program {one.__name__}": partial(run, one) for one in PROGRAMS}
 
 
 def answer(name):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import usp
+from memory_web import Client, H, Web
 from together import together
-from usp.exceptions import SitemapException
 from usp.fetch_parse import (
     AbstractSitemapParser,
     AbstractXMLSitemapParser,
@@ -15,45 +16,20 @@ from usp.fetch_parse import (
     PagesRSSSitemapParser,
     PagesXMLSitemapParser,
     PlainTextSitemapParser,
+    SitemapFetcher,
     XMLSitemapParser,
 )
-from usp.objects.page import SitemapImage, SitemapPageChangeFrequency
-from usp.objects.sitemap import (
-    IndexXMLSitemap,
-    InvalidSitemap,
-    PagesAtomSitemap,
-    PagesRSSSitemap,
-    PagesTextSitemap,
-    PagesXMLSitemap,
-)
-from usp.web_client.abstract_client import (
-    LocalWebClient,
-    LocalWebClientSuccessResponse,
-    WebClientErrorResponse,
-)
+from usp.web_client.abstract_client import LocalWebClient
 from website import atom, index, outline, paths, robots, rss, urlset
-
-H = "http://h"
 
 
 def text(document):
     return document.replace("{base}", H)
 
 
-class Client:
-    """Answers from memory; remembers what it was asked."""
-
-    def __init__(self):
-        self.asked = []
-
-    def set_max_response_data_length(self, max_response_data_length):
-        pass
-
-    def get(self, url):
-        self.asked.append(url)
-        if url == f"{H}/a.xml":
-            return LocalWebClientSuccessResponse(url, text(urlset("/p")))
-        return WebClientErrorResponse("404 Not Found", retryable=False)
+def client():
+    """Return a client of a website with one sitemap."""
+    return Client(Web({"/a.xml": urlset("/p")}), 1)
 
 
 def parse(kind, url, content, **options):
@@ -64,10 +40,10 @@ def parse(kind, url, content, **options):
 @together(
     ("content", "kind", "found"),
     [
-        (urlset("/p", "/q"), PagesXMLSitemap, ["/p", "/q"]),
-        (rss("/p"), PagesRSSSitemap, ["/p"]),
-        (atom("/p"), PagesAtomSitemap, ["/p"]),
-        (urlset("/p").replace("?>", " encoding='utf-16'?>"), PagesXMLSitemap, ["/p"]),
+        (urlset("/p", "/q"), usp.PagesXMLSitemap, ["/p", "/q"]),
+        (rss("/p"), usp.PagesRSSSitemap, ["/p"]),
+        (atom("/p"), usp.PagesAtomSitemap, ["/p"]),
+        (urlset("/p").replace("?>", " encoding='utf-16'?>"), usp.PagesXMLSitemap, ["/p"]),
     ],
     ids=["urlset", "rss", "atom", "a wrong declaration"],
 )
@@ -82,16 +58,16 @@ def test_the_parser_of_xml_reads_what_it_is_given(content, kind, found):
 @together("content", ["", "words", "<html/>", "http://h/p\n", "<foo/>"])
 def test_the_parser_of_xml_refuses_everything_else(content):
     node = parse(XMLSitemapParser, f"{H}/s.xml", content)
-    assert isinstance(node, InvalidSitemap)
+    assert isinstance(node, usp.InvalidSitemap)
     assert node.reason.startswith(f"No parsers support sitemap from {H}/s.xml")
 
 
 def test_the_children_of_an_index_are_fetched_by_the_client_that_it_is_given():
-    client = Client()
+    web = Web({"/a.xml": urlset("/p")})
     content = text(index("/a.xml", "/gone.xml", "/s.xml", "/up.xml", "/up.xml#again"))
-    given = {"web_client": client, "parent_urls": {f"{H}/up.xml"}}
+    given = {"web_client": Client(web, 1), "parent_urls": {f"{H}/up.xml"}}
     node = parse(XMLSitemapParser, f"{H}/s.xml", content, **given)
-    assert client.asked == [f"{H}/a.xml", f"{H}/gone.xml"]
+    assert web.asked == ["/a.xml", "/gone.xml"]
     first, *others = outline(node, H)[2]
     assert first == ("PagesXMLSitemap", "/a.xml")
     names = ("/gone.xml", "/s.xml", "/up.xml", "/up.xml#again")
@@ -102,8 +78,8 @@ def test_the_children_of_an_index_are_fetched_by_the_client_that_it_is_given():
 def test_without_a_network_children_are_named_and_no_crawl_is_started(monkeypatch):
     monkeypatch.delattr("usp._compat.crawl_with")
     node = parse(XMLSitemapParser, f"{H}/s.xml", text(index("/a.xml")))
-    assert node == IndexXMLSitemap(
-        f"{H}/s.xml", [InvalidSitemap(f"{H}/a.xml", "Un-fetched child sitemap")]
+    assert node == usp.IndexXMLSitemap(
+        f"{H}/s.xml", [usp.InvalidSitemap(f"{H}/a.xml", "Un-fetched child sitemap")]
     )
 
 
@@ -135,11 +111,17 @@ def test_without_a_network_a_document_is_read_as_by_a_crawl(kind, name, content)
     def result(client):
         node = parse(kind, f"{H}/{name}", text(content), web_client=client)
         nodes = [node, *node.all_sitemaps()]
-        whys = [one.why.brief if isinstance(one, InvalidSitemap) else None for one in nodes]
+        whys = [one.why.brief if isinstance(one, usp.InvalidSitemap) else None for one in nodes]
         facts = [(one.problems, one.last_modified, one.size) for one in nodes]
         return node, whys, facts, list(node.all_pages())
 
     assert result(LocalWebClient()) == result(Offline())
+
+
+def test_a_fetcher_with_a_client_without_network_raises_nothing_else_than_it_says():
+    """1.8.1 lets NoWebClientException out; a tree names it instead: nothing raises out of a crawl."""
+    node = SitemapFetcher(f"{H}/s.xml", 0, web_client=LocalWebClient()).sitemap()
+    assert isinstance(node, usp.InvalidSitemap)
 
 
 def test_levels_and_callbacks_are_handed_on():
@@ -150,7 +132,7 @@ def test_levels_and_callbacks_are_handed_on():
         return url.endswith("/a.xml")
 
     content = text(index("/a.xml", "/b.xml"))
-    options = {"recursion_level": 3, "web_client": Client(), "parent_urls": {f"{H}/up.xml"}}
+    options = {"recursion_level": 3, "web_client": client(), "parent_urls": {f"{H}/up.xml"}}
     node = parse(XMLSitemapParser, f"{H}/s.xml", content, recurse_callback=each, **options)
     assert paths(node, H) == ["/p"]
     parents = {f"{H}/s.xml", f"{H}/up.xml"}
@@ -162,19 +144,19 @@ def test_levels_and_callbacks_are_handed_on():
 def test_a_robots_txt():
     content = text(robots("/a.xml", "/b.xml"))
     url = f"{H}/robots.txt"
-    node = parse(IndexRobotsTxtSitemapParser, url, content, web_client=Client())
+    node = parse(IndexRobotsTxtSitemapParser, url, content, web_client=client())
     assert outline(node, H) == (
         "IndexRobotsTxtSitemap",
         "/robots.txt",
         [("PagesXMLSitemap", "/a.xml"), ("InvalidSitemap", "/b.xml")],
     )
-    with pytest.raises(SitemapException, match="does not look like robots"):
+    with pytest.raises(usp.SitemapException, match="does not look like robots"):
         parse(IndexRobotsTxtSitemapParser, f"{H}/s.xml", content)
 
 
 def test_a_plain_text_whose_address_is_only_a_name():
     node = parse(PlainTextSitemapParser, "file:///s.txt", "http://h/p\nno\nhttp://h/q\n")
-    assert isinstance(node, PagesTextSitemap)
+    assert isinstance(node, usp.PagesTextSitemap)
     assert (node.url, paths(node, H)) == ("file:///s.txt", ["/p", "/q"])
 
 
@@ -182,13 +164,13 @@ def test_arguments_have_their_places():
     node = XMLSitemapParser(f"{H}/s.xml", text(urlset("/p")), 0, LocalWebClient(), set()).sitemap()
     assert paths(node, H) == ["/p"]
     index_parser = IndexXMLSitemapParser(f"{H}/s.xml", LocalWebClient(), 0, set())
-    assert index_parser.sitemap() == IndexXMLSitemap(f"{H}/s.xml", [])
+    assert index_parser.sitemap() == usp.IndexXMLSitemap(f"{H}/s.xml", [])
 
 
 def test_a_parser_of_the_users_own():
     class Own(AbstractSitemapParser):
         def sitemap(self):
-            return PagesTextSitemap(self._url, [])
+            return usp.PagesTextSitemap(self._url, [])
 
     assert parse(Own, f"{H}/x", "y").url == f"{H}/x"
     with pytest.raises(TypeError):
@@ -217,29 +199,27 @@ def test_a_urlset_told_of_its_elements():
         *("</image:image>", "</sitemap:url>", "</sitemap:urlset>"),
     )
     (page,) = node.pages
-    assert (type(node), page.url) == (PagesXMLSitemap, f"{H}/p?a=1&b=2")
-    assert page.images == [SitemapImage(f"{H}/i.jpg")]
+    assert (type(node), page.url) == (usp.PagesXMLSitemap, f"{H}/p?a=1&b=2")
+    assert page.images == [usp.SitemapImage(f"{H}/i.jpg")]
 
 
 def test_an_index_told_of_its_elements():
-    client = Client()
+    given = {"web_client": client(), "recursion_level": 0, "parent_urls": set()}
     node = tell(
-        IndexXMLSitemapParser(
-            url=f"{H}/s.xml", web_client=client, recursion_level=0, parent_urls=set()
-        ),
+        IndexXMLSitemapParser(url=f"{H}/s.xml", **given),
         *("<sitemap:sitemapindex>", "<sitemap:sitemap>", "<sitemap:loc>", f"{H}/a.xml"),
         *("</sitemap:loc>", "</sitemap:sitemap>", "</sitemap:sitemapindex>"),
     )
     assert paths(node, H) == ["/p"]
-    assert client.asked == [f"{H}/a.xml"]
+    assert given["web_client"].web.asked == ["/a.xml"]
 
 
 @together(
     ("parser", "kind"),
     [
-        (PagesXMLSitemapParser, PagesXMLSitemap),
-        (PagesRSSSitemapParser, PagesRSSSitemap),
-        (PagesAtomSitemapParser, PagesAtomSitemap),
+        (PagesXMLSitemapParser, usp.PagesXMLSitemap),
+        (PagesRSSSitemapParser, usp.PagesRSSSitemap),
+        (PagesAtomSitemapParser, usp.PagesAtomSitemap),
     ],
 )
 def test_who_was_told_nothing_has_no_pages(parser, kind):
@@ -263,10 +243,10 @@ def test_a_page_of_a_urlset_is_made_of_its_fields():
     made = page.page()
     assert made.url == f"{H}/p?a=1&b=2"
     assert str(made.priority) == "0.3"
-    assert made.change_frequency is SitemapPageChangeFrequency.DAILY
+    assert made.change_frequency is usp.SitemapPageChangeFrequency.DAILY
     assert made.last_modified.year == 2020
     assert (made.news_story.title, made.news_story.keywords) == ("N", ["a", "b"])
-    assert made.images == [SitemapImage(f"{H}/i.jpg", license_="L")]
+    assert made.images == [usp.SitemapImage(f"{H}/i.jpg", license_="L")]
     assert made.alternates == [("de", f"{H}/de")]
     assert page == page and len({page, page}) == 1  # noqa: PLR0124, PT018
 

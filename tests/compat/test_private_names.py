@@ -134,6 +134,18 @@ def test_settings_can_be_read_and_set():
     assert client._RequestsWebClient__waiter.pause() == 0
 
 
+def test_a_crawl_sets_the_limit_of_the_client_that_it_is_given(site):
+    limits = []
+
+    class Client(RequestsWebClient):
+        def set_max_response_data_length(self, max_response_data_length):
+            limits.append(max_response_data_length)
+            super().set_max_response_data_length(max_response_data_length)
+
+    agents(site, Client())
+    assert set(limits) == {100 * 1024 * 1024 + 1}  # one more shows that there is more
+
+
 def test_the_default_timeout_is_that_of_the_class():
     with mock.patch.object(RequestsWebClient, "_RequestsWebClient__HTTP_REQUEST_TIMEOUT", (1, 2)):
         assert RequestsWebClient()._RequestsWebClient__timeout == (1, 2)

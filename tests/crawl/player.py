@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -63,17 +64,11 @@ def junk(refusal: str = "it is an HTML page") -> Callable:
     return lambda order: received(order.url, Probe(None, Reason(FailureCode.HTML_PAGE, refusal)))
 
 
-def error(
-    message: str = "404 Not Found",
-    *,
-    retryable: bool = False,
-    retry_after: float | None = None,
-    unreachable: bool = False,
-) -> Callable:
-    """Answer with an error."""
+def error(message: str = "404 Not Found", *, retryable: bool = False, **how: Any) -> Callable:
+    """Answer with an error, which may be ``silent``, ``unreachable``, or have a ``retry_after``."""
     response = WebClientErrorResponse(message, retryable)
-    response.retry_after = retry_after
-    response.unreachable = unreachable
+    for name, value in how.items():
+        setattr(response, name, value)
     return lambda _: Failed(response)
 
 
@@ -83,6 +78,7 @@ class World:
 
     answers: Mapping[str, Any]
     asked: list[str] = field(default_factory=list)
+    begun: list[tuple[float, str]] = field(default_factory=list)  # when which request was sent
     now: float = 0.0
 
     def answer(self, order: FetchOrder) -> Received | Failed:
@@ -101,28 +97,32 @@ def play(
     *,
     room: int = 1,
     choose: Callable[[int], int] = lambda _: 0,
+    takes: float = 0.0,
     most: int = 10_000,
 ) -> list[Event]:
     """Drive a crawl to its end; ``choose`` says which of n orders under way is answered next.
 
-    Time passes only when nothing else can be done: then it jumps to when the crawl wakes up.
+    Every request ``takes`` so many seconds. Apart from that, time passes only when nothing else can be
+    done: then it jumps to when the crawl wakes up.
     """
-    under_way: list[FetchOrder] = []
+    under_way: list[tuple[float, FetchOrder]] = []
     events: list[Event] = []
     for _ in range(most):
-        under_way += crawl.next_fetches(room - len(under_way), world.now)
+        for order in crawl.next_fetches(room - len(under_way), world.now):
+            under_way.append((world.now + takes, order))
+            world.begun.append((world.now, order.url))
         assert len(under_way) <= room
         events += crawl.take_events()
         if crawl.complete:
             return events
-        if under_way:
-            order = under_way.pop(choose(len(under_way)))
+        wake_at = crawl.wake_at(room=len(under_way) < room)
+        if under_way and wake_at >= under_way[0][0]:
+            answered, order = under_way.pop(choose(len(under_way)))
+            world.now = max(world.now, answered)
             crawl.finished(order, world.answer(order), world.now)
             events += crawl.take_events()
         else:
-            wake_at = crawl.wake_at()
-            assert wake_at is not None, "the crawl waits for nothing"
-            assert wake_at > world.now
+            assert world.now < wake_at < math.inf, "the crawl waits for nothing"
             world.now = wake_at
     raise AssertionError("the crawl does not end")
 

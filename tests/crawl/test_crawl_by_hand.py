@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from player import World, error, index, junk, outline, pages, play, played, robots, tree, url
 
 from cases import cases
+from usp._crawl.child_filter import refuse
 from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Arrival, Failed
-from usp._crawl.tree_builder import refuse
 from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
 from usp._store import DocumentWriter, Store

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from player import World, error, index, pages, received, url
+from player import World, error, index, pages, play, received, url
 
 from cases import cases
 from fronts import every_front
 from memory_web import H, Web
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import FetchOrder, Probe
+from usp._crawl.orders import Probe
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.document import Role
 from usp._formats.robots import MAX_CRAWL_DELAY, RobotsParser
@@ -42,26 +42,10 @@ def begin(*, crawl_delay: bool = True, per_host: int = 4, known: tuple[str, ...]
     return crawl
 
 
-def starts(crawl: Crawl, world: World, takes: float = 0.0, room: int = 16) -> list:
+def starts(crawl: Crawl, world: World, takes: float = 0.0) -> list[tuple[float, str]]:
     """Drive a crawl whose every request takes so long; give when which request began."""
-    under_way: list[tuple[float, FetchOrder]] = []
-    begun: list[tuple[float, str]] = []
-    for _ in range(2000):
-        for order in crawl.next_fetches(room - len(under_way), world.now):
-            under_way.append((world.now + takes, order))
-            begun.append((world.now, order.url))
-        crawl.take_events()
-        if crawl.complete:
-            return begun
-        due = crawl.wake_at(room=len(under_way) < room)
-        if under_way and (due is None or due >= under_way[0][0]):
-            world.now, order = under_way.pop(0)
-            crawl.finished(order, world.answer(order), world.now)
-        else:
-            assert due is not None
-            assert due > world.now, "it wakes for nothing"
-            world.now = due
-    raise AssertionError("the crawl does not end")
+    play(crawl, world, room=16, takes=takes)
+    return world.begun
 
 
 def gaps(begun: list, host: str = "http://h/") -> list[float]:

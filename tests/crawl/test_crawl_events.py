@@ -6,7 +6,6 @@ import threading
 
 from player import error, index, junk, pages, played, url
 
-from usp._crawl.crawl import Crawl
 from usp.events import (
     PagesReady,
     SitemapFailed,
@@ -16,7 +15,6 @@ from usp.events import (
     SitemapStarted,
 )
 from usp.objects.problem import FailureCode
-from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, robots, urlset
 from website import index as xml_index
@@ -76,13 +74,6 @@ def test_a_document_at_a_dead_host_is_told_as_failed_without_a_start():
         ("Found", "a"), ("Found", "b"), ("Started", "a"), ("Failed", "a"), ("Failed", "b"),
     ]  # fmt: skip
     assert events[-1].attempts == 0
-
-
-def test_events_are_taken_once():
-    crawl = Crawl(CrawlOptions(on_event=id))
-    crawl.want(url("a"))
-    assert len(crawl.take_events()) == 1
-    assert crawl.take_events() == []
 
 
 def test_a_listener_hears_everything_in_the_callers_thread(serve):

@@ -11,7 +11,7 @@ from player import error, outline, pages, played, robots, tree, url
 
 from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.schedule import DECLARED, GUESSED, RetryPolicy, failure_kind
+from usp._crawl.schedule import DECLARED, GUESSED, RetryPolicy
 from usp._formats.document import Role
 from usp._http.flow import retry_after
 from usp.limits import DEFAULT
@@ -30,11 +30,8 @@ def EVEN() -> float:
     return 0.5
 
 
-def failure(*, retryable: bool = True, retry_after: float | None = None) -> WebClientErrorResponse:
-    response = WebClientErrorResponse("503 Service Unavailable", retryable)
-    response.status = 503
-    response.retry_after = retry_after
-    return response
+def failure(*, retryable: bool = True, **how: float | None) -> WebClientErrorResponse:
+    return error("503 Service Unavailable", retryable=retryable, **how)(None).error
 
 
 def test_a_policy_says_how_long_to_wait_if_at_all():
@@ -87,10 +84,8 @@ def test_each_kind_of_failure_has_its_budget():
     mixed = [RESET] * 2 + [BUSY] * 4 + [BROKEN] * 4
     for answers, declared, guess in cases(
         [
-            (RESET, 3, 2),
-            (BUSY, 5, 2),
-            (BROKEN, 5, 2),
-            (long_pause, 1, 1),
+            *((RESET, 3, 2), (BUSY, 5, 2), (BROKEN, 5, 2), (long_pause, 1, 1)),
+            (error("timed out", retryable=True, status=500), 5, 2),  # says more than its message
         ]
     ):
         assert len(played({"a": answers}, "a")[0].asked) == declared
@@ -164,26 +159,6 @@ def test_a_repeat_is_no_warning(caplog):
 
 
 # Budgets, chance, and pauses that servers name ----------------------------------------------------
-
-
-def test_the_kind_of_an_error_without_a_status_is_read_from_its_message():
-    for message, kind in cases(
-        [
-            ("503 Service Unavailable", "busy"),
-            ("429 Too Many Requests", "busy"),
-            ("500 Internal Server Error", "server"),
-            ("400 Bad Request", "server"),
-            ("502", "server"),
-            ("timed out", "connection"),
-            ("5030 bytes", "connection"),
-            ("", "connection"),
-            ("\u0665\u0660\u0663 in other digits", "connection"),
-        ]
-    ):
-        response = WebClientErrorResponse(message, retryable=True)
-        assert failure_kind(response) == kind
-        response.status = 500
-        assert failure_kind(response) == "server"
 
 
 def test_a_pause_in_seconds_is_read_and_nonsense_is_none():

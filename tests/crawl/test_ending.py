@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 
 import pytest
 
@@ -164,8 +163,7 @@ def test_a_forked_process_reads_the_tree_and_so_does_its_parent(large):
     "ending",
     ["sys.exit(5)", "raise SystemExit(5)", "threading.Timer(0, lambda: os._exit(5)).start()"],
 )
-def test_the_interpreter_ends_while_a_stream_is_being_read(serve, ending):
-    gate = threading.Event()
+def test_the_interpreter_ends_while_a_stream_is_being_read(serve, gate, ending):
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
     site.answers["/c.xml"] = Answer(urlset(*map(str, range(1000))), stall=gate)
     ended = run(
@@ -179,7 +177,6 @@ def test_the_interpreter_ends_while_a_stream_is_being_read(serve, ending):
         site.base + "/",
         seconds=120,
     )
-    gate.set()
     assert ended.returncode == 5, ended.stderr
     assert "Traceback" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
@@ -187,8 +184,7 @@ def test_the_interpreter_ends_while_a_stream_is_being_read(serve, ending):
 
 @pytest.mark.long
 @posix
-def test_the_interpreter_ends_while_another_thread_crawls(serve):
-    gate = threading.Event()
+def test_the_interpreter_ends_while_another_thread_crawls(serve, gate):
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
     ended = run(
         """
@@ -206,7 +202,6 @@ def test_the_interpreter_ends_while_another_thread_crawls(serve):
         site.base + "/",
         seconds=120,
     )
-    gate.set()
     assert ended.returncode == 0, ended.stderr
 
 
@@ -230,8 +225,7 @@ print(*(failure.reason for failure in tree.failures()))
 @pytest.mark.long
 @posix
 @pytest.mark.parametrize("keep", ["keep", "no"])
-def test_a_real_ctrl_c(serve, keep):
-    gate = threading.Event()
+def test_a_real_ctrl_c(serve, gate, keep):
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, site.base + "/", keep],
@@ -242,7 +236,6 @@ def test_a_real_ctrl_c(serve, keep):
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
-    gate.set()
     if keep == "keep":
         found, reasons = out.splitlines()
         assert found.split() == [site.url("/a"), site.url("/c")]

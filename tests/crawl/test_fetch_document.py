@@ -31,34 +31,30 @@ def fetch(client, url, **order):
 
 
 def test_the_document_is_kept_as_the_bytes_that_came_and_what_the_exchange_said(serve, client):
+    """Also those that HTTP has packed."""
     site = serve({"/r.xml": Answer(redirect="/a.xml.gz")})
     packed = gzip.compress(site.fill(urlset("/p")))
-    site.answers["/a.xml.gz"] = Answer(packed, headers={"Content-Type": "application/gzip"})
-    result = fetch(client, site.url("/r.xml"), attempt=3)
-    assert isinstance(result, Received)
-    assert b"".join(result.document.chunks()) == packed
-    exchange = result.document.exchange
-    assert exchange.url == site.url("/r.xml")
-    assert exchange.final_url == site.url("/a.xml.gz")
-    assert exchange.redirects == (site.url("/r.xml"),)
-    assert (exchange.status, exchange.attempts) == (200, 3)
-    assert exchange.received == len(packed) == result.document.size
-    assert exchange.content_type == "application/gzip"
-    assert dict(exchange.headers)["Content-Type"] == "application/gzip"
-    assert exchange.charset
-    assert exchange.seconds > 0
-    assert exchange.broken is None
-    assert result.probe.kind is PagesXMLSitemap
-
-
-def test_bytes_that_http_has_packed_are_kept_packed(serve, client):
-    site = serve({})
-    packed = gzip.compress(site.fill(urlset("/p")))
-    site.answers["/a.xml"] = Answer(packed, headers={"Content-Encoding": "gzip"})
-    result = fetch(client, site.url("/a.xml"))
-    assert b"".join(result.document.chunks()) == packed
-    assert result.document.exchange.content_encoding == "gzip"
-    assert result.probe.kind is PagesXMLSitemap
+    for name, value in cases([("Content-Type", "application/gzip"), ("Content-Encoding", "gzip")]):
+        site.answers["/a.xml.gz"] = Answer(packed, headers={name: value})
+        result = fetch(client, site.url("/r.xml"), attempt=3)
+        assert isinstance(result, Received)
+        assert b"".join(result.document.chunks()) == packed
+        exchange = result.document.exchange
+        assert exchange.url == site.url("/r.xml")
+        assert exchange.final_url == site.url("/a.xml.gz")
+        assert exchange.redirects == (site.url("/r.xml"),)
+        assert (exchange.status, exchange.attempts) == (200, 3)
+        assert exchange.received == len(packed) == result.document.size
+        labels = {
+            "Content-Type": exchange.content_type,
+            "Content-Encoding": exchange.content_encoding,
+        }
+        assert labels[name] == value
+        assert dict(exchange.headers)[name] == exchange.header(name) == value
+        assert exchange.charset
+        assert exchange.seconds > 0
+        assert exchange.broken is None
+        assert result.probe.kind is PagesXMLSitemap
 
 
 def test_a_body_that_breaks_off_is_kept_as_far_as_it_came_and_the_exchange_says_so(serve, client):

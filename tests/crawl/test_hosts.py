@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from player import World, error, index, pages, played, received, url
+from player import World, error, index, pages, play, played, received, url
 
 from cases import cases
 from usp._base.reason import Reason
@@ -19,7 +19,6 @@ from usp._formats.document import Role
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap, PagesTextSitemap
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import WebClientErrorResponse
 
 pytestmark = pytest.mark.usefixtures("real_pauses")
 
@@ -28,17 +27,8 @@ MISSING = error("404 Not Found")
 FINE = received("http://h/", Probe(PagesTextSitemap))
 
 
-def failed(
-    message: str = "500 Internal Server Error",
-    *,
-    retryable: bool = True,
-    silent: bool = False,
-    unreachable: bool = False,
-) -> Failed:
-    response = WebClientErrorResponse(message, retryable)
-    response.silent = silent
-    response.unreachable = unreachable
-    return Failed(response)
+def failed(message: str = "500 Internal Server Error", *, retryable=True, **how: bool) -> Failed:
+    return error(message, retryable=retryable, **how)(None)
 
 
 def silent(order):
@@ -150,28 +140,13 @@ def test_another_host_is_asked_as_much_as_ever():
     assert sum("good" in order.url for order in under_way) == 3
 
 
-def play_slowly(crawl: Crawl, world: World, seconds: float) -> None:
-    """Drive a crawl where every request takes so many seconds, one at a time."""
-    for _ in range(1000):
-        orders = crawl.next_fetches(1, world.now)
-        crawl.take_events()
-        if crawl.complete:
-            return
-        if not orders:
-            world.now = crawl.wake_at()
-            continue
-        world.now += seconds
-        crawl.finished(orders[0], world.answer(orders[0]), world.now)
-    raise AssertionError("the crawl does not end")
-
-
 def test_a_host_that_keeps_failing_is_given_up_with_one_reason_for_all_that_is_left():
     crawl = Crawl(chance=lambda: 0.5)
     names = [f"a{number}" for number in range(40)]
     places = [crawl.want(url(name)) for name in names]
     alive = crawl.want("http://alive/a")
     world = World(dict.fromkeys(names, BROKEN) | {"http://alive/a": pages()})
-    play_slowly(crawl, world, 3.0)
+    play(crawl, world, takes=3.0)
     asked = [name for name in world.asked if "alive" not in name]
     assert len(asked) == 10  # over 27 seconds
     reasons = Counter(reason_of(place) for place in places)

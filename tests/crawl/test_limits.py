@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import itertools
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -380,40 +379,28 @@ def pieces(size: int) -> int:
     return -(-len(urlset(*PAGES).replace("{base}", "http://h")) // size)
 
 
-def test_document_seconds_from_both_sides(monkeypatch):
+def test_document_seconds_and_lowest_rate_from_both_sides(monkeypatch):
+    """A rate is judged after half a minute: a document that is over before is whole."""
     takes = pieces(500) * 2.0
-    for allowed in (takes, takes + 1, None):
-        tree, _ = slow_tree(monkeypatch, 500, 2.0, document_seconds=allowed)
-        assert paths(tree, "http://h") == PAGES
-        assert tree.is_complete
-    for allowed in (takes - 1, takes / 2):
-        tree, web = slow_tree(monkeypatch, 500, 2.0, document_seconds=allowed)
-        kept = paths(tree, "http://h")
-        assert kept
-        assert kept == PAGES[: len(kept)]
-        failure = the_failure(tree, "document_seconds", "http://h/a.xml")
-        assert failure.attempts == len(web.asked) == 1
-
-
-def test_lowest_rate_from_both_sides(monkeypatch):
-    """A hundred bytes in a second, as a document of 35 seconds gives them."""
     assert pieces(50) * 0.5 > 30
-    for allowed in (100, 99, 0, None):
-        tree, _ = slow_tree(monkeypatch, 50, 0.5, lowest_rate=allowed)
-        assert paths(tree, "http://h") == PAGES
-        assert tree.is_complete
-    tree, web = slow_tree(monkeypatch, 50, 0.5, lowest_rate=101)
-    kept = paths(tree, "http://h")
-    assert kept
-    assert kept == PAGES[: len(kept)]
-    failure = the_failure(tree, "lowest_rate", "http://h/a.xml")
-    assert failure.attempts == len(web.asked) == 1
-
-
-def test_a_slow_document_that_is_over_within_half_a_minute_is_whole(monkeypatch):
-    tree, _ = slow_tree(monkeypatch, 200, 29.0 / pieces(200), lowest_rate=10**9)
-    assert paths(tree, "http://h") == PAGES
-    assert tree.is_complete
+    for size, seconds, limit, enough, not_enough in cases(
+        [
+            (500, 2.0, "document_seconds", [takes, takes + 1, None], [takes - 1, takes / 2]),
+            (50, 0.5, "lowest_rate", [100, 99, 0, None], [101]),
+            (200, 29.0 / pieces(200), "lowest_rate", [10**9], []),
+        ]
+    ):
+        for allowed in enough:
+            tree, _ = slow_tree(monkeypatch, size, seconds, **{limit: allowed})
+            assert paths(tree, "http://h") == PAGES
+            assert tree.is_complete
+        for allowed in not_enough:
+            tree, web = slow_tree(monkeypatch, size, seconds, **{limit: allowed})
+            kept = paths(tree, "http://h")
+            assert kept
+            assert kept == PAGES[: len(kept)]
+            failure = the_failure(tree, limit, "http://h/a.xml")
+            assert failure.attempts == len(web.asked) == 1
 
 
 def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatch):
@@ -436,10 +423,9 @@ def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatc
 @every_front
 @pytest.mark.parametrize("held", ["gate", "stall"])
 def test_an_answer_that_stalls_ends_with_the_seconds_of_its_document(
-    serve, threads_end, times, front, held
+    serve, gate, threads_end, times, front, held
 ):
     """The own client does not wait for a beginning or a piece that comes too late, nor ask again."""
-    gate = threading.Event()
     site = serve({"/a.xml": Answer(urlset(*PAGES), **{held: gate})})
     tree = crawl(site, "/a.xml", front, document_seconds=0.3 * times)
     gate.set()
@@ -450,8 +436,7 @@ def test_an_answer_that_stalls_ends_with_the_seconds_of_its_document(
 
 
 @every_front
-def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, front, times):
-    gate = threading.Event()
+def test_seconds_keep_what_came_and_name_the_rest(serve, gate, threads_end, front, times):
     names = [f"/{n}.xml" for n in range(30)]
     site = serve({"/i.xml": index("/a.xml", "/slow.xml", *names), "/a.xml": urlset("/a")})
     site.answers["/slow.xml"] = Answer(urlset("/slow"), gate=gate)
@@ -473,13 +458,12 @@ def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, front, tim
 
 
 @pytest.mark.parametrize("front", FRONTS[1:], ids=repr)
-def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end, front, times):
-    gate = threading.Event()
+def test_a_stream_whose_time_is_over_gives_what_came_and_ends(
+    serve, gate, threads_end, front, times
+):
     site = serve(THREE | {"/b.xml": Answer(urlset(*PAGES), stall=gate)})
-    try:
-        pages = front.pages(site.base + "/", limits=Limits(seconds=0.4 * times))
-    finally:
-        gate.set()
+    pages = front.pages(site.base + "/", limits=Limits(seconds=0.4 * times))
+    gate.set()
     found = [page.url.removeprefix(site.base) for page in pages]
     assert found[:2] == ["/a1", "/a2"]
     assert 30 < len(found) < 100

@@ -47,30 +47,22 @@ def read(document: str | bytes, limits: Limits = LIMITS, path: str = "/a.xml"):
 
 
 def test_a_page_with_a_url_over_the_limit_is_a_problem_and_nothing_else_is_lost():
+    """The tree, the stream, the blocks and the count leave out the same."""
     for write in cases(WRITERS.values()):
-        fits, too_long = url_of(1000, "a"), url_of(1001, "b")
-        tree = read(write(H + "/1", fits, too_long, H + "/2"))
-        assert [page.url for page in tree.all_pages()] == [H + "/1", fits, H + "/2"]
+        kept, too_long = [H + "/1", url_of(1000, "a"), H + "/2"], url_of(1001, "b")
+        web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": write(*kept[:2], too_long, kept[2])})
+        options = {"web_client": Client(web), "use_known_paths": False}
+        tree = sitemap_tree_for_homepage(H + "/", limits=LIMITS, **options)
+        assert [page.url for page in tree.all_pages()] == kept
+        assert [page.url for page in pages(H + "/", limits=LIMITS, **options)] == kept
+        assert [url for _, block in tree.page_blocks() for url in block.urls] == kept
+        assert tree.page_count() == 3
         (problem,) = tree.sub_sitemaps[0].sub_sitemaps[0].problems
         assert "the limit url_length=1,000" in problem.message
         assert problem.lost == 1
         assert problem.excerpt
         assert problem.excerpt.startswith(f"{H}/b")
-
-
-def test_the_stream_the_blocks_and_the_count_leave_out_the_same():
-    for write in cases(WRITERS.values()):
-        web = Web({"/robots.txt": robots("/a.xml")})
-        web.docs["/a.xml"] = Doc(write(H + "/1", url_of(1001), H + "/2"))
-        streamed = pages(H + "/", Client(web), use_known_paths=False, limits=LIMITS)
-        assert [page.url for page in streamed] == [H + "/1", H + "/2"]
-        tree = read(web.docs["/a.xml"].body)
-        assert [url for _, block in tree.page_blocks() for url in block.urls] == [
-            H + "/1",
-            H + "/2",
-        ]
-        assert tree.page_count() == 2
-        counted = read(web.docs["/a.xml"].body, Limits(url_length=1000, pages=2))
+        counted = read(web.docs["/a.xml"].body, Limits(url_length=1000, pages=3))
         assert counted.is_complete  # a page that is left out takes no room
 
 
@@ -130,16 +122,16 @@ def test_a_redirect_to_a_url_over_the_limit_is_a_failure():
         assert "the limit url_length=1,000" in failure.reason
 
 
-def test_the_urls_of_an_index_are_bounded_together():
+def test_an_index_keeps_no_more_children_or_characters_of_their_urls_than_allowed():
     """4,096 URLs of the greatest length are kept, and the rest is counted."""
-    limits = Limits(url_length=20)
     children = [f"{H}/{n:011}" for n in range(5000)]
-    found = sitemap_from_bytes(index(*children).encode(), limits=limits)
-    kept = 4096 * 20 // 20
-    assert [child.url for child in found.sub_sitemaps] == children[:kept]
-    assert sum(problem.lost for problem in found.problems) == 5000 - kept
-    assert not found.is_complete
-    assert "the limit url_length=20" in found.failures()[0].reason
+    for limits, kept in cases([({"url_length": 20}, 4096), ({"sitemaps": 10}, 10)]):
+        found = sitemap_from_bytes(index(*children).encode(), limits=Limits(**limits))
+        assert [child.url for child in found.sub_sitemaps] == children[:kept]
+        assert [problem.lost for problem in found.problems] == [5000 - kept]
+        assert not found.is_complete
+        ((name, value),) = limits.items()
+        assert f"the limit {name}={value}" in found.failures()[0].reason
 
 
 def test_the_urls_of_a_tree_are_bounded_together():
@@ -154,14 +146,6 @@ def test_the_urls_of_a_tree_are_bounded_together():
     lost = [sum(problem.lost for problem in node.problems) for node in tree.all_sitemaps()]
     assert lost.count(4000) == 2
     assert not tree.is_complete
-
-
-def test_an_index_keeps_no_more_children_than_a_tree_may_have():
-    children = [f"{H}/{n}" for n in range(50)]
-    found = sitemap_from_bytes(index(*children).encode(), limits=Limits(sitemaps=10))
-    assert [child.url for child in found.sub_sitemaps] == children[:10]
-    assert [problem.lost for problem in found.problems] == [40]
-    assert "the limit sitemaps=10" in found.failures()[0].reason
 
 
 # What is kept of other texts ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from usp.tree import sitemap_tree_for_homepage
 
 def seen(event):
     if type(event).__name__ == "PagesReady":
-        assert event.pages._document.data is None
+        assert event.pages.document.data is None
         {action}
 
 tree = sitemap_tree_for_homepage(sys.argv[1], use_known_paths=False, on_event=seen)

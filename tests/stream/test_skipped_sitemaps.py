@@ -10,7 +10,7 @@ import usp
 from cases import cases
 from fronts import WAYS, pages_by
 from memory_web import Client, Web
-from usp._crawl.tree_builder import latest
+from usp._crawl.child_filter import latest
 from usp.events import SitemapFailed, SitemapSkipped
 from usp.objects.child import SkippedSitemap, SkipReason
 from usp.options import CrawlOptions

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import threading
 import zlib
+from dataclasses import replace
 
 import pytest
 
 from cases import cases
+from fronts import every_stream, run
 from memory_web import Client, Doc, Web
-from patience import soon, within
+from patience import within
 from usp.stream import pages
+from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, atom, index, robots, rss, urlset
 
 MANY = [f"/page/{n:05}" for n in range(4000)]
@@ -37,11 +41,23 @@ INDEX = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/x", "/gone.xml")}
 KNOWN = {"/robots.txt": robots("/gone.xml"), "/sitemap.xml": index("/x")}
 
 
-def test_a_page_comes_before_its_sitemap_has_been_received(serve):
+async def halted(coming, sitemap: str, seen: threading.Event) -> set:
+    """Read a stream whose sitemap is held back until its first page was seen; give its pages."""
+    first = await coming.one()
+    assert first.sitemap_url == sitemap
+    assert not seen.is_set()
+    seen.set()
+    return {first, *await coming.rest()}
+
+
+@every_stream
+def test_a_page_comes_before_its_sitemap_has_been_received(serve, front):
     """The server holds the second half back until the consumer has seen a page."""
+    synchronous = [{"web_client": RequestsWebClient()}] if front.awaits else []
     for answers, body, options in cases(
         [
             *(({"/robots.txt": robots("/x")}, body, {}) for body in DOCUMENTS.values()),
+            *(({"/robots.txt": robots("/x")}, urlset(*MANY), client) for client in synchronous),
             (INDEX, urlset(*MANY), {}),
             (KNOWN, urlset(*MANY), {"use_known_paths": True}),
             ({"/sitemap.xml": Answer(redirect="/x")}, urlset(*MANY), {"use_known_paths": True}),
@@ -50,13 +66,8 @@ def test_a_page_comes_before_its_sitemap_has_been_received(serve):
     ):
         seen = threading.Event()
         site = serve(answers | {"/x": Answer(body, stall=seen)})
-        with within(60):
-            stream = pages(site.base + "/", **{"use_known_paths": False} | options)
-            first = next(stream)
-            assert first.sitemap_url == site.url("/x")
-            assert not seen.is_set()
-            seen.set()
-            assert len({first, *stream}) >= 4000
+        coming = front.coming(site.base + "/", **options)
+        assert len(run(halted(coming, site.url("/x"), seen))) >= 4000
 
 
 @pytest.mark.parametrize("size", [100, 10_000])
@@ -116,7 +127,8 @@ def test_pages_of_known_paths_come_after_those_of_robots_txt(serve):
         assert [page.url.removeprefix(site.base) for page in stream] == ["/a", "/known"]
 
 
-def test_every_piece_is_given_before_the_next_one_must_come():
+@every_stream
+def test_every_piece_is_given_before_the_next_one_must_come(front):
     """A consumer that needs each page before it asks for more is served in lockstep."""
     steps = [threading.Event() for _ in range(20)]
 
@@ -124,19 +136,17 @@ def test_every_piece_is_given_before_the_next_one_must_come():
         if url.endswith("/x"):
             assert steps[piece].wait(120)
 
+    async def read():
+        coming = front.coming("http://h/", front.client(web, before))
+        for count in range(200):
+            for step in steps[: count // 8 + 2]:  # the first piece is half the head of the document
+                step.set()
+            assert (await coming.one()).url == f"http://h/{count:04}"
+        assert await coming.rest() == []
+
     web = Web({"/robots.txt": robots("/x")})
     web.docs["/x"] = Doc(urlset(*(f"/{n:04}" for n in range(200))), pieces=20)
-    steps[0].set()
-    steps[1].set()  # the first piece is half the head of the document
-    count = 0
-    with within(60):
-        for page in pages("http://h/", Client(web, before=before), use_known_paths=False):
-            assert page.url == f"http://h/{count:04}"
-            count += 1
-            ahead = count // 8 + 2
-            for step in steps[:ahead]:
-                step.set()
-    assert count == 200
+    run(read())
 
 
 def test_what_one_client_at_a_time_has_fetched_is_given_before_it_is_asked_again():
@@ -158,16 +168,21 @@ def test_what_one_client_at_a_time_has_fetched_is_given_before_it_is_asked_again
     assert web.most == 1
 
 
-def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections(serve, threads_end):
+@every_stream
+def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections(front, threads_end):
     """While he looks at one page, what was under way comes in to its end; its connection is free."""
     names = [f"/{n}.xml" for n in range(6)]
     large = [f"/{n}/" + "x" * 500 for n in range(1200)]  # more than is kept in memory
     web = Web({"/robots.txt": robots(*names)})
     web.docs |= {name: Doc(urlset(*large), pieces=30) for name in names}
-    stream = pages("http://h/", Client(web, 8), use_known_paths=False)
-    with within(60):
-        next(stream)
-        assert soon(lambda: len(web.asked) == 7 and not +web.open)
+
+    async def read():
+        coming = front.coming("http://h/", replace(front, at_once=8).client(web))
+        await coming.one()
+        while len(web.asked) < 7 or +web.open:  # noqa: ASYNC110 - in other threads
+            await asyncio.sleep(0.002)
         web.docs.clear()  # nothing can be fetched now
-        assert sum(1 for _ in stream) == 6 * 1200 - 1
+        return 1 + len(await coming.rest())
+
+    assert run(read()) == 6 * 1200
     assert threads_end()

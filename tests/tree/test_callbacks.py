@@ -13,7 +13,7 @@ from website import Answer, index, outline, paths, robots, urlset
 
 
 class Diary:
-    """Notes every call of the two callbacks, grouped by the index that is being decided about."""
+    """Notes every call of the two callbacks."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -35,10 +35,6 @@ class Diary:
         self._note("one", url.removeprefix(self.base), level, parents)
         return True
 
-    def of(self, *parents: str) -> list[tuple]:
-        """Give the calls about one index, which is told by its line of parents."""
-        return [call[:3] for call in self.calls if call[3] == set(parents)]
-
 
 SITE = {
     "/robots.txt": robots("/i.xml", "/j.xml"),
@@ -50,54 +46,28 @@ SITE = {
 }
 
 
-def test_each_index_is_told_as_a_list_and_then_child_by_child(serve):
-    """As ultimate-sitemap-parser tells it: its level, and itself among the parents."""
-    site = serve(SITE)
-    diary = Diary(site.base)
-    tree = sitemap_tree_for_homepage(
-        site.base + "/", recurse_callback=diary.follow, recurse_list_callback=diary.pick
-    )
-    assert diary.of("/robots.txt") == [
-        ("list", ["/i.xml", "/j.xml"], 0), ("one", "/i.xml", 0), ("one", "/j.xml", 0),
-    ]  # fmt: skip
-    assert diary.of("/robots.txt", "/i.xml") == [
-        ("list", ["/a.xml", "/k.xml", "/b.xml"], 1),
-        ("one", "/a.xml", 1), ("one", "/k.xml", 1), ("one", "/b.xml", 1),
-    ]  # fmt: skip
-    assert diary.of("/robots.txt", "/i.xml", "/k.xml") == [
-        ("list", ["/c.xml"], 2),
-        ("one", "/c.xml", 2),
-    ]
-    assert diary.of("/robots.txt", "/j.xml") == [("list", ["/a.xml"], 1), ("one", "/a.xml", 1)]
-    assert diary.of("/sitemap.xml") == [
-        ("list", ["/b.xml", "/c.xml"], 0), ("one", "/b.xml", 0), ("one", "/c.xml", 0),
-    ]  # fmt: skip
-    assert len(diary.calls) == 3 + 4 + 2 + 2 + 3
-    assert tree == sitemap_tree_for_homepage(site.base + "/")
-
-
-def test_callbacks_run_in_the_callers_thread_in_order_of_declaration(serve):
+def test_each_index_is_told_as_a_list_and_then_child_by_child_in_order_of_declaration(serve):
     """The first index answers last; still its children are decided about first."""
     names = ["i", "j", "k"]
-    site = serve(
-        {
-            "/robots.txt": robots(*(f"/{name}.xml" for name in names)),
-            **{
-                f"/{name}.xml": Answer(index(f"/{name}1.xml", f"/{name}2.xml"), delay=0.2 - at / 10)
-                for at, name in enumerate(names)
-            },
-        }
-    )
+    tops = [f"/{name}.xml" for name in names]
+    site = serve({"/robots.txt": robots(*tops)})
+    for at, name in enumerate(names):
+        children = index(f"/{name}1.xml", f"/{name}2.xml", f"/{name}1.xml")
+        site.answers[f"/{name}.xml"] = Answer(children, delay=0.2 - at / 10)
     diary = Diary(site.base)
-    sitemap_tree_for_homepage(
-        site.base + "/",
-        use_known_paths=False,
-        recurse_callback=diary.follow,
-        recurse_list_callback=diary.pick,
+    start = {"homepage_url": site.base + "/", "use_known_paths": False}
+    tree = sitemap_tree_for_homepage(
+        **start, recurse_callback=diary.follow, recurse_list_callback=diary.pick
     )
-    lists = [urls for what, urls, level, _ in diary.calls if what == "list" and level == 1]
-    assert lists == [[f"/{name}1.xml", f"/{name}2.xml"] for name in names]
+    above = {"/robots.txt"}
+    expected = [("list", tops, 0, above), *(("one", top, 0, above) for top in tops)]
+    for name, top in zip(names, tops, strict=True):
+        children = [f"/{name}1.xml", f"/{name}2.xml"]
+        expected.append(("list", children, 1, above | {top}))
+        expected += [("one", child, 1, above | {top}) for child in children]
+    assert diary.calls == expected
     assert diary.threads == {threading.get_ident()}
+    assert tree == sitemap_tree_for_homepage(**start)
 
 
 @pytest.mark.parametrize("returned", [None, True, "https://example.org/a.xml"])

@@ -14,20 +14,8 @@ from xml.sax.saxutils import escape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import usp
 from profiles import examples
-from usp.objects.page import SitemapNewsStory, SitemapPage, SitemapPageChangeFrequency
-from usp.objects.sitemap import (
-    AbstractSitemap,
-    IndexRobotsTxtSitemap,
-    IndexWebsiteSitemap,
-    IndexXMLSitemap,
-    InvalidSitemap,
-    PagesAtomSitemap,
-    PagesRSSSitemap,
-    PagesTextSitemap,
-    PagesXMLSitemap,
-)
-from usp.tree import sitemap_tree_for_homepage
 from website import SITEMAP_NS, Answer, Site, atom, rss
 
 path_texts = st.text("abcxyz0189-_.~/?=&é日", min_size=1, max_size=12)
@@ -36,7 +24,7 @@ page_specs = st.tuples(
     path_texts,
     st.sampled_from(["0.0", "0.3", "1.0"]) | st.none(),
     st.none() | dates,
-    st.none() | st.sampled_from(SitemapPageChangeFrequency),
+    st.none() | st.sampled_from(usp.SitemapPageChangeFrequency),
 )
 
 
@@ -101,13 +89,13 @@ class Builder:
         self.site = site
         self._numbers = itertools.count()
 
-    def add(self, spec: Leaf | Branch | None) -> tuple[str, AbstractSitemap]:
+    def add(self, spec: Leaf | Branch | None) -> tuple[str, usp.AbstractSitemap]:
         """Serve a sitemap; gives the URL to declare and the node to expect."""
         path = f"/{next(self._numbers)}.map"
         url = self.site.url(path)
         if spec is None:
             reason = f"Unable to fetch sitemap from {url}: 404 Not Found"
-            return url, InvalidSitemap(url, reason)
+            return url, usp.InvalidSitemap(url, reason)
         final = path
         if spec.moved:
             final = path + ".moved"
@@ -121,31 +109,35 @@ class Builder:
         self.site.answers[final] = gzip.compress(data) if getattr(spec, "packed", False) else data
         return url, node
 
-    def _index(self, spec: Branch, url: str) -> tuple[str, AbstractSitemap]:
+    def _index(self, spec: Branch, url: str) -> tuple[str, usp.AbstractSitemap]:
         below = [self.add(child) for child in spec.children]
         entries = "".join(f"<sitemap><loc>{loc}</loc></sitemap>" for loc, _ in below)
         body = f'<sitemapindex xmlns="{SITEMAP_NS}">{entries}</sitemapindex>'
-        return body, IndexXMLSitemap(url, [node for _, node in below])
+        return body, usp.IndexXMLSitemap(url, [node for _, node in below])
 
-    def _pages(self, spec: Leaf, url: str) -> tuple[str, AbstractSitemap]:
+    def _pages(self, spec: Leaf, url: str) -> tuple[str, usp.AbstractSitemap]:
         pages = urls_of(self.site.base, spec)
         if spec.kind == "xml":
             body = f'<urlset xmlns="{SITEMAP_NS}">{"".join(itertools.starmap(entry, pages.items()))}</urlset>'
-            return body, PagesXMLSitemap(
+            return body, usp.PagesXMLSitemap(
                 url,
                 [
-                    SitemapPage(page, Decimal(priority or "0.5"), date, frequency)
+                    usp.SitemapPage(page, Decimal(priority or "0.5"), date, frequency)
                     for page, (_, priority, date, frequency) in pages.items()
                 ],
             )
         if spec.kind == "text":
             # A text sitemap without a URL cannot be told from any other text.
             pages.setdefault(self.site.url("/page/one"), ())
-            return "\n".join(pages), PagesTextSitemap(url, [SitemapPage(page) for page in pages])
-        write, kind = (rss, PagesRSSSitemap) if spec.kind == "rss" else (atom, PagesAtomSitemap)
-        story = SitemapNewsStory("t", None)
+            return "\n".join(pages), usp.PagesTextSitemap(
+                url, [usp.SitemapPage(page) for page in pages]
+            )
+        write, kind = (
+            (rss, usp.PagesRSSSitemap) if spec.kind == "rss" else (atom, usp.PagesAtomSitemap)
+        )
+        story = usp.SitemapNewsStory("t", None)
         return write(*map(escape, pages)), kind(
-            url, [SitemapPage(page, news_story=story) for page in pages]
+            url, [usp.SitemapPage(page, news_story=story) for page in pages]
         )
 
 
@@ -162,10 +154,10 @@ def test_a_generated_website_comes_back_as_the_tree_that_was_meant(specs):
         site.answers["/robots.txt"] = "User-agent: *\n" + "".join(
             f"Sitemap: {url}\n" for url, _ in declared
         )
-        tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+        tree = usp.sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
         assert set(site.hits.values()) == {1}
-    robots_txt = IndexRobotsTxtSitemap(site.url("/robots.txt"), [node for _, node in declared])
-    expected = IndexWebsiteSitemap(site.url("/"), [robots_txt])
+    robots_txt = usp.IndexRobotsTxtSitemap(site.url("/robots.txt"), [node for _, node in declared])
+    expected = usp.IndexWebsiteSitemap(site.url("/"), [robots_txt])
     assert tree == expected
     assert tree.to_dict() == expected.to_dict()
     assert list(tree.all_pages()) == list(expected.all_pages())

@@ -8,7 +8,6 @@ import usp
 from cases import cases
 from usp import tree as tree_module
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
-from usp.objects.sitemap import IndexWebsiteSitemap
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, paths, robots, urlset
 
@@ -61,12 +60,6 @@ def test_programs_that_change_the_set_of_known_paths_are_heard(serve, monkeypatc
     ]
 
 
-def test_a_known_path_that_stumbles_once_is_asked_again(serve):
-    site = serve({"/sitemap.xml": [Answer("", 503), urlset("/p")]})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert paths(tree, site.base) == ["/p"]
-
-
 def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawled(serve, tmp_path):
     """It is requested again; the snapshot has it once in the tree, as the crawl had."""
     busy = [Answer(status=503)] * 2
@@ -108,12 +101,3 @@ def test_without_normalizing_everything_is_looked_for_below_the_path(serve):
         assert tree.url == site.base + "/shop/de/"
         assert paths(tree, site.base) == ["/p", "/q"]
         assert all(path.startswith("/shop/de/") for path in site.hits if path != "/a.xml")
-
-
-def test_a_homepage_without_a_slash_gets_one(serve):
-    site = serve({})
-    for normalize in (True, False):
-        tree = sitemap_tree_for_homepage(
-            site.base, use_known_paths=False, normalize_homepage_url=normalize
-        )
-        assert tree == IndexWebsiteSitemap(site.base + "/", [])

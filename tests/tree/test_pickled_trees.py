@@ -33,8 +33,9 @@ def tree(serve):
         "/cut.xml": Answer(urlset(*LARGE[:50]), cut=5000),
         "/feed": rss("/r"),
     }
-    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    tree = sitemap_tree_for_homepage(site.base + "/")
     site.close()
+    assert {document.data is None for document in documents(tree)} == {True, False}  # in the spool
     return tree
 
 
@@ -42,11 +43,7 @@ def documents(tree):
     for node in tree.all_sitemaps():
         if isinstance(node, PagesXMLSitemap):
             assert isinstance(node._pages, StoredPages)
-            yield node._pages._document
-
-
-def test_the_tree_has_documents_in_memory_and_in_the_spool(tree):
-    assert {document.data is None for document in documents(tree)} == {True, False}
+            yield node._pages.document
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
@@ -54,9 +51,11 @@ def test_a_pickled_tree_is_the_same_tree(tree, protocol):
     again = pickle.loads(pickle.dumps(tree, protocol))
     assert again == tree
     assert again.to_dict() == tree.to_dict()
+    assert again.tried == tree.tried != []
     for one, other in zip(tree.all_sitemaps(), again.all_sitemaps(), strict=True):
         assert one.problems == other.problems
         assert one.last_modified == other.last_modified
+        assert (one.exchange, one.failure) == (other.exchange, other.failure)
         assert pickle.loads(pickle.dumps(one, protocol)) == one  # alone, too
     assert pickle.loads(pickle.dumps(again, protocol)).to_dict() == tree.to_dict()
     assert copy.deepcopy(tree) == tree

@@ -2,8 +2,8 @@
 
 A crawl has *documents* and *slots*. A document is what a URL returns: it is fetched once. A slot is
 its position in the tree: a document that two indexes declare has two slots. Documents are fetched in
-any order; slots are settled in the order of the tree, depth first (:class:`TreeBuilder`), so that the
-order in which callbacks run and limits take effect does not depend on the network.
+any order; slots are settled in the order of the tree, depth first, so that the order in which
+callbacks run and limits take effect does not depend on the network.
 """
 
 from __future__ import annotations
@@ -11,53 +11,54 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING
 
+from usp import events
 from usp._base.urls import BadUrl, HttpUrl, read_url, without_fragment
 from usp._crawl import journal
+from usp._crawl.child_filter import ChildFilter, child_slot, refuse, without_fragments
 from usp._crawl.orders import (
+    UNFETCHED,
     Arrival,
+    ClientRaised,
     Failed,
     Fetched,
     FetchOrder,
     FinalResult,
     HostGivenUp,
     LeftOut,
+    NoNetwork,
     NotRequested,
     Received,
 )
 from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
-from usp._crawl.tree_builder import TreeBuilder, refuse, without_fragments
 from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
-from usp.events import (
-    Event,
-    PagesReady,
-    SitemapFailed,
-    SitemapFinished,
-    SitemapFound,
-    SitemapReceived,
-    SitemapStarted,
-)
+from usp.objects.sitemap import AbstractIndexSitemap
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
+    from usp._crawl.website import Website
+    from usp.limits import Limits
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 
 
-class Crawl(TreeBuilder):
+class Crawl:
     """Decides what is fetched next, and where it belongs in the tree.
 
     A driver gets orders (:meth:`next_fetches`), executes them, and reports the results
     (:meth:`finished`) until the crawl is ``complete``. ``awaited`` is the next slot of the tree,
     whose document has not arrived yet; :meth:`take_settled` returns the slots before it, in order.
-    Once ``ending`` has a reason, nothing more is requested, and fetches in progress should end soon.
+    ``roots`` decides which of the slots at the top are in the tree, if not all of them are;
+    ``limits_of`` which limits are those of a child, by its URL and those above it. Once ``ending`` has
+    a reason, nothing more is requested, and fetches in progress should end soon.
 
     ``options`` are the caller's, ``per_host`` is how many requests to one host the client allows at a
     time. ``chance`` returns random numbers from 0 to 1, for the pauses between attempts. A login in
@@ -72,15 +73,30 @@ class Crawl(TreeBuilder):
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
     ) -> None:
-        super().__init__(options or CrawlOptions())
+        self.options = options = options or CrawlOptions()
+        self.limits = options.effective_limits
+        self.limits_of: Callable[[str, frozenset[str]], Limits] = lambda *_: self.limits
+        self.awaited: TreeSlot | None = None
+        self.complete = False
+        self.roots: Website | None = None
+        self.ending: Reason | None = None
+        self.ends_at = math.inf  # once it has begun, if there is a time limit
+        self.wanted: list[TreeSlot] = []  # at the top
         self._start = start
         self._orders: dict[tuple[Role, str], FetchOrder] = {}
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
-        self._collect_events = self.options.on_event is not None
+        self._collect_events = options.on_event is not None
+        self._events: list[events.Event] = []
         self._final: list[FetchOrder] = []  # with a result that was not taken yet
-        self._schedule = Schedule(self.options, per_host, chance)
-        self.ends_at = math.inf  # once it has begun, if there is a time limit
+        self._schedule = Schedule(options, per_host, chance)
+        self._filter = ChildFilter(options)
+        self._later: list[TreeSlot] = []  # known paths that may turn out to be excluded
+        self._ahead: list[tuple[TreeSlot, bool]] = []  # a stack; whether children are done
+        self._advancing = False
+        self._settled: list[TreeSlot] = []
+        self._slots = 0  # in the tree
+        self._pages = 0
         self._url_text = 0  # characters of the URLs that indexes declare
 
     # What is requested ----------------------------------------------------------------------------
@@ -104,6 +120,7 @@ class Crawl(TreeBuilder):
         position = (len(self.wanted),)
         slot = TreeSlot(url, level, None, position, declared_by=parents, guess=guess)
         self.wanted.append(slot)
+        self._ahead.insert(0, (slot, False))
         self._slots += not guess
         self._above_roots |= without_fragments(parents)
         if guess and self._filter.may_skip:
@@ -141,7 +158,7 @@ class Crawl(TreeBuilder):
         self._orders[role, url] = order
         self._declared += not slot.guess
         if self._collect_events:
-            self._events.append(SitemapFound(slot.url, parent_url, slot.level))
+            self._events.append(events.SitemapFound(slot.url, parent_url, slot.level))
         if self.ending is not None:
             order.result = Failed(NotRequested(self.ending, retryable=False))
             self._final.append(order)
@@ -181,7 +198,7 @@ class Crawl(TreeBuilder):
             order.is_active = True
             journal.fetching(order.url, order.level)
             if self._collect_events:
-                self._events.append(SitemapStarted(order.url, order.attempt))
+                self._events.append(events.SitemapStarted(order.url, order.attempt))
             orders.append(order)
         return orders
 
@@ -196,13 +213,10 @@ class Crawl(TreeBuilder):
         """Request nothing more; the results of fetches in progress are still accepted."""
         if self.ending is None:
             self.ending = reason
-            self._give_up(active=False)
+            self.abandon(active=False)
 
-    def abandon(self) -> None:
-        """Stop waiting for fetches in progress, after :meth:`end`."""
-        self._give_up(active=True)
-
-    def _give_up(self, *, active: bool) -> None:
+    def abandon(self, *, active: bool = True) -> None:
+        """Stop waiting for what is not requested any more and, if ``active``, for what was."""
         assert self.ending is not None
         for order in list(self._orders.values()):
             if order.result is None and (active or not order.is_active):
@@ -233,14 +247,7 @@ class Crawl(TreeBuilder):
             elif order.partial is None or order.partial.document.size <= result.document.size:
                 order.partial = result
             pause = self._schedule.repeat(order, error, now, ending=self.ending is not None)
-            journal.request_failed(
-                order.url,
-                error,
-                retry_in=pause,
-                quiet_404=order.quiet,
-                guess=order.is_guess or order.role is Role.HOMEPAGE,
-                quiet=given_up,
-            )
+            journal.request_failed(order, error, pause, quiet=given_up)
             if pause is not None:
                 return
             result = order.partial or result
@@ -268,10 +275,10 @@ class Crawl(TreeBuilder):
         )
         return Fetched((kind, url), self.options, documents)
 
-    def take_events(self) -> list[Event]:
+    def take_events(self) -> list[events.Event]:
         """Return what has happened since the last call."""
-        events, self._events = self._events, []
-        return events
+        taken, self._events = self._events, []
+        return taken
 
     def _settle(self, order: FetchOrder, result: Received | Failed) -> None:
         if isinstance(result, Received) and result.probe.children:
@@ -282,7 +289,7 @@ class Crawl(TreeBuilder):
             delay = result.probe.crawl_delay if isinstance(result, Received) else None
             self._schedule.robots_settled(order.host, delay)
         if self._collect_events:
-            self._add_events(order, result)
+            self._events += self._events_of(order, result)
         if isinstance(result, Received):
             journal.received(result.document, result.probe, quiet=order.quiet)
             if not self._filter.has_callbacks:
@@ -299,25 +306,24 @@ class Crawl(TreeBuilder):
         left_out = LeftOut(count, self.limits.reached("url_length"))
         return replace(result, probe=replace(probe, children=(), left_out=left_out))
 
-    def _add_events(self, order: FetchOrder, result: Received | Failed) -> None:
-        """Add the events for the result of a document."""
+    def _events_of(self, order: FetchOrder, result: Received | Failed) -> Iterator[events.Event]:
+        """Yield the events for the result of a document."""
+        url, tries = order.url, order.attempt
         if isinstance(result, Failed):
-            why, message = failure_reason(result.error), words_of(result.error)
-            self._events.append(SitemapFailed(order.url, message, order.attempt, why.code))
+            code = failure_reason(result.error).code
+            yield events.SitemapFailed(url, words_of(result.error), tries, code)
             return
         exchange, probe = result.exchange, result.probe
-        self._events.append(
-            SitemapReceived(order.url, exchange.final_url, exchange.received, exchange.seconds)
-        )
+        final_url = exchange.final_url
+        yield events.SitemapReceived(url, final_url, exchange.received, exchange.seconds)
         if probe.kind is None:
             assert probe.refusal is not None
-            code = probe.refusal.code
-            self._events.append(SitemapFailed(order.url, str(probe.refusal), order.attempt, code))
+            yield events.SitemapFailed(url, str(probe.refusal), tries, probe.refusal.code)
             return
-        self._events.append(SitemapFinished(order.url, probe.kind.__name__))
+        yield events.SitemapFinished(url, probe.kind.__name__)
         if probe.has_pages:
-            pages = StoredPages(result.document, exchange.final_url, self.limits)
-            self._events.append(PagesReady(exchange.final_url, pages))
+            pages = StoredPages(result.document, final_url, self.limits)
+            yield events.PagesReady(final_url, pages)
 
     def _fetch_ahead(self, order: FetchOrder, result: Received) -> None:
         """Queue the children of a document before its slot is settled: no callback will object."""
@@ -333,6 +339,124 @@ class Crawl(TreeBuilder):
                 slot = TreeSlot(child.loc, level, None, (*order.position, at), child.lastmod)
                 self._request(slot, result.exchange.final_url)
 
+    # The tree -------------------------------------------------------------------------------------
+
+    def includes(self, slot: TreeSlot) -> bool:
+        """Return whether what is at or below a slot is in the tree."""
+        return self.roots is None or self.roots.includes(self._root_of(slot))
+
+    def take_settled(self) -> list[TreeSlot]:
+        """Return the slots that were settled since the last call, in the order of their pages."""
+        settled, self._settled = self._settled, []
+        return settled
+
+    def _advance(self) -> None:
+        """Go on as far as possible.
+
+        If a callback raises an exception, its slot is tried again the next time.
+        """
+        if self._advancing:  # settling a slot has ended the crawl, and brought more results
+            return
+        self._advancing = True
+        self.awaited = None
+        ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
+        try:
+            while ahead:
+                slot, is_done = ahead[-1]
+                if is_done:
+                    ahead.pop()
+                    self._finish(slot)
+                    continue
+                if self._later and slot is self._later[0]:
+                    self._request_known_paths()
+                if not slot.is_there:
+                    self.awaited = slot
+                    return
+                self._settle_slot(slot)
+                # Pages of an index are among its children; those of all others come first.
+                pages_at = (slot.received.probe.pages_at if slot.received else None) or 0
+                first, last = slot.children[:pages_at], slot.children[pages_at:]
+                ahead[-1:] = [  # all at once: an interrupt must not leave a half of them
+                    *zip(reversed(last), repeat(False)),
+                    (slot, True),
+                    *zip(reversed(first), repeat(False)),
+                ]
+            self.complete = True
+        finally:
+            self._advancing = False
+
+    def _request_known_paths(self) -> None:
+        """Request the known paths that nothing before them declares."""
+        later, self._later = self._later, []
+        for slot in later:
+            if self.roots is None or not self.roots.is_declared(slot.url):
+                slot.order = self._request(slot)
+
+    def _finish(self, slot: TreeSlot) -> None:
+        """Count the pages of a slot, and leave out those beyond the limit."""
+        most = self.limits.pages
+        pages = slot.received.probe.pages if slot.received else None
+        self._settled.append(slot)
+        if most is None or not pages or not self.includes(slot):
+            return
+        room = most - self._pages
+        self._pages += min(pages, room)
+        if pages > room:
+            slot.most = room
+            reason = self.limits.reached("pages")
+            slot.leave_out(LeftOut(pages - room, reason), "pages")
+            self.end(reason)
+
+    def _settle_slot(self, slot: TreeSlot) -> None:
+        result = slot.result
+        if isinstance(result, Failed):
+            slot.reason = _why_failed(slot, result)
+        elif result is not None:
+            slot.examine()
+        is_root = self._root_of(slot) is slot and not slot.is_homepage
+        if is_root and not self.includes(slot):  # called for each of them, in order
+            if slot.reason is not None:
+                journal.left_out(slot.node_url, str(slot.reason), quiet=slot.guess)
+            return
+        received = slot.received
+        if received is not None and slot.order is not None:
+            self._slots += slot.order.is_guess  # a known path counts once it is in the tree
+            if received.probe.kind and issubclass(received.probe.kind, AbstractIndexSitemap):
+                self._add_children(slot, received)
+
+    def _root_of(self, slot: TreeSlot) -> TreeSlot:
+        """Return the slot at the top of the tree above a slot, or the slot itself."""
+        root = self.wanted[slot.position[0]]
+        if root.is_homepage and len(slot.position) > 1:
+            return root.children[slot.position[1]]
+        return root
+
+    def _add_children(self, slot: TreeSlot, received: Received) -> None:
+        parents = slot.parents | {slot.final_url}
+        ask = self.ending is None
+        children, skipped = self._filter.select(received.probe, slot.level, parents, ask=ask)
+        left_out = received.probe.left_out
+        above = without_fragments(parents)
+        below: list[TreeSlot] = []
+        for entry in children:
+            limits = self.limits_of(entry.loc, above)
+            if limits.sitemaps is not None and self._slots + len(below) >= limits.sitemaps:
+                left_out = left_out or LeftOut(0, limits.reached("sitemaps"))
+                left_out = replace(left_out, count=left_out.count + 1)
+                continue
+            child = child_slot(slot, len(below), entry, above, limits)
+            linked_by = self.roots if slot.is_homepage else None
+            if child.reason is None and not (linked_by and linked_by.is_declared(child.url)):
+                child.order = self._request(child, slot.final_url)
+            below.append(child)
+        if left_out is not None:
+            slot.leave_out(left_out, "sitemaps")
+        slot.children, slot.skipped = tuple(below), tuple(skipped)
+        self._slots += len(below)
+        for one in skipped:
+            event = events.SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
+            self._events.append(event)
+
 
 def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None:
     """Return the error of a document that failed, or that broke off and may be complete next time."""
@@ -342,3 +466,13 @@ def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None
     if broken is None:
         return None
     return WebClientErrorResponse(broken.after("the transfer broke off"), retryable=True)
+
+
+def _why_failed(slot: TreeSlot, result: Failed) -> Reason:
+    """Return why a document is missing; raises an exception of a client that would be hidden."""
+    if isinstance(result.error, NoNetwork):
+        return UNFETCHED
+    is_declared = slot.guess and slot.order is not None and not slot.order.is_guess
+    if isinstance(result.error, ClientRaised) and len(slot.position) == 1 and not is_declared:
+        raise result.error.exception  # the caller must not take it for an empty website
+    return failure_reason(result.error).at(f"Unable to fetch sitemap from {slot.url}")

@@ -21,12 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from usp._base.reason import Reason
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.orders import (
-    Failed,
-    FetchOrder,
-    NoNetwork,
-    Received,
-)
+from usp._crawl.orders import Failed, FetchOrder, NoNetwork, Received
 from usp._crawl.receiver import BodyReceiver, FetchContext, call_newer, failure_from
 from usp._crawl.stored_pages import StoredPages, result_of
 from usp._formats.document import Role
@@ -226,20 +221,17 @@ def client_for(
     web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
 ) -> Iterator[AbstractWebClient]:
     """Yield the client for one crawl: ours, or the caller's."""
-    given = own_client() if web_client is None else web_client
+    given = web_client
+    if given is None:
+        from usp.web_client.requests_client import RequestsWebClient  # noqa: PLC0415 - many need none
+
+        given = RequestsWebClient()
     client = prepared(given, start_url, options.effective_limits, awaits=False)
     try:
         yield client
     finally:
         if client is not web_client:
             client.close()
-
-
-def own_client() -> AbstractWebClient:
-    """Return the default client; ``requests`` is loaded now, since many programs never need it."""
-    from usp.web_client.requests_client import RequestsWebClient  # noqa: PLC0415
-
-    return RequestsWebClient()
 
 
 def concurrency_of(client: object) -> int:

@@ -13,8 +13,9 @@ import re
 from typing import TYPE_CHECKING
 
 from usp._base.display import get_logger
-from usp._crawl.orders import ClientRaised, NoNetwork, Probe
+from usp._crawl.orders import ClientRaised, FetchOrder, NoNetwork, Probe
 from usp._crawl.stored_pages import StoredPages
+from usp._formats.document import Role
 from usp._formats.unpack import gunzip_complaint
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of, words_of
 
@@ -36,26 +37,21 @@ def fetching(url: str, level: int) -> None:
 
 
 def request_failed(
-    url: str,
-    error: WebClientErrorResponse,
-    *,
-    retry_in: float | None,
-    quiet_404: bool,
-    guess: bool = False,
-    quiet: bool = False,
+    order: FetchOrder, error: WebClientErrorResponse, retry_in: float | None, *, quiet: bool
 ) -> None:
     """Log a failed request: as a warning if it was expected to succeed, and is not repeated.
 
-    A caller who wants 404 to be quiet still hears of it; nobody asked for a ``guess``.
+    A caller who wants 404 to be quiet still hears of it; nobody asked for a guess or a homepage.
     """
     missing, again = status_of(error) == _NOT_FOUND, retry_in is not None
-    level = logging.INFO if again or (missing and quiet_404) else logging.WARNING
-    if quiet or (missing and guess) or isinstance(error, NoNetwork):
+    level = logging.INFO if again or (missing and order.quiet) else logging.WARNING
+    not_declared = order.is_guess or order.role is Role.HOMEPAGE
+    if quiet or (missing and not_declared) or isinstance(error, NoNetwork):
         level = logging.DEBUG
     trace = error.shown if isinstance(error, ClientRaised) else None
-    requests.log(level, "Request for URL %s failed: %s", url, words_of(error), exc_info=trace)
+    requests.log(level, "Request for URL %s failed: %s", order.url, words_of(error), exc_info=trace)
     if again:
-        requests.debug("Retrying URL %s in %.1f seconds...", url, retry_in)
+        requests.debug("Retrying URL %s in %.1f seconds...", order.url, retry_in)
 
 
 def left_out(url: str, reason: str, *, quiet: bool) -> None:

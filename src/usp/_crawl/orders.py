@@ -178,6 +178,7 @@ class ClientRaised(WebClientErrorResponse):
         self.shown = None if secret else exception  # in a log; it may hold a password
 
 
+@dataclass(slots=True, eq=False)
 class Arrival:
     """A page sitemap that is still being received, and can be read as far as it has arrived.
 
@@ -185,14 +186,11 @@ class Arrival:
     thread that receives.
     """
 
-    def __init__(
-        self, exchange: Exchange, writer: DocumentWriter, kind: type[AbstractSitemap] | None = None
-    ) -> None:
-        self.exchange = exchange
-        self.writer = writer
-        self.kind = kind
-        self.document: Document | None = None  # in the end, unless it failed
-        self._call: Callable[[], object] | None = None
+    exchange: Exchange
+    writer: DocumentWriter
+    kind: type[AbstractSitemap]
+    document: Document | None = None  # in the end, unless it failed
+    _call: Callable[[], object] | None = None
 
     def call_once(self, call: Callable[[], object]) -> None:
         """Register a callback for the next time that more has arrived, or that it is the end."""

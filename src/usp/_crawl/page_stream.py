@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._crawl.orders import PATIENCE, Arrival
-from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_steps
+from usp._crawl.stored_pages import StoredPages, UniquePages, first_pages, page_steps
 from usp._formats.document import DocumentParser
 from usp.objects.page import PageBlock, SitemapPage, of_sitemap
-from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
     from usp._crawl.crawl import Crawl
     from usp._crawl.tree_slots import TreeSlot
-    from usp.limits import Limits
+
+
+_WAIT: Any = object()  # what a document yields while more of it has to arrive
 
 
 class PageStream:
@@ -29,11 +29,14 @@ class PageStream:
 
     def __init__(self, crawl: Crawl, clock: Callable[[], float]) -> None:
         self._crawl = crawl
+        self._clock = clock
         self._settled: deque[TreeSlot] = deque()
         self._streamed: set[TreeSlot] = set()  # read while they were received
-        self._growing: _Growing | None = None
-        self._clock = clock
         self._current: TreeSlot | None = None  # whose document is being read
+        self._url = ""  # of its sitemap
+        self._blocks: Iterator[PageBlock | None] = iter(())
+        self._arrival: Arrival | None = None  # the same document, if it is still being received
+        self._position = 0  # how far that was read
         self._reading = False  # whether pages are being read now
         self._count = 0
         self._full = False
@@ -44,7 +47,7 @@ class PageStream:
     def over(self) -> bool:
         """Whether there will be no more pages."""
         self._take_settled()
-        done = self._crawl.complete and not self._settled and self._growing is None
+        done = self._crawl.complete and not self._settled and self._current is None
         return done or self._full
 
     def must_wait(self, wake: Callable[[], object]) -> bool:
@@ -52,11 +55,11 @@ class PageStream:
 
         That is when more of the document that is being read has arrived.
         """
-        growing = self._growing
-        if growing is None or self._full:
+        slot, arrival = self._current, self._arrival
+        if slot is None or arrival is None or self._full:
             return True
-        growing.arrival.call_once(wake)
-        return not growing.has_more
+        arrival.call_once(wake)
+        return not slot.is_there and arrival.writer.size <= self._position
 
     def steps(self) -> Iterator[tuple[str, PageBlock] | None]:
         """Yield the pages that have arrived, up to the limit, in blocks with the URL of their sitemap.
@@ -65,11 +68,11 @@ class PageStream:
 
         Reading ends soon after the time limit of the crawl, even if pages are left.
         """
-        most, reading = self._crawl.limits.pages, self._ready()
+        most = self._crawl.limits.pages
         while self._late <= PATIENCE:
             began = self._clock()
             self._reading = True
-            step = next(reading, None)
+            step = self._next()
             if step is None:
                 self._reading = False
                 return
@@ -87,7 +90,7 @@ class PageStream:
                 self._full = True
                 self._crawl.end(self._crawl.limits.reached("pages"))
                 if room:
-                    yield sitemap_url, PageList(list(islice(block.pages(), room)))
+                    yield sitemap_url, first_pages(block, room)
                 return
             self._count += count
             yield sitemap_url, block
@@ -114,35 +117,36 @@ class PageStream:
         self._reading = False
         if self._current is not None:
             self._current.miss(reason)
-        self._growing = self._current = None
+        self._current = self._arrival = None
 
     def _take_settled(self) -> None:
         self._settled.extend(self._crawl.take_settled())
 
-    def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
-        while True:
-            self._take_settled()
-            if self._growing is None and not self._settled:
-                self._begin_growing()
-            if self._growing is not None:
-                yield from zip(repeat(self._growing.url), self._growing.read(), strict=False)
-                if not self._growing.over:
-                    return
-            elif self._settled:
-                slot = self._current = self._settled.popleft()
-                yield from zip(repeat(slot.final_url), self._blocks_of(slot), strict=False)
-            else:
-                return
-            self._growing = self._current = None
+    def _next(self) -> tuple[str, PageBlock | None] | None:
+        """Return the next step, with the URL of its sitemap; None if there is none for now."""
+        while self._current is not None or self._begin():
+            for block in self._blocks:
+                return None if block is _WAIT else (self._url, block)
+            self._current = self._arrival = None
+        return None
 
-    def _begin_growing(self) -> None:
-        slot = self._crawl.awaited
-        if slot is None or slot in self._streamed or slot.arrival is None:
-            return
-        if self._crawl.includes(slot):
-            self._growing = _Growing(slot, slot.arrival, self._crawl.limits)
-            self._current = slot
+    def _begin(self) -> bool:
+        """Begin with the document whose turn it is; return False if nothing of it has arrived."""
+        self._take_settled()
+        if self._settled:
+            slot = self._current = self._settled.popleft()  # at once: it is missed if interrupted
+            self._blocks = iter(self._blocks_of(slot))
+        else:
+            awaited = self._crawl.awaited
+            arrival = awaited.arrival if awaited and awaited not in self._streamed else None
+            if awaited is None or arrival is None or not self._crawl.includes(awaited):
+                return False
+            slot = self._current = awaited
+            self._arrival, self._position = arrival, 0
             self._streamed.add(slot)
+            self._blocks = self._growing(slot, arrival)
+        self._url = slot.final_url
+        return True
 
     def _blocks_of(self, slot: TreeSlot) -> Iterable[PageBlock | None]:
         if slot.is_homepage or not self._crawl.includes(slot):  # called for every slot, in order
@@ -152,50 +156,33 @@ class PageStream:
             return ()
         return StoredPages(received.document, slot.final_url, self._crawl.limits).steps()
 
+    def _growing(self, slot: TreeSlot, arrival: Arrival) -> Iterator[PageBlock | None]:
+        """Yield the pages of a document as far as it has arrived, and ``_WAIT`` for more of it.
+
+        If it breaks off and is requested again, the remaining pages are read from the final document.
+        """
+        url, limits = slot.final_url, self._crawl.limits
+        unique = UniquePages(limits.url_length)
+        parser = DocumentParser(url, arrival.exchange, fast=True, limits=limits)
+        while True:
+            is_there = slot.is_there  # checked first, so that nothing is missed
+            chunk = arrival.writer.read(self._position)
+            if chunk:
+                self._position += len(chunk)
+                yield from page_steps(parser.steps(chunk), unique)
+            elif is_there:
+                break
+            else:
+                yield _WAIT
+        received = slot.received
+        if received is None or received.document is arrival.document:
+            broken = received.document.exchange.broken if received else slot.reason
+            yield from page_steps([parser.close(broken)], unique)
+        else:
+            yield from StoredPages(received.document, url, limits).steps(unique)
+
 
 def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
     """Yield the pages of blocks, each with the URL of its sitemap."""
     for sitemap_url, block in blocks:
         yield from of_sitemap(sitemap_url, block.pages())
-
-
-class _Growing:
-    """Reads a document that is still being received, as far as it has arrived.
-
-    If it breaks off and is requested again, the remaining pages are read from the final document.
-    """
-
-    def __init__(self, slot: TreeSlot, arrival: Arrival, limits: Limits) -> None:
-        self.arrival = arrival
-        self.over = False
-        self._slot = slot
-        self._limits = limits
-        self.url = slot.final_url
-        self._given = UniquePages(limits.url_length)
-        self._parser = DocumentParser(self.url, arrival.exchange, fast=True, limits=limits)
-        self._position = 0
-
-    @property
-    def has_more(self) -> bool:
-        return self._slot.is_there or self.arrival.writer.size > self._position
-
-    def read(self) -> Iterator[PageBlock | None]:
-        """Yield the pages that have arrived since the last call, and None after a step without any."""
-        while True:
-            settled = self._slot.is_there  # checked first, so that nothing is missed
-            chunk = self.arrival.writer.read(self._position)
-            if chunk:
-                self._position += len(chunk)
-                yield from page_steps(self._parser.steps(chunk), self._given)
-                continue
-            if settled:
-                yield from self._rest()
-                self.over = True
-            return
-
-    def _rest(self) -> Iterator[PageBlock | None]:
-        received = self._slot.received
-        if received is None or received.document is self.arrival.document:
-            broken = received.document.exchange.broken if received else self._slot.reason
-            return page_blocks(self._parser.close(broken), self._given)
-        return StoredPages(received.document, self.url, self._limits).steps(self._given)

@@ -20,6 +20,7 @@ from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal
+from usp._crawl.child_filter import child_slot
 from usp._crawl.orders import (
     UNFETCHED,
     Arrival,
@@ -33,7 +34,6 @@ from usp._crawl.orders import (
     Received,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_builder import child_slot
 from usp._crawl.tree_slots import TreeSlot, node_of
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
 from usp._formats.document import DocumentParser, Role

@@ -243,7 +243,14 @@ class Schedule:
         was_slow = health.is_slow
         health.record(result, now)
         if health.given_up is not None:
-            self._release(order.origin, self._hosts[order.host])
+            # All of its documents are available at once: it gets no more requests. Those of other
+            # origins of its host, such as the other scheme, will be parked again.
+            host = self._hosts[order.host]
+            self._released.add(order.origin)
+            if host.only is not None and host.only.origin == order.origin:
+                host.only = None
+            while host.parked:
+                heapq.heappush(self._ready, heapq.heappop(host.parked))
         elif was_slow != health.is_slow and not self._keeps_delay:
             self._restrain(order.host, self._per_host if was_slow else 1)
         self.done(order)
@@ -294,19 +301,6 @@ class Schedule:
             known.gap = max(gap, self._gap)
             self._rest(host, known.started + known.gap)
         self._unpark(known)
-
-    def _release(self, origin: str, host: _HostQueue) -> None:
-        """Make all documents of an origin available at once: it gets no more requests.
-
-        Other origins of its host, such as the other scheme, keep their pauses and limits.
-        """
-        self._released.add(origin)
-        if host.only is not None and host.only.origin == origin:
-            host.only = None
-        parked, host.parked = host.parked, []
-        for entry in parked:
-            heapq.heappush(self._ready if entry[2].origin == origin else host.parked, entry)
-        self._unpark(host)
 
     def _rest(self, host: str, until: float) -> None:
         self._hosts[host].free_at = until

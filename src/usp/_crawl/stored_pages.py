@@ -53,8 +53,7 @@ class UniquePages:
         if isinstance(entry, ChildEntry):
             return ()
         if isinstance(entry, PageEntry):
-            page = entry.page()
-            return (page,) if page is not None and self._new([page.url]) is None else ()
+            return (entry.page(),) if self._new([entry.url]) is None else ()
         new = self._new(entry.urls)
         return entry.pages() if new is None else compress(entry.pages(), new)
 
@@ -84,24 +83,17 @@ def result_of(steps: Generator[object, None, T]) -> T:
 def page_steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterator[PageBlock | None]:
     """Yield the pages of each step in blocks, or None if it has none."""
     for entries in steps:
-        count = 0
-        for block in page_blocks(entries, unique):
-            count += 1
-            yield block
-        if not count:
+        is_empty = True
+        for group in _grouped(entries):
+            if isinstance(group, PageBatch):
+                block = unique.block(group)
+            else:
+                block = unique.block(PageList([entry.page() for entry in group]))
+            if block.urls:
+                is_empty = False
+                yield block
+        if is_empty:
             yield None
-
-
-def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
-    """Yield the pages of entries in blocks; single pages are collected into blocks."""
-    for group in _grouped(entries):
-        block: PageBlock
-        if isinstance(group, PageBatch):
-            block = unique.block(group)
-        else:
-            block = PageList([page for entry in group for page in unique.of(entry)])
-        if block.urls:
-            yield block
 
 
 def _grouped(entries: Iterable[Entry]) -> Iterator[PageBatch | list[PageEntry]]:
@@ -119,7 +111,7 @@ def _grouped(entries: Iterable[Entry]) -> Iterator[PageBatch | list[PageEntry]]:
         yield single
 
 
-def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
+def first_pages(block: PageBlock, most: int | None) -> PageBlock:
     """Return a block, cut to at most this many pages."""
     if most is None or len(block.urls) <= most:
         return block
@@ -132,7 +124,7 @@ class StoredPages(NodePages):
     Relative URLs are resolved against ``base``; ``most`` is the maximum number of pages, or None.
     """
 
-    __slots__ = ("_base", "_document", "_limits", "_most")
+    __slots__ = ("_base", "_limits", "_most", "document")
 
     def __init__(
         self,
@@ -141,7 +133,7 @@ class StoredPages(NodePages):
         limits: Limits = DEFAULT,
         most: int | None = None,
     ) -> None:
-        self._document = document
+        self.document = document
         self._base = base
         self._limits = limits
         self._most = most
@@ -150,26 +142,29 @@ class StoredPages(NodePages):
         """Return whether another source reads the same bytes in the same way."""
         if not isinstance(other, StoredPages):
             return False
-        (ours, way), (theirs, other_way) = self.reading(), other.reading()
-        return way == other_way and ours.has_bytes_of(theirs)
+        return self.way() == other.way() and self.document.has_bytes_of(other.document)
+
+    def way(self) -> tuple[object, ...]:
+        """Return everything that decides how the document is read."""
+        exchange = self.document.exchange
+        labels = exchange.content_type, exchange.content_encoding, exchange.broken
+        return (self._base, self._limits, self._most, *labels)
 
     @property
     def damage(self) -> Reason | None:
         """Why the document could not be read to its end when that was last tried, if it could not."""
-        return self._document.known.damage
-
-    def reading(self) -> tuple[Document, tuple[object, ...]]:
-        """Return the document, and everything that decides how it is read."""
-        exchange = self._document.exchange
-        labels = exchange.content_type, exchange.content_encoding, exchange.broken
-        return self._document, (self._base, self._limits, self._most, *labels)
+        return self.document.known.damage
 
     def examination(self, *, is_robots: bool = False, lists_sitemaps: bool = False) -> Examination:
         """Return a close reading of the document."""
-        role = Role.ROBOTS if is_robots else Role.SITEMAP
-        return Examination(
-            self._document, self._base, self._limits, role=role, lists_sitemaps=lists_sitemaps
+        parser = DocumentParser(
+            self._base,
+            self.document.exchange,
+            role=Role.ROBOTS if is_robots else Role.SITEMAP,
+            limits=self._limits,
+            scanner_only=lists_sitemaps,  # nothing else knows the lines of sitemaps
         )
+        return Examination(self.document, parser, self._limits)
 
     def text(self, most: int) -> str:
         """Return the text of the document, up to some number of bytes, without its compression."""
@@ -177,33 +172,28 @@ class StoredPages(NodePages):
 
     def texts(self, limits: Limits | None = None) -> Iterator[str]:
         """Yield the text of the document in pieces."""
-        exchange = self._document.exchange
+        exchange = self.document.exchange
         decoder = Decoder(
             content_type=exchange.content_type,
             content_encoding=exchange.content_encoding,
             limits=limits or self._limits,
         )
-        for chunk in self._document.chunks():
+        for chunk in self.document.chunks():
             yield from decoder.texts(chunk)
         yield decoder.close()
 
-    @property
-    def document(self) -> Document:
-        """The document itself."""
-        return self._document
-
     def __iter__(self) -> Iterator[SitemapPage]:
         """Yield the pages; the first declaration of a URL counts."""
-        pages = chain.from_iterable(self._batches())
-        return pages if self._most is None else islice(pages, self._most)
+        pages_of = UniquePages(self._limits.url_length).of
+        entries = chain.from_iterable(self._entries())
+        return islice(chain.from_iterable(map(pages_of, entries)), self._most)
 
-    def _batches(self) -> Iterator[Iterable[SitemapPage]]:
-        unique = UniquePages(self._limits.url_length)
-        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
-        for chunk in self._document.chunks():
-            for entries in parser.steps(chunk):
-                yield from map(unique.of, entries)
-        yield from map(unique.of, parser.close(self._document.broken))
+    def _entries(self) -> Iterator[Iterable[Entry]]:
+        """Yield the entries of the document, step by step."""
+        parser = DocumentParser(self._base, self.document.exchange, fast=True, limits=self._limits)
+        for chunk in self.document.chunks():
+            yield from parser.steps(chunk)
+        yield parser.close(self.document.broken)
 
     def blocks(self) -> Iterator[PageBlock]:
         """Yield the same pages block by block."""
@@ -217,25 +207,19 @@ class StoredPages(NodePages):
         """
         most, count = self._most, 0
         unique = given or UniquePages(self._limits.url_length)
-        for block in self._all_steps(unique):
+        for block in page_steps(self._entries(), unique):
             if block is not None:
                 before, count = count, count + len(block.urls)
                 if most is not None and count > most:
-                    yield _first_pages(block, most - before)
+                    yield first_pages(block, most - before)
                     return
             yield block
         if given is None:
-            self._document.known.pages = count
-
-    def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
-        parser = DocumentParser(self._base, self._document.exchange, fast=True, limits=self._limits)
-        for chunk in self._document.chunks():
-            yield from page_steps(parser.steps(chunk), unique)
-        yield from page_blocks(parser.close(self._document.broken), unique)
+            self.document.known.pages = count
 
     def count(self) -> int:
         """Return the number of pages; counting them reads the document, once."""
-        known = self._document.known.pages
+        known = self.document.known.pages
         if known is None:
             return sum(len(block.urls) for block in self.blocks())
         return known if self._most is None else min(known, self._most)
@@ -245,21 +229,21 @@ class StoredPages(NodePages):
 
         ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
         """
-        known = self._document.known.problems
+        known = self.document.known.problems
         if known is not None:
             return list(known)
         return result_of(self.examined(given_up))
 
     def problem_count(self) -> int:
         """Return the number of problems."""
-        known = self._document.known.problem_count
+        known = self.document.known.problem_count
         return how_many(self.problems()) if known is None else known
 
     def examined(
         self, given_up: Callable[[], Reason | None] = lambda: None
     ) -> Generator[PageBlock, None, list[Problem]]:
         """Read the pages field by field, block by block; return what is wrong with the document."""
-        known, count = self._document.known, 0
+        known, count = self.document.known, 0
         unique = UniquePages()
         examination = self.examination()
         for examined in examination.blocks(given_up):
@@ -267,11 +251,11 @@ class StoredPages(NodePages):
             left = None if self._most is None else self._most - count
             count += len(block.urls)
             if block.urls and (left is None or left > 0):
-                yield _first_pages(block, left)
+                yield first_pages(block, left)
         found = examination.problems
         if not examination.given_up:
             known.pages, known.problem_count = count, how_many(found)
-            self._document.store.remember(known, found)
+            self.document.store.remember(known, found)
         return found
 
 
@@ -291,6 +275,7 @@ class SourcePosition:
 _NOWHERE = SourcePosition()
 
 
+@dataclass(eq=False)
 class ExaminedBlock:
     """Some entries of a document, in their order.
 
@@ -298,20 +283,16 @@ class ExaminedBlock:
     from, if they were read together; then they have no problems.
     """
 
-    def __init__(
-        self,
-        pages: PageBlock,
-        written: Sequence[str | None] | None = None,
-        block: BlockText | None = None,
-        lines: Sequence[int | None] = (),
-        own_texts: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
-        self.pages = pages
-        self.urls = pages.urls
-        self.written = written
-        self._block = block
-        self._lines = lines
-        self._own_texts = own_texts
+    pages: PageBlock
+    written: Sequence[str | None] | None = None
+    _block: BlockText | None = None
+    _lines: Sequence[int | None] = ()
+    _own_texts: Mapping[str, Sequence[str]] | None = None
+
+    @property
+    def urls(self) -> Sequence[str]:
+        """The URLs of the entries."""
+        return self.pages.urls
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return ``lastmod``, ``changefreq`` and ``priority`` as written; None if that is not known."""
@@ -371,24 +352,13 @@ class Examination:
     declared several times too; ``parser`` knows what the document is.
     """
 
-    def __init__(
-        self,
-        document: Document,
-        base: str | None,
-        limits: Limits = DEFAULT,
-        *,
-        role: Role = Role.SITEMAP,
-        lists_sitemaps: bool = False,
-    ) -> None:
+    def __init__(self, document: Document, parser: DocumentParser, limits: Limits) -> None:
         self.document = document
+        self.parser = parser
+        self._limits = limits
         self.children: list[ChildEntry] = []
         self.given_up: Reason | None = None  # why the rest was not read, if it was not
         self.is_vouched = True  # whether all pages were read in blocks that are well-formed
-        # Only the scanner knows the lines of sitemaps.
-        self.parser = DocumentParser(
-            base, document.exchange, role=role, limits=limits, scanner_only=lists_sitemaps
-        )
-        self._limits = limits
 
     @property
     def problems(self) -> list[Problem]:
@@ -435,19 +405,16 @@ class Examination:
     def _single(self, entries: list[PageEntry]) -> Iterator[ExaminedBlock]:
         """Yield entries that were read one by one as a block; their fields are read."""
         pages: list[SitemapPage] = []
-        written: list[str | None] = []
-        lines: list[int | None] = []
         read: list[PageEntry] = []
         for entry in entries:
             page = entry.page(partial(_note, self.parser.problems, entry.line))
-            if page is not None and self._limits.too_long(page.url):
+            if self._limits.too_long(page.url):
                 note_length(self.parser.problems, self._limits, page.url, entry.line)
-            elif page is not None:
+            else:
                 pages.append(page)
-                written.append(entry.as_written)
-                lines.append(entry.line)
                 read.append(entry)
         if pages:
+            written, lines = [one.as_written for one in read], [one.line for one in read]
             yield ExaminedBlock(PageList(pages), written, None, lines, own_columns(read))
 
 

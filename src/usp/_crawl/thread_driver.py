@@ -69,8 +69,7 @@ class DriverCore:
         self._is_stopped = False  # the results are no longer wanted
         self._on_event = options.on_event
         self._ends_at: float | None = None
-        self._others_at: float | None = None
-        self._alone = True  # whether the other requests still wait
+        self._others_at = 0.0  # when other requests may follow the first one, once it was sent
         self._starved = False  # whether there were fewer descriptors than room
         self._recorder: SnapshotRecorder | None = None
         if search.record is not None:
@@ -90,11 +89,11 @@ class DriverCore:
     def _orders(self) -> list[FetchOrder]:
         """Return what to fetch now, as far as there is room and a descriptor for it."""
         wanted, now = self._most - self._busy, time.monotonic()
-        if self._others_at is None:
+        if not self._others_at:
             self._others_at = now + _HEAD_START
             wanted = min(wanted, 1)
         else:
-            self._alone = False
+            self._others_at = math.inf
         granted = shortage.begin(wanted)
         orders = self.crawl.next_fetches(granted, now)
         shortage.give_back(granted - len(orders))
@@ -142,9 +141,7 @@ class DriverCore:
         if self.stream is not None and not self.stream.must_wait(self.wake):
             return 0.0
         # A request that is due can begin only when there is room, and room comes with updates.
-        wake_at = crawl.wake_at(room=self._busy < self._most)
-        if self._alone and self._others_at is not None:
-            wake_at = min(wake_at, self._others_at)
+        wake_at = min(crawl.wake_at(room=self._busy < self._most), self._others_at)
         if self._starved:  # descriptors may be closed without notice
             wake_at = min(wake_at, now + shortage.PAUSE)
         return None if wake_at == math.inf else max(0.0, wake_at - now)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.urls import without_fragment
+from usp._crawl.child_filter import without_fragments
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.tree_builder import RootPolicy, without_fragments
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
@@ -84,26 +84,14 @@ def tree_of(top: Website | OneSitemap) -> AbstractSitemap:
 class OneSitemap:
     """Requests one sitemap, whose URL is known, from a crawl: the root of its own tree.
 
-    A ``guess`` may well be something else, and is retried less often.
+    It is ``wanted`` as :meth:`Crawl.want` says.
     """
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        url: str,
-        *,
-        level: int = 0,
-        parents: frozenset[str] = frozenset(),
-        quiet: bool = False,
-        guess: bool = False,
-    ) -> None:
+    def __init__(self, crawl: Crawl, url: str, **wanted: Any) -> None:
         self.start = ("sitemap", url)
         self.crawl = crawl
-        self._is_guess = guess
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
-        self._slot = crawl.want(
-            url, role=role, level=level, parents=parents, quiet=quiet, guess=guess
-        )
+        self._slot = crawl.want(url, role=role, **wanted)
 
     @property
     def url(self) -> str:
@@ -118,7 +106,7 @@ class OneSitemap:
         """
         received, arrival = self._slot.received, self._slot.arrival
         kind = received.probe.kind if received else arrival.kind if arrival else None
-        return self._is_guess and (kind is None or issubclass(kind, PagesTextSitemap))
+        return self._slot.guess and (kind is None or issubclass(kind, PagesTextSitemap))
 
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
@@ -127,7 +115,7 @@ class OneSitemap:
         return tree
 
 
-class Website(RootPolicy):
+class Website:
     """Requests robots.txt, then the links of the homepage, then the known paths, from a crawl."""
 
     is_wrong_guess = False

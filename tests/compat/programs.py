@@ -4,31 +4,18 @@ They import nothing but its documented names, the standard library and ``request
 address of a website and gives what it would print or store. They run unchanged on either library.
 """
 
-# ruff: noqa: UP031, UP045, PERF401, FURB171 - written as users write
+# ruff: noqa: UP031, UP045, PERF401 - written as users write
 
 import json
-import logging
-import pickle
-import tempfile
 import urllib.error
 import urllib.request
-from collections import Counter
 from typing import Optional
 
 import requests
 
-from usp.exceptions import SitemapException
-from usp.fetch_parse import SitemapFetcher
 from usp.helpers import get_url_retry_on_client_errors, ungzipped_response_content
-from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
-from usp.objects.sitemap import (
-    AbstractIndexSitemap,
-    AbstractPagesSitemap,
-    AbstractSitemap,
-    IndexRobotsTxtSitemap,
-    IndexWebsiteSitemap,
-    InvalidSitemap,
-)
+from usp.objects.page import SitemapPageChangeFrequency
+from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
 from usp.web_client.abstract_client import (
     AbstractWebClient,
@@ -48,11 +35,6 @@ def list_pages(homepage: str):
     return urls
 
 
-def unique_pages(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage)
-    return sorted({page.url for page in tree.all_pages()})
-
-
 def print_the_tree(homepage: str):
     lines = []
 
@@ -63,21 +45,6 @@ def print_the_tree(homepage: str):
 
     show(sitemap_tree_for_homepage(homepage))
     return lines
-
-
-def count_by_kind(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage)
-    assert isinstance(tree, IndexWebsiteSitemap)
-    kinds = Counter()
-    for sitemap in tree.all_sitemaps():
-        if isinstance(sitemap, InvalidSitemap):
-            kinds["invalid"] += 1
-        elif isinstance(sitemap, AbstractIndexSitemap):
-            kinds["index"] += 1
-        elif isinstance(sitemap, AbstractPagesSitemap):
-            kinds["pages"] += 1
-            assert len(sitemap.pages) == len(list(sitemap.all_pages()))
-    return dict(kinds)
 
 
 def failures(homepage: str):
@@ -98,17 +65,6 @@ def table_of_pages(homepage: str):
 def save_as_json(homepage: str):
     tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
     return json.loads(json.dumps(tree.to_dict(with_pages=False), default=str))
-
-
-def save_as_pickle(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage)
-    with tempfile.TemporaryFile() as file:
-        pickle.dump(tree, file)
-        file.seek(0)
-        expected = [page.url for page in tree.all_pages()]
-        del tree
-        again = pickle.load(file)
-    return [page.url for page in again.all_pages()] == expected
 
 
 def recently_changed(homepage: str):
@@ -134,40 +90,6 @@ def headlines(homepage: str):
 def pictures(homepage: str):
     tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
     return [[i.loc, i.caption, i.license] for p in tree.all_pages() for i in p.images or []]
-
-
-def only_blog_sitemaps(homepage: str):
-    def filter_callback(url: str, recursion_level: int, parent_urls: set) -> bool:
-        return recursion_level < 1 or "blog" in url
-
-    tree = sitemap_tree_for_homepage(
-        homepage, use_known_paths=False, recurse_callback=filter_callback
-    )
-    return [s.url for s in tree.all_sitemaps()]
-
-
-def last_sitemap_only(homepage: str):
-    def filter_list_callback(urls: list, recursion_level: int, parent_urls: set) -> list:
-        return urls[-1:] if recursion_level == 1 else urls
-
-    tree = sitemap_tree_for_homepage(
-        homepage, use_known_paths=False, recurse_list_callback=filter_list_callback
-    )
-    return [s.url for s in tree.all_sitemaps()]
-
-
-def without_robots(homepage: str):
-    tree = sitemap_tree_for_homepage(
-        homepage, use_robots=False, extra_known_paths={"extra/map.xml"}
-    )
-    return sorted(s.url for s in tree.sub_sitemaps)
-
-
-def without_known_paths(homepage: str):
-    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
-    (robots,) = tree.sub_sitemaps
-    assert isinstance(robots, IndexRobotsTxtSitemap)
-    return [s.url for s in robots.sub_sitemaps]
 
 
 def own_session(homepage: str):
@@ -249,33 +171,6 @@ def counting_client(homepage: str):
     return client.count > 0 and len(list(tree.all_pages()))
 
 
-def one_sitemap(homepage: str):
-    client = RequestsWebClient()
-    fetcher = SitemapFetcher(
-        url=homepage + "blog.xml", recursion_level=0, web_client=client, quiet_404=True
-    )
-    sitemap = fetcher.sitemap()
-    return [type(sitemap).__name__, [page.url for page in sitemap.all_pages()]]
-
-
-def refused(homepage: str):
-    answers = []
-    for url in ("not a url", "ftp://example.org/"):
-        try:
-            sitemap_tree_for_homepage(url)
-        except SitemapException:
-            answers.append("refused")
-    for arguments in (
-        {"url": homepage, "recursion_level": 12},
-        {"url": homepage, "recursion_level": 1, "parent_urls": {homepage}},
-    ):
-        try:
-            SitemapFetcher(**arguments)
-        except SitemapException:
-            answers.append("refused")
-    return answers
-
-
 def from_text(homepage: str):
     response = get_url_retry_on_client_errors(homepage + "index.xml", RequestsWebClient())
     text = ungzipped_response_content(homepage + "index.xml", response)
@@ -283,46 +178,8 @@ def from_text(homepage: str):
     return [[s.url, s.reason] for s in sitemap.sub_sitemaps]
 
 
-def compare_with_expected(homepage: str):
-    """As test suites do: an expected tree, built by hand."""
-    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
-    (robots,) = tree.sub_sitemaps
-    text = robots.sub_sitemaps[1]
-    expected = type(text)(url=homepage + "list.txt", pages=[SitemapPage(url=homepage + "text/1")])
-    return [text == expected, expected == text, text in [expected]]
-
-
-def quiet_log(homepage: str):
-    log = logging.getLogger("usp")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        return len(list(sitemap_tree_for_homepage(homepage).all_pages())) > 0
-    finally:
-        log.setLevel(level)
-
-
 PROGRAMS = [
     value
     for name, value in list(globals().items())
     if callable(value) and getattr(value, "__module__", "") == __name__ and name.islower()
 ]
-
-if __name__ == "__main__":
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from programs_site import SITE
-
-    from website import Site
-
-    logging.disable(logging.CRITICAL)
-    with Site(SITE) as site:
-        results = {}
-        for program in PROGRAMS:
-            try:
-                results[program.__name__] = program(site.base + "/")
-            except Exception as ex:  # noqa: BLE001
-                results[program.__name__] = repr(ex)
-        print(json.dumps(results, indent=1, default=str).replace(site.base, "{base}"))
