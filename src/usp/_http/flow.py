@@ -40,6 +40,7 @@ from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     BrokenBody,
+    ResponseFacts,
     WebClientErrorResponse,
 )
 from usp.web_client.zones import AddressGate, Refused, Zones
@@ -93,20 +94,51 @@ class Head(NamedTuple):
     status: int
     reason: str
     headers: Mapping[str, str]
-    location: bytes | str | None = None
     cookies: Sequence[str] = ()
     peer: str | None = None
     is_bounded: bool = False
     address: str | None = None
 
+    @property
+    def location(self) -> str | None:
+        """Where the response leads, if it is a redirect."""
+        return (self.headers.get("Location") or None) if self.status in REDIRECTS else None
+
 
 class Arrived(NamedTuple):
-    """The way to a document: the URL requested, the URL that responded, and the requests between."""
+    """The way to a document: the URLs that were requested one after another, and the requests."""
 
-    asked: str
-    url: str
-    hops: tuple[Hop, ...]
-    deadline: Deadline | None
+    urls: tuple[str, ...]
+    hops: tuple[Hop, ...] = ()
+    deadline: Deadline | None = None
+
+
+class ReceivedFacts(ResponseFacts):
+    """The response at the end of a way, without its body."""
+
+    _response: Any
+    _way: Arrived
+
+    def header(self, case_insensitive_name: str) -> str | None:
+        """Return a header, or None."""
+        value: str | None = self._response.headers.get(case_insensitive_name)
+        return value
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """Return all headers."""
+        return tuple(self._response.headers.items())
+
+    def redirects(self) -> tuple[str, ...]:
+        """Return the URLs that redirected here."""
+        return self._way.urls[:-1]
+
+    def hops(self) -> tuple[Hop, ...]:
+        """Return the requests that led here, including the last one."""
+        return self._way.hops
+
+    def url(self) -> str:
+        """Return the URL after redirects."""
+        return self._way.urls[-1]
 
 
 class SessionFacts(NamedTuple):
@@ -205,7 +237,7 @@ class Flow:
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
 
-    def hop(self, request: Request, head: Head, *, leads_on: bool) -> Hop:
+    def hop(self, request: Request, head: Head) -> Hop:
         """Return what is kept of a request and its response, without secrets."""
         headers, sent = self._sent  # nearly all requests have the same
         if headers != request.headers:
@@ -214,7 +246,7 @@ class Flow:
             self._sent = headers, sent
         # Where it leads is the URL of the next one, without what the session adds to it.
         kept: tuple[tuple[str, str], ...] = ()
-        if leads_on:
+        if head.location is not None:
             safe = safe_headers(head.headers.items())
             kept = tuple((name, value) for name, value in safe if name.lower() != "location")
         reason = head.reason[:_LONGEST_REASON]
@@ -227,8 +259,7 @@ class Flow:
     ) -> WebClientErrorResponse | None:
         """Return the failure for an error status, or None; ``texts`` are the URLs requested."""
         is_large = not head.is_bounded and _size(head.headers) > HEAD_BYTES
-        leads_on = head.status in REDIRECTS and head.location
-        if not is_large and (leads_on or 200 <= head.status < 300):  # noqa: PLR2004
+        if not is_large and (head.location or 200 <= head.status < 300):  # noqa: PLR2004
             return None
         exchange = Exchange(
             texts[0], texts[-1], head.status, redirects=tuple(texts[:-1]), hops=tuple(passed)
@@ -311,14 +342,13 @@ class FlowClient:
                     return None, failed
                 if head.peer is not None:
                     flow.gate.connected(target.host, head.peer)
-                location = head.location if head.status in REDIRECTS else None
-                hops.append(flow.hop(request, head, leads_on=bool(location)))
+                hops.append(flow.hop(request, head))
                 failure = flow.refused(head, texts, hops)
-                if failure is not None or not location:
-                    return response, failure or Arrived(texts[0], texts[-1], tuple(hops), deadline)
+                if failure is not None or head.location is None:
+                    return response, failure or Arrived(tuple(texts), tuple(hops), deadline)
                 cookies = cookies or HopCookies()
                 cookies.take(target, head.cookies)
-                target = follow(target, location, flow.limits)
+                target = follow(target, head.location, flow.limits)
                 texts.append(target.text())
                 if flow.limits.redirects is not None and len(hops) > flow.limits.redirects:
                     raise too_many(texts, flow.limits)

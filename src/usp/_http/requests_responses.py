@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import requests
 import urllib3.exceptions
@@ -13,17 +14,14 @@ import urllib3.response
 from requests.structures import CaseInsensitiveDict
 
 from usp._base.display import excerpt, get_logger
-from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
-from usp._http.flow import Arrived, BodyReader, phrase
+from usp._http.flow import Arrived, BodyReader, ReceivedFacts, phrase
+from usp._http.requests_foreign import without_params
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
     WebClientErrorResponse,
 )
-
-if TYPE_CHECKING:
-    from usp.objects.exchange import Hop
 
 _CHUNK = 256 * 1024  # at most: each one is a turn at the lock of the interpreter
 _EXCERPT = 64 * 1024  # of the body of an error, for the log
@@ -37,7 +35,7 @@ BODY_ERRORS = (
 """What may be raised while a body is received."""
 
 
-class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
+class RequestsWebClientSuccessResponse(ReceivedFacts, AbstractWebClientSuccessResponse):
     """A 2xx response; its body is received on iteration."""
 
     def __init__(
@@ -47,13 +45,10 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         *,
         way: Arrived | None = None,
         timeout: object = None,
-        shown: Callable[[str], str] = without_login,
     ) -> None:
-        self._way = way or Arrived("", "", (), None)
-        self._shown = shown
+        self._response = as_response(requests_response)
+        self._way = way or way_to(self._response, Arrived(("",)))
         self._timeout = timeout
-        is_own = isinstance(requests_response, OwnResponse)
-        self._response = requests_response if is_own else as_response(requests_response)
         self._limit = max_response_data_length
         self._data: bytes | None = None
 
@@ -64,30 +59,6 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     def status_message(self) -> str:
         """Return the reason phrase of the status, or the standard one."""
         return phrase(self.status_code(), str(self._response.reason or ""))
-
-    def header(self, case_insensitive_name: str) -> str | None:
-        """Return a header, or None."""
-        return self._response.headers.get(case_insensitive_name)
-
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return all headers."""
-        return tuple(self._response.headers.items())
-
-    def redirects(self) -> tuple[str, ...]:
-        """Return the URLs that redirected here."""
-        urls = [hop.url for hop in self._way.hops[:-1]]
-        urls += [response.url for response in self._response.history]  # of a session that follows
-        return tuple(map(self._shown, urls))
-
-    def hops(self) -> tuple[Hop, ...]:
-        """Return the requests that led here, including the last one."""
-        if self._shown is without_login:  # which their URLs do not have
-            return self._way.hops
-        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._way.hops)
-
-    def url(self) -> str:
-        """Return the URL after redirects."""
-        return self._shown(self._response.url)
 
     def raw_data(self) -> bytes:
         """Return the body up to the limit, without the compression of HTTP; the same each time."""
@@ -173,25 +144,21 @@ def excerpt_of(response: requests.Response) -> str:
 # Responses of other classes ------------------------------------------------------------------------
 
 
-class OwnResponse:
-    """A response of our own session, with the attributes of one of ``requests`` that are used here."""
+def own_response(raw: urllib3.BaseHTTPResponse, url: str) -> requests.Response:
+    """Return a response of our own session; what the constructor of its class does takes long."""
+    response = requests.Response.__new__(requests.Response)
+    vars(response).update(status_code=raw.status, reason=raw.reason, headers=raw.headers, url=url)
+    vars(response).update(raw=raw, history=[], _content=False, _content_consumed=False)
+    return response
 
-    def __init__(self, raw: urllib3.BaseHTTPResponse, url: str) -> None:
-        self.raw = raw
-        self.url = url
-        self.status_code = raw.status
-        self.reason = raw.reason
-        self.headers = raw.headers
-        self.history: list[Any] = []
 
-    def iter_content(self, chunk_size: int) -> Iterator[bytes]:
-        """Yield the body, decompressed."""
-        return self.raw.stream(chunk_size, decode_content=True)
-
-    def close(self) -> None:
-        """Release the connection, and close it if the body was not read to its end."""
-        self.raw.close()
-        self.raw.release_conn()
+def way_to(response: requests.Response, way: Arrived, session: object = None) -> Arrived:
+    """Return a way as it went on inside the session; its URLs without logins and secret parameters."""
+    inside = (followed.url for followed in response.history)
+    urls = *way.urls[:-1], *inside, response.url or way.urls[-1]
+    shown = partial(without_params, asked=way.urls[0], session=session)
+    hops = tuple(replace(hop, url=shown(hop.url)) for hop in way.hops)
+    return way._replace(urls=tuple(map(shown, urls)), hops=hops)
 
 
 def as_response(answer: Any, url: str = "") -> requests.Response:

@@ -19,6 +19,7 @@ from usp._http.flow import (
     Flow,
     FlowClient,
     Head,
+    ReceivedFacts,
     Request,
     SessionFacts,
 )
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     import ssl
 
     from usp.limits import Limits
-    from usp.objects.exchange import Hop
     from usp.web_client.zones import Zones
 
 __all__ = ["AiohttpWebClient", "AiohttpWebClientSuccessResponse"]
@@ -51,7 +51,7 @@ __all__ = ["AiohttpWebClient", "AiohttpWebClientSuccessResponse"]
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
-class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
+class AiohttpWebClientSuccessResponse(ReceivedFacts, AbstractAsyncWebClientSuccessResponse):
     """A 2xx response; its body is received on iteration, gzip and deflate stay compressed."""
 
     def __init__(
@@ -63,35 +63,12 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
     ) -> None:
         self._response = response
         self._limit = limit
-        if way is None:
-            url = without_login(str(response.url))
-            way = Arrived(url, url, (), None)
-        self._way = way
+        self._way = way or Arrived((without_login(str(response.url)),))
         self._patience = patience
 
     def status_code(self) -> int:
         """Return the status."""
-        return self._response.status
-
-    def header(self, case_insensitive_name: str) -> str | None:
-        """Return a header, or None."""
-        return self._response.headers.get(case_insensitive_name)
-
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return all headers."""
-        return tuple(self._response.headers.items())
-
-    def redirects(self) -> tuple[str, ...]:
-        """Return the URLs that redirected here."""
-        return tuple(hop.url for hop in self._way.hops[:-1])
-
-    def hops(self) -> tuple[Hop, ...]:
-        """Return the requests that led here, including the last one."""
-        return self._way.hops
-
-    def url(self) -> str:
-        """Return the URL after redirects."""
-        return self._way.url
+        return int(self._response.status)
 
     async def body(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; stops at the limit."""
@@ -107,7 +84,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     async def _piece(self) -> bytes:
         """Return the next piece in time; aiohttp may wait forever after a malformed chunk."""
-        content = self._response.content
+        content: aiohttp.StreamReader = self._response.content
         data = content.read_nowait()  # for a small document, usually all of it
         if data or content.at_eof():
             return data
@@ -232,13 +209,9 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         if session is self._given:
             aiohttp_sessions.bound_cookies(session, url, cookies)
             cookies = []
-        location = response.headers.get("Location")
-        # Our own connections decode headers as Latin-1, those of aiohttp as UTF-8.
-        how = ("latin-1", "strict") if is_own else ("utf-8", "surrogateescape")
-        as_it_came = location.encode(*how) if location else None
         reason = response.reason or ""
         return response, Head(
-            response.status, reason, response.headers, as_it_came, cookies, peer, address=address
+            response.status, reason, response.headers, cookies, peer, address=address
         )
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
-from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import requests
 from urllib3 import HTTPHeaderDict
 
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.urls import without_login
 from usp._http import requests_foreign
 from usp._http.flow import (
     Arrived,
@@ -47,11 +44,12 @@ from usp._http.requests_own import (
 )
 from usp._http.requests_responses import (
     BODY_ERRORS,
-    OwnResponse,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
     as_response,
     excerpt_of,
+    own_response,
+    way_to,
 )
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
@@ -235,7 +233,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         except BODY_ERRORS as error:
             return self._flow.failed(error, url, self._facts(), deadline, is_about_host=True)
         failure = self._flow.refused(self._head(response), [url])
-        return self._answer(response, failure or Arrived(url, url, (), deadline))
+        return self._answer(response, failure or Arrived((url,), (), deadline))
 
     def _leave(self, response: Any) -> None:
         requests_foreign.remember_redirect(self._used_session, response)
@@ -246,13 +244,10 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     ) -> AbstractWebClientResponse:
         """Return the outcome of an exchange: the last response, or why there is none."""
         if isinstance(outcome, Arrived) and response is not None:
-            shown, session = without_login, self._used_session
-            if getattr(session, "params", None):  # which may be secret
-                shown = partial(
-                    requests_foreign.without_params, asked=outcome.asked, session=session
-                )
+            session = self._used_session
+            way = outcome if session is None else way_to(response, outcome, session)
             return RequestsWebClientSuccessResponse(
-                response, self._limit, way=outcome, timeout=self._timeout, shown=shown
+                response, self._limit, way=way, timeout=self._timeout
             )
         assert isinstance(outcome, WebClientErrorResponse)
         if response is not None:
@@ -277,9 +272,8 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             raw = own.get(url, text, request.headers, timeout, self._verify)
         finally:
             DEADLINE.reset(token)
-        response = cast("requests.Response", OwnResponse(raw, text))
-        address = getattr(getattr(raw, "_original_response", None), "address", None)
-        return response, self._head(response, address=address)
+        response = own_response(raw, text)
+        return response, self._head(response, address=requests_foreign.peer_of(response))
 
     def _ask_session(self, request: Request, timeout: Any) -> tuple[requests.Response, Head]:
         """Send a request by a session of ``requests``: the caller's, or a guarded one."""
@@ -323,14 +317,10 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             raw_headers := getattr(raw, "headers", 0), HTTPHeaderDict
         ):
             cookies = raw_headers.getlist("Set-Cookie")
-        location: bytes | str | None = headers.get("Location") or None
-        with contextlib.suppress(UnicodeEncodeError, AttributeError):
-            location = location.encode("latin-1")  # type: ignore[union-attr] # as it was received
         return Head(
             response.status_code,
             str(response.reason or ""),
             headers,
-            location,
             cookies,
             peer,
             isinstance(getattr(raw, "_original_response", None), BoundedResponse),
