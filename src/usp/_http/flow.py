@@ -21,18 +21,11 @@ from usp._base.display import printable
 from usp._base.reason import Reason
 from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
+from usp._http import identity
 from usp._http.encodings import ACCEPTED, BodyDecoder
 from usp._http.failures import LARGE_HEAD, is_bot_wall, kind_of, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
-from usp._http.identity import (
-    OUR_NAME,
-    Timeout,
-    checked_timeout,
-    is_harmless,
-    redacted,
-    safe_headers,
-    without_secrets,
-)
+from usp._http.identity import OUR_NAME, Timeout, is_harmless
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
 from usp.limits import Limits
 from usp.objects.exchange import Exchange, Hop
@@ -247,7 +240,7 @@ class Flow:
         # Where it leads is the URL of the next one, without what the session adds to it.
         kept: tuple[tuple[str, str], ...] = ()
         if head.location is not None:
-            safe = safe_headers(head.headers.items())
+            safe = identity.safe_headers(head.headers.items())
             kept = tuple((name, value) for name, value in safe if name.lower() != "location")
         reason = head.reason[:_LONGEST_REASON]
         if not reason.isprintable():
@@ -288,7 +281,7 @@ class Flow:
         if deadline is not None and time.monotonic() >= deadline.at:
             return self.error(deadline.reason, retryable=False, silent=is_about_host)
         secrets = session.secrets()
-        reason = without_secrets(reason_of(error, url, session.timeout), secrets)
+        reason = identity.without_secrets(reason_of(error, url, session.timeout), secrets)
         shortage, kind = shortage_of(error), kind_of(error)
         is_ours = shortage is not None or reason.code is FailureCode.PROXY_ERROR
         is_about_host = is_about_host and not is_ours
@@ -302,7 +295,7 @@ class Flow:
         quote = getattr(failure, "quote", None)
         # What is said about a URL may have parts of a password in it.
         if quote and not isinstance(error, ValueError) and reason.code is not FailureCode.BAD_URL:
-            quote(redacted(str(error), secrets))
+            quote(identity.redacted(str(error), secrets))
         return failure
 
 
@@ -333,8 +326,6 @@ class FlowClient:
                 request = flow.request(target, texts, session, cookies, deadline)
                 try:
                     response, head = await self._ask(request)
-                except (BadUrl, Refused):
-                    raise
                 except self._errors as error:
                     # A redirect may have led to another host: then this is not about the first one.
                     about = target.site == start.site
@@ -368,7 +359,7 @@ class FlowClient:
 
     def set_timeout(self, timeout: Timeout) -> None:
         """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
-        self._timeout = checked_timeout(timeout)
+        self._timeout = identity.checked_timeout(timeout)
 
     def set_proxies(self, proxies: dict[str, str]) -> None:
         """Set the proxies by scheme, as in ``requests``."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from http.client import HTTPException
-from typing import Any, cast
+from typing import Any
 
 import requests
 import urllib3.exceptions
@@ -46,7 +46,7 @@ class RequestsWebClientSuccessResponse(ReceivedFacts, AbstractWebClientSuccessRe
         way: Arrived | None = None,
         timeout: object = None,
     ) -> None:
-        self._response = as_response(requests_response)
+        self._response = requests_response if way is not None else as_response(requests_response)
         self._way = way or way_to(self._response, Arrived(("",)))
         self._timeout = timeout
         self._limit = max_response_data_length
@@ -161,29 +161,28 @@ def way_to(response: requests.Response, way: Arrived, session: object = None) ->
     return way._replace(urls=tuple(map(shown, urls)), hops=hops)
 
 
-def as_response(answer: Any, url: str = "") -> requests.Response:
+def as_response(answer: Any, url: str = "") -> Any:
     """Return a response with all attributes that our client uses; ``url`` is that of the request."""
-    known = issubclass(type(answer), requests.Response)  # a mock only says so
-    whole = known and not _was_filled_in(answer)
-    if not whole and not isinstance(answer, ForeignResponse):
-        answer = ForeignResponse(answer, url)
-    return cast("requests.Response", answer)
-
-
-def _was_filled_in(answer: Any) -> bool:
-    """Return whether a response of ``requests`` was filled in instead of received, as tests do.
-
-    It has no connection that could be read or closed.
-    """
-    has_body = getattr(answer, "_content", False) is not False
-    return answer.raw is None or (has_body and not getattr(answer, "_content_consumed", False))
+    if isinstance(answer, ForeignResponse):
+        return answer
+    is_real = issubclass(type(answer), requests.Response)  # a mock only says so
+    if is_real and answer.raw is not None:
+        has_body = getattr(answer, "_content", False) is not False
+        if not has_body or getattr(answer, "_content_consumed", False):
+            return answer
+    return ForeignResponse(answer, url, is_filled_in=is_real)
 
 
 class ForeignResponse:
-    """A response of another class: attributes that it lacks have neutral values."""
+    """A response of another class: attributes that it lacks have neutral values.
 
-    def __init__(self, answer: Any, url: str) -> None:
+    Or one of ``requests`` that was filled in instead of received, as tests do: it has no connection
+    that could be read or closed.
+    """
+
+    def __init__(self, answer: Any, url: str, *, is_filled_in: bool) -> None:
         self._answer = answer
+        self._is_filled_in = is_filled_in
         self.status_code = int(answer.status_code)
         self.headers: CaseInsensitiveDict[str] = CaseInsensitiveDict(
             (str(name), str(value)) for name, value in _items(getattr(answer, "headers", None))
@@ -199,8 +198,8 @@ class ForeignResponse:
         body = getattr(self._answer, "content", None)
         if isinstance(body, bytes | bytearray | str):
             yield body.encode() if isinstance(body, str) else bytes(body)
-        elif issubclass(type(self._answer), requests.Response):
-            return  # it was filled in, with nothing
+        elif self._is_filled_in:
+            return  # with nothing
         elif hasattr(self._answer, "iter_content"):
             yield from self._answer.iter_content(chunk_size)
         elif hasattr(self._answer, "raw"):
@@ -213,10 +212,7 @@ class ForeignResponse:
     def close(self) -> None:
         """Close the response, if it can be closed."""
         close = getattr(self._answer, "close", None)
-        # One of ``requests`` closes what it was read from, which one that was filled in may not have.
-        is_real = issubclass(type(self._answer), requests.Response)
-        unsent = is_real and self._answer.raw is None
-        if callable(close) and not unsent:
+        if callable(close) and not self._is_filled_in:
             close()
 
 

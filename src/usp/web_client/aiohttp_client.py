@@ -11,7 +11,7 @@ import aiohttp
 import yarl
 
 from usp._base.urls import Login, without_login
-from usp._http import aiohttp_sessions
+from usp._http import aiohttp_sessions, identity
 from usp._http.flow import (
     Arrived,
     BodyReader,
@@ -23,16 +23,7 @@ from usp._http.flow import (
     Request,
     SessionFacts,
 )
-from usp._http.identity import (
-    DEFAULT_TIMEOUT,
-    OUR_NAME,
-    RequestWaiter,
-    Timeout,
-    check_options,
-    proxies_of,
-    proxy_of,
-    secrets_of_proxies,
-)
+from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
@@ -130,12 +121,12 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
-        check_options(wait, headers, max_concurrent_requests, zones)
+        identity.check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._flow = Flow(zones=zones, user_agent=user_agent, headers=headers)
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
-        self._proxies = proxies_of(proxy, proxies)
+        self._proxies = identity.proxies_of(proxy, proxies)
         self.set_timeout(timeout)
         self._given = session
         # Our own session, or what takes the place of a given one at other hosts.
@@ -184,7 +175,7 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         if is_own:  # also one of the environment
             proxy = session.connector.proxy_of(url.origin, tuple(self._proxies.items()))
         else:
-            proxy = proxy_of(url, self._proxies, environment=False)
+            proxy = identity.proxy_of(url, self._proxies, environment=False)
         proxied = proxy is not None or aiohttp_sessions.is_proxied(self._given, url)
         addresses: list[str] | None = None
         if not proxied:
@@ -226,7 +217,7 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
             user_agent=None if "User-Agent" in getattr(given, "headers", ()) else OUR_NAME,
             has_login=self._auth is not None or getattr(given, "auth", None) is not None,
             timeout=self._timeout,
-            secrets=lambda: secrets_of_proxies(*proxies),
+            secrets=lambda: identity.secrets_of_proxies(*proxies),
         )
 
     def _session_for(self, request: Request) -> Any:

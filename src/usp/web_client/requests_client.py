@@ -12,7 +12,7 @@ from urllib3 import HTTPHeaderDict
 
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._http import requests_foreign
+from usp._http import identity, requests_foreign, requests_own
 from usp._http.flow import (
     Arrived,
     Deadline,
@@ -23,25 +23,8 @@ from usp._http.flow import (
     SessionFacts,
     completed,
 )
-from usp._http.identity import (
-    DEFAULT_TIMEOUT,
-    OUR_NAME,
-    RequestWaiter,
-    Timeout,
-    check_options,
-    checked_timeout,
-    proxies_of,
-    secrets_of_proxies,
-)
-from usp._http.requests_own import (
-    DEADLINE,
-    BoundedResponse,
-    OwnSession,
-    is_guarded,
-    is_original,
-    requests_is_patched,
-    requests_session,
-)
+from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
+from usp._http.requests_own import DEADLINE, OwnSession, is_guarded, is_original
 from usp._http.requests_responses import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,
@@ -134,7 +117,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
-        check_options(wait, headers, max_concurrent_requests, zones)
+        identity.check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
         # A session of requests: the caller's, or one that a request or somebody else needs.
@@ -147,10 +130,10 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         self.max_concurrent_requests = max_concurrent_requests or default
         self._flow = Flow(RequestsWebClientErrorResponse, zones, user_agent, headers)
         self._auth = auth
-        self._timeout = checked_timeout(
+        self._timeout = identity.checked_timeout(
             self.__HTTP_REQUEST_TIMEOUT if timeout is DEFAULT_TIMEOUT else timeout
         )
-        self._proxies = proxies_of(proxy, proxies)
+        self._proxies = identity.proxies_of(proxy, proxies)
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
         """Return a client for one crawl, with its own connections unless you passed a session.
@@ -169,8 +152,8 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         changes = vars(self) | {"_flow": flow, "_own": own}
         if used is not None and is_original(used) and not is_guarded(used):
             changes["_is_given"] = True  # it has adapters of the caller's
-        elif not self._is_given and (used is not None or requests_is_patched()):
-            changes["_used_session"] = again = requests_session(own, used)
+        elif not self._is_given and (used is not None or requests_own.requests_is_patched()):
+            changes["_used_session"] = again = requests_own.requests_session(own, used)
             if not is_original(again):  # it may not be thread-safe
                 changes["max_concurrent_requests"] = self._most or 1
         vars(client).update(changes)
@@ -180,7 +163,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     def _session(self) -> Any:
         """The caller's session, or one of ``requests`` that whoever asks for it may change."""
         if self._used_session is None:
-            self._used_session = requests_session(self._connections())
+            self._used_session = requests_own.requests_session(self._connections())
         return self._used_session
 
     @_session.setter
@@ -265,15 +248,16 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             if (
                 self._used_session is not None
                 or self._auth is not None
-                or requests_is_patched()
+                or requests_own.requests_is_patched()
                 or not own.is_direct(url.origin, tuple(self._proxies.items()))
             ):
                 return self._ask_session(request, timeout)
             raw = own.get(url, text, request.headers, timeout, self._verify)
         finally:
             DEADLINE.reset(token)
+        address = getattr(getattr(raw, "_original_response", None), "address", None)
         response = own_response(raw, text)
-        return response, self._head(response, address=requests_foreign.peer_of(response))
+        return response, self._head(response, address=address)
 
     def _ask_session(self, request: Request, timeout: Any) -> tuple[requests.Response, Head]:
         """Send a request by a session of ``requests``: the caller's, or a guarded one."""
@@ -307,7 +291,8 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             verify=self._verify,
             **requests_foreign.accepted(get, {"allow_redirects": False, **options}),
         )
-        return as_response(response, url)
+        answer: requests.Response = as_response(response, url)
+        return answer
 
     def _head(
         self, response: requests.Response, peer: str | None = None, address: str | None = None
@@ -323,7 +308,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             headers,
             cookies,
             peer,
-            isinstance(getattr(raw, "_original_response", None), BoundedResponse),
+            isinstance(getattr(raw, "_original_response", None), requests_own.BoundedResponse),
             address,
         )
 
@@ -340,7 +325,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             has_login=has_login,
             timeout=self._timeout,
             secrets=lambda: (
-                secrets_of_proxies(*self._proxies.values())
+                identity.secrets_of_proxies(*self._proxies.values())
                 | requests_foreign.secrets_of_params(session)
             ),
         )
