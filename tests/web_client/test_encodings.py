@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from functools import partial
 
 import brotli
 import pytest
@@ -22,11 +23,12 @@ from usp.web_client.abstract_client import BrokenBody
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, paths, urlset
 
+KNOWN = {encoding: dict(kinds) for encoding, kinds in encodings._LIBRARIES.items()}
 COMPRESS = {"br": brotli.compress, "zstd": zstandard.compress}
 LIBRARIES = [
     (encoding, name)
     for encoding, libraries in encodings._LIBRARIES.items()
-    for name, _ in libraries
+    for name in libraries
     if encodings._library(name) is not None
 ]
 
@@ -35,16 +37,15 @@ def test_the_tests_have_a_library_for_each():
     assert {encoding for encoding, _ in LIBRARIES} == {"br", "zstd"}
 
 
+def choose(monkeypatch, encoding, name):
+    """Let one library be installed for an encoding, or none."""
+    kinds = KNOWN[encoding]
+    monkeypatch.setitem(encodings._LIBRARIES, encoding, {name: kinds[name]} if name else {})
+
+
 @pytest.fixture
 def only(monkeypatch):
-    """Let one library be installed for an encoding, or none."""
-    libraries = dict(encodings._LIBRARIES)
-
-    def choose(encoding, name):
-        known = [pair for pair in libraries[encoding] if pair[0] == name]
-        monkeypatch.setitem(encodings._LIBRARIES, encoding, tuple(known))
-
-    return choose
+    return partial(choose, monkeypatch)
 
 
 def decoded(encoding: str, *pieces: bytes) -> bytes:
@@ -58,10 +59,8 @@ def decoded(encoding: str, *pieces: bytes) -> bytes:
 def test_cut_anywhere_the_same_comes_out(encoding, library, data, size):
     packed = COMPRESS[encoding](data)
     pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
-    known = encodings._LIBRARIES[encoding]
     with pytest.MonkeyPatch.context() as patch:
-        only = tuple(pair for pair in known if pair[0] == library)
-        patch.setitem(encodings._LIBRARIES, encoding, only)
+        choose(patch, encoding, library)
         assert decoded(encoding, *pieces) == data
 
 

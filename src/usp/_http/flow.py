@@ -183,11 +183,10 @@ class Flow:
     def deadline(self) -> Deadline | None:
         """Return when the response to a request that is sent now must be complete."""
         limits, ends = self.limits, []
-        if limits.document_seconds is not None:
-            at = time.monotonic() + limits.document_seconds
-            ends.append(Deadline(at, "document_seconds", limits))
-        if self.began is not None and limits.seconds is not None:
-            ends.append(Deadline(self.began + limits.seconds, "seconds", limits))
+        for name, begin in (("document_seconds", time.monotonic()), ("seconds", self.began)):
+            seconds = getattr(limits, name)
+            if begin is not None and seconds is not None:
+                ends.append(Deadline(begin + seconds, name, limits))
         return min(ends, default=None)
 
     def admit(self, host: str, addresses: Sequence[str] | None) -> str | None:
@@ -251,7 +250,8 @@ class Flow:
         self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()
     ) -> WebClientErrorResponse | None:
         """Return the failure for an error status, or None; ``texts`` are the URLs requested."""
-        is_large = not head.is_bounded and _size(head.headers) > HEAD_BYTES
+        sizes = (len(f"{name}: {value}\r\n") for name, value in head.headers.items())
+        is_large = not head.is_bounded and sum(sizes) > HEAD_BYTES
         if not is_large and (head.location or 200 <= head.status < 300):  # noqa: PLR2004
             return None
         exchange = Exchange(
@@ -385,11 +385,6 @@ def completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         result: _Result = end.value
         return result
     raise RuntimeError("it waits")
-
-
-def _size(headers: Mapping[str, str]) -> int:
-    """Return the size of headers in bytes; those of a mock may be anything."""
-    return sum(len(f"{name}: {value}\r\n") for name, value in headers.items())
 
 
 def phrase(status: int, reason: str) -> str:
