@@ -62,8 +62,7 @@ def error(url: str, **options) -> WebClientErrorResponse:
     first, second = (result for kind in OURS for result in fetch(kind, url, **options))
     assert isinstance(first, RequestsWebClientErrorResponse), first
     assert isinstance(second, WebClientErrorResponse), second
-    assert first.message()
-    assert second.message()
+    assert all((first.message(), second.message()))
     assert sorted_as(first) == sorted_as(second)
     return second
 
@@ -330,14 +329,10 @@ def test_what_a_library_raises_is_returned_and_sorted(monkeypatch, kind, raised,
     assert sorted_as(response) == facts
 
 
-def test_the_innermost_cause_is_told_however_it_is_wrapped():
-    unreachable = OSError(errno.ENETUNREACH, "Network is unreachable")
-    inner = urllib3.exceptions.NewConnectionError(None, f"Failed to establish: {unreachable}")
-    inner.__cause__ = unreachable
-    pool = urllib3.exceptions.MaxRetryError(None, "/x", inner)
-    for error in (unreachable, inner, pool, requests.ConnectionError(pool)):
-        said = str(reason_of(error, "http://h/x"))
-        assert said == "cannot connect to h:80: network is unreachable"
+NO_NETWORK = OSError(errno.ENETUNREACH, "Network is unreachable")
+NO_CONNECTION = urllib3.exceptions.NewConnectionError(None, f"Failed to establish: {NO_NETWORK}")
+NO_CONNECTION.__cause__ = NO_NETWORK
+NO_MORE = urllib3.exceptions.MaxRetryError(None, "/x", NO_CONNECTION)
 
 
 def wrapping_itself() -> ValueError:
@@ -358,9 +353,14 @@ def wrapping_itself() -> ValueError:
         (ValueError(), "ValueError"),
         (ValueError("two\nlines"), "two lines"),
         (wrapping_itself(), "ValueError"),
+        *(
+            (error, "cannot connect to h:443: network is unreachable")
+            for error in (NO_NETWORK, NO_CONNECTION, NO_MORE, requests.ConnectionError(NO_MORE))
+        ),
     ],
 )
 def test_the_words_for_an_error(error, said):
+    """The innermost cause counts, however it is wrapped."""
     assert str(reason_of(error, "https://h/x", (9.05, 60.0))) == said
 
 
