@@ -151,7 +151,7 @@ def test_auth_may_be_whatever_the_library_takes(site):
     RequestsWebClient(auth=sign).get(site.url("/"))
     assert sent(site)["X-Signed"] == "yes"
     site.requests.clear()
-    fetch("aiohttp", site.url("/"), auth=("me", "secret"))
+    fetch("aiohttp", site.url("/"), auth=aiohttp.BasicAuth("me", "secret"))
     assert sent(site)["Authorization"] == "Basic bWU6c2VjcmV0"
 
 

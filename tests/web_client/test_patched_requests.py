@@ -14,7 +14,6 @@ import pytest
 import requests
 import requests_cache
 import requests_mock
-import responses
 import vcr
 from first_crawls import MOMENTS, PATCHES
 from lookalikes import PAGES, H, body_of, respond
@@ -99,14 +98,6 @@ def test_a_patched_class_or_method_is_used_when_it_is_needed():
         "requests.adapters.HTTPAdapter.send", side_effect=requests.ConnectionError("patched")
     ):
         assert "patched" in tree_of().failures()[0].reason
-
-
-@responses.activate
-def test_mocked_responses():
-    for path, body in {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}.items():
-        responses.get(H + path, body=body.replace("{base}", H))
-    tree = sitemap_tree_for_homepage(f"{H}/", use_known_paths=False)
-    assert paths(tree, H) == ["/p"]
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
