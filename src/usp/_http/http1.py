@@ -90,10 +90,11 @@ class ResponseReader:
 
     def feed(self, data: bytes) -> bytes:
         """Return the part of the body in ``data``; raises :class:`BadResponse` for a bad head."""
+        if self.is_over or self.error is not None:
+            self.has_excess = self.has_excess or bool(data)
+            return b""
         self._data, self._at = self._data[self._at :] + data, 0
         next(self._steps, None)
-        if self.is_over or self.error is not None:
-            self.has_excess = self._at < len(self._data)
         body, self._body = self._body, []
         return b"".join(body)
 
@@ -110,16 +111,13 @@ class ResponseReader:
 
     def _read(self) -> _Steps[None]:
         """Read the response, as far as it has arrived at each step."""
-        self.head = yield from self._read_head()
-        if self.head.chunked:
-            try:
-                yield from self._read_chunks()
-            except BadResponse as error:
-                self.error = error
-                return
-        else:
-            yield from self._read_bytes(self.head.length)
-        self.is_over = True
+        self.head = head = yield from self._read_head()
+        try:
+            yield from self._read_chunks() if head.chunked else self._read_bytes(head.length)
+            self.is_over = True
+        except BadResponse as error:
+            self.error = error
+        self.has_excess, self._data = self._at < len(self._data), b""
 
     def _read_head(self) -> _Steps[ParsedHead]:
         before = searched = 0  # bytes of interim responses and blanks; of what has arrived since

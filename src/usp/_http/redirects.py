@@ -79,7 +79,7 @@ def too_many(urls: Sequence[str], limits: Limits) -> BadRedirect:
 def _text(location: str) -> str:
     """Return a Location in UTF-8, or else in Latin-1: as which libraries decode all headers."""
     try:
-        received = location.encode("latin-1")
+        received = location.encode("latin-1") if isinstance(location, str) else bytes(location)
     except UnicodeEncodeError:  # except for those of aiohttp
         received = location.encode("utf-8", "surrogateescape")
     try:
