@@ -67,11 +67,6 @@ def error(url: str, **options) -> WebClientErrorResponse:
     return second
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "*")
-
-
 # Servers --------------------------------------------------------------------------------------------
 
 
