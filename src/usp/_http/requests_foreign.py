@@ -47,13 +47,12 @@ def is_session(session: Any) -> bool:
 def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return those options that a function accepts, according to its signature."""
     try:
-        parameters = inspect.signature(call).parameters.values()
+        parameters = inspect.signature(call).parameters
     except (TypeError, ValueError):
         return options
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return options
-    names = {parameter.name for parameter in parameters}
-    return {name: value for name, value in options.items() if name in names}
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def _without_secrets(

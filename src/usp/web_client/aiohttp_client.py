@@ -11,18 +11,8 @@ import aiohttp
 import yarl
 
 from usp._base.urls import Login, without_login
-from usp._http import aiohttp_sessions, identity
-from usp._http.flow import (
-    Arrived,
-    BodyReader,
-    Deadline,
-    Flow,
-    FlowClient,
-    Head,
-    ReceivedFacts,
-    Request,
-    SessionFacts,
-)
+from usp._http import aiohttp_sessions, flow, identity
+from usp._http.flow import Arrived, BodyReader, Deadline, Flow, FlowClient, ReceivedFacts
 from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
@@ -169,7 +159,7 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
     def _leave(self, response: Any) -> None:
         response.release()
 
-    async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
+    async def _ask(self, request: flow.Request) -> tuple[aiohttp.ClientResponse, flow.Head]:
         url, is_own = request.url, self._given is None
         session = self._session_for(request)
         if is_own:  # also one of the environment
@@ -201,7 +191,7 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
             aiohttp_sessions.bound_cookies(session, url, cookies)
             cookies = []
         reason = response.reason or ""
-        return response, Head(
+        return response, flow.Head(
             response.status, reason, response.headers, cookies, peer, address=address
         )
 
@@ -210,17 +200,17 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         return aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
 
-    def _facts(self) -> SessionFacts:
+    def _facts(self) -> flow.SessionFacts:
         given = self._given
         proxies = *self._proxies.values(), getattr(given, "_default_proxy", None)
-        return SessionFacts(
+        return flow.SessionFacts(
             user_agent=None if "User-Agent" in getattr(given, "headers", ()) else OUR_NAME,
             has_login=self._auth is not None or getattr(given, "auth", None) is not None,
             timeout=self._timeout,
             secrets=lambda: identity.secrets_of_proxies(*proxies),
         )
 
-    def _session_for(self, request: Request) -> Any:
+    def _session_for(self, request: flow.Request) -> Any:
         """Return the session for a request; one without secrets for hosts other than the first.
 
         Our own session is created here because it belongs to the event loop that is running now.

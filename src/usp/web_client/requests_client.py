@@ -12,17 +12,8 @@ from urllib3 import HTTPHeaderDict
 
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._http import identity, requests_foreign, requests_own
-from usp._http.flow import (
-    Arrived,
-    Deadline,
-    Flow,
-    FlowClient,
-    Head,
-    Request,
-    SessionFacts,
-    completed,
-)
+from usp._http import flow, identity, requests_foreign, requests_own
+from usp._http.flow import Arrived, Deadline, Flow, FlowClient
 from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
 from usp._http.requests_own import DEADLINE, OwnSession, is_guarded, is_original
 from usp._http.requests_responses import (
@@ -147,9 +138,9 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             client = RequestsWebClient.__new__(RequestsWebClient)
         else:
             self.close()
-        flow = self._flow.for_crawl(start_url, limits)
-        own = OwnSession(flow.gate, self.max_concurrent_requests)
-        changes = vars(self) | {"_flow": flow, "_own": own}
+        crawl = self._flow.for_crawl(start_url, limits)
+        own = OwnSession(crawl.gate, self.max_concurrent_requests)
+        changes = vars(self) | {"_flow": crawl, "_own": own}
         if used is not None and is_original(used) and not is_guarded(used):
             changes["_is_given"] = True  # it has adapters of the caller's
         elif not self._is_given and (used is not None or requests_own.requests_is_patched()):
@@ -206,7 +197,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         self._waiter.wait()
         if self._is_given and _OTHER_SCHEME.match(url):
             return self._get_as_it_is(url)
-        return self._answer(*completed(self._fetch(url)))
+        return self._answer(*flow.completed(self._fetch(url)))
 
     def _get_as_it_is(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL that is not HTTP: the caller's session handles it (a mock)."""
@@ -239,7 +230,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             response.close()
         return outcome
 
-    async def _ask(self, request: Request) -> tuple[requests.Response, Head]:
+    async def _ask(self, request: flow.Request) -> tuple[requests.Response, flow.Head]:
         url, text, deadline = request.url, request.text, request.deadline
         own = self._own or self._connections()
         timeout = _shortened(self._timeout, deadline)
@@ -259,7 +250,9 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         response = own_response(raw, text)
         return response, self._head(response, address=address)
 
-    def _ask_session(self, request: Request, timeout: Any) -> tuple[requests.Response, Head]:
+    def _ask_session(
+        self, request: flow.Request, timeout: Any
+    ) -> tuple[requests.Response, flow.Head]:
         """Send a request by a session of ``requests``: the caller's, or a guarded one."""
         url, text, session, guarded = request.url, request.text, self._session, self._guarded
         proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
@@ -296,13 +289,13 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
 
     def _head(
         self, response: requests.Response, peer: str | None = None, address: str | None = None
-    ) -> Head:
+    ) -> flow.Head:
         raw, headers, cookies = response.raw, response.headers, []
         if not self._is_given and isinstance(
             raw_headers := getattr(raw, "headers", 0), HTTPHeaderDict
         ):
             cookies = raw_headers.getlist("Set-Cookie")
-        return Head(
+        return flow.Head(
             response.status_code,
             str(response.reason or ""),
             headers,
@@ -312,7 +305,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             address,
         )
 
-    def _facts(self) -> SessionFacts:
+    def _facts(self) -> flow.SessionFacts:
         session, has_login = self._used_session, self._auth is not None
         name: str | None = self.__USER_AGENT or OUR_NAME
         if session is not None and requests_foreign.is_session(session):
@@ -320,7 +313,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             if name == OUR_NAME and agent is not None and agent != _LIBRARY:
                 name = None  # the session has its own
             has_login = has_login or session.auth is not None
-        return SessionFacts(
+        return flow.SessionFacts(
             user_agent=name,
             has_login=has_login,
             timeout=self._timeout,

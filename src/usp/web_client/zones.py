@@ -212,17 +212,15 @@ class AddressGate:
 
     def admitted(self, host: str, addresses: Iterable[str]) -> list[str]:
         """Return those addresses at which a host may be connected to; raises if it is none of them."""
-        allowed: list[str] = []
-        refusal: Refused | None = None
+        allowed, refusals = [], []
         for address in addresses:
             try:
                 self.admit(host, address)
-            except Refused as error:
-                refusal = refusal or error
-            else:
                 allowed.append(address)
-        if refusal is not None and not allowed:
-            raise refusal
+            except Refused as error:
+                refusals.append(error)
+        if refusals and not allowed:
+            raise refusals[0]
         return allowed
 
     def connected(self, host: str, address: str) -> None:
