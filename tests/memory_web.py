@@ -100,8 +100,11 @@ class Web:
         this_time = doc.breaks[min(turn, len(doc.breaks) - 1)]
         return replace(doc, breaks=(this_time,), redirects=tuple(redirects)), self.base + path
 
-    def response(self, kind: type, answer: tuple[Doc, str], before: object) -> Any:
-        """Give what a client gives: a response, or something that is none."""
+    def response(self, kind: type, url: str, before: object) -> Any:
+        """Give what a client gives: a response, an error, or something that is none."""
+        answer = self.answer(url)
+        if isinstance(answer, WebClientErrorResponse):
+            return answer
         instead = answer[0].instead
         return instead[0] if instead else kind(self, *answer, before)
 
@@ -118,8 +121,8 @@ def error(status: int, reason: str = "no") -> WebClientErrorResponse:
 
 
 class _Facts(ResponseFacts):
-    def __init__(self, web: Web, doc: Doc, url: str) -> None:
-        self._web, self._doc, self._url = web, doc, url
+    def __init__(self, web: Web, doc: Doc, url: str, before: Callable[[str, int], Any]) -> None:
+        self._web, self._doc, self._url, self._before = web, doc, url, before
         self._closed = False
         web.count(url, +1)
 
@@ -166,10 +169,6 @@ class _Facts(ResponseFacts):
 class Response(_Facts, AbstractWebClientSuccessResponse):
     """An answer for a thread."""
 
-    def __init__(self, web: Web, doc: Doc, url: str, before: Callable[[str, int], object]) -> None:
-        super().__init__(web, doc, url)
-        self._before = before
-
     def raw_data(self) -> bytes:
         return b"".join(self.body())
 
@@ -182,37 +181,8 @@ class Response(_Facts, AbstractWebClientSuccessResponse):
         self.let_go()
 
 
-class Client(AbstractWebClient):
-    """A client for threads; ``at_once`` says how many it takes."""
-
-    def __init__(
-        self, web: Web, at_once: int = 4, before: Callable[[str, int], object] = lambda *_: None
-    ) -> None:
-        self.web, self.before = web, before
-        self.max_concurrent_requests = at_once
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        self.web.limit = max_response_data_length
-
-    def get(self, url: str) -> AbstractWebClientResponse:
-        answer = self.web.answer(url)
-        if isinstance(answer, WebClientErrorResponse):
-            return answer
-        return self.web.response(Response, answer, self.before)
-
-
-async def at_once(*_: object) -> None:
-    """Hold nothing up."""
-
-
 class AsyncResponse(_Facts, AbstractAsyncWebClientSuccessResponse):
     """An answer for a task."""
-
-    def __init__(
-        self, web: Web, doc: Doc, url: str, before: Callable[[str, int], Awaitable[object]]
-    ) -> None:
-        super().__init__(web, doc, url)
-        self._before = before
 
     async def body(self) -> AsyncIterator[bytes]:
         for number, piece in self.pieces():
@@ -223,7 +193,31 @@ class AsyncResponse(_Facts, AbstractAsyncWebClientSuccessResponse):
         self.let_go()
 
 
-class AsyncClient(AbstractAsyncWebClient):
+class _AnyClient:
+    web: Web
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        self.web.limit = max_response_data_length
+
+
+class Client(_AnyClient, AbstractWebClient):
+    """A client for threads; ``at_once`` says how many it takes."""
+
+    def __init__(
+        self, web: Web, at_once: int = 4, before: Callable[[str, int], object] = lambda *_: None
+    ) -> None:
+        self.web, self.before = web, before
+        self.max_concurrent_requests = at_once
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        return self.web.response(Response, url, self.before)
+
+
+async def at_once(*_: object) -> None:
+    """Hold nothing up."""
+
+
+class AsyncClient(_AnyClient, AbstractAsyncWebClient):
     """A client for a loop."""
 
     def __init__(
@@ -234,12 +228,6 @@ class AsyncClient(AbstractAsyncWebClient):
     ) -> None:
         self.web, self.before, self.before_answer = web, before, before_answer
 
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        self.web.limit = max_response_data_length
-
     async def get(self, url: str) -> AbstractWebClientResponse:
         await self.before_answer(url)
-        answer = self.web.answer(url)
-        if isinstance(answer, WebClientErrorResponse):
-            return answer
-        return self.web.response(AsyncResponse, answer, self.before)
+        return self.web.response(AsyncResponse, url, self.before)

@@ -311,11 +311,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def nobody() -> Iterator[str]:
+def nobody(host: str = "127.0.0.1") -> Iterator[str]:
     """Give an address that refuses every connection: its port is taken, but nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        taken.bind((host.strip("[]"), 0))
+        yield f"http://{host}:{taken.getsockname()[1]}"
 
 
 # Documents ---------------------------------------------------------------------------------------

@@ -51,10 +51,9 @@ def _made(kind, options) -> tuple:
         for name, value in session.items():
             getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
         return RequestsWebClient(session=mine, **options), mine
-    for place in (options, session):
-        if place.get("auth"):
-            place |= {"auth": aiohttp.BasicAuth(*place["auth"])}
     if "own session" in kind:
+        if "auth" in session:
+            session["auth"] = aiohttp.BasicAuth(*session["auth"])
         mine = aiohttp.ClientSession(auto_decompress=False, **session)
     return AiohttpWebClient(session=mine, **options), mine
 

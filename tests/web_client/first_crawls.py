@@ -35,26 +35,16 @@ DOCS = {
 MOMENTS = ("before the import", "after a client was made")
 
 
-def raw(url: str) -> urllib3.HTTPResponse:
-    """Return a response as urllib3 gives it."""
-    text = DOCS.get(url if "://" in url else H + url)
-    return urllib3.HTTPResponse(
-        io.BytesIO((text or "").encode()),
-        status=404 if text is None else 200,
-        reason="Not Found" if text is None else "OK",
-        headers={"Content-Type": "text/plain"},
-        preload_content=False,
-    )
+ADAPTER = requests_mock.Adapter()
+ADAPTER.register_uri("GET", requests_mock.ANY, status_code=404)
+for _url, _text in DOCS.items():
+    ADAPTER.register_uri("GET", _url, text=_text)
 
 
 def response(url: str) -> requests.Response:
-    """Return a response as requests gives it."""
-    made = requests.Response()
-    made.url, made.raw = url, raw(url)
-    made.request = requests.Request("GET", url).prepare()
-    made.status_code, made.reason = made.raw.status, made.raw.reason
-    made.headers.update(made.raw.headers)
-    return made
+    """Return a response as requests gives it, for a URL or a path."""
+    prepared = requests.Request("GET", url if "://" in url else H + url).prepare()
+    return ADAPTER.send(prepared)
 
 
 class Connection:
@@ -67,10 +57,10 @@ class Connection:
         self._sent += data
 
     def makefile(self, *_: object, **__: object) -> io.BytesIO:
-        answer = raw(self._sent.split()[1].decode())
-        body = answer.read()
-        head = f"HTTP/1.1 {answer.status} OK\r\nContent-Length: {len(body)}\r\nConnection: close"
-        return io.BytesIO(head.encode() + b"\r\n\r\n" + body)
+        answer = response(self._sent.split()[1].decode())
+        size = len(answer.content)
+        head = f"HTTP/1.1 {answer.status_code} OK\r\nContent-Length: {size}\r\nConnection: close"
+        return io.BytesIO(head.encode() + b"\r\n\r\n" + answer.content)
 
     def getpeername(self) -> tuple[str, int]:
         return "93.184.215.14", 80
@@ -89,17 +79,7 @@ class Pool:
 
     def urlopen(self, method: str, url: str, **_: object) -> urllib3.HTTPResponse:
         del method
-        return raw(url)
-
-
-class Adapter(requests.adapters.BaseAdapter):
-    """An adapter without a network."""
-
-    def send(self, request: requests.PreparedRequest, **_: object) -> requests.Response:
-        return response(str(request.url))
-
-    def close(self) -> None:
-        """Do nothing."""
+        return response(url).raw
 
 
 # The patches -----------------------------------------------------------------------------------------
@@ -126,7 +106,7 @@ def adapter_in_init() -> Any:
 
     def init(self: requests.Session) -> None:
         real(self)
-        self.mount("http://", Adapter())
+        self.mount("http://", ADAPTER)
 
     return mock.patch("requests.Session.__init__", init)
 
@@ -180,7 +160,7 @@ def cassette() -> Iterator[None]:
 @contextlib.contextmanager
 def cache() -> Iterator[None]:
     with requests_cache.enabled("usp", backend="memory"):
-        with mock.patch("requests.adapters.HTTPAdapter.send", Adapter().send):
+        with mock.patch("requests.adapters.HTTPAdapter.send", ADAPTER.send):
             for url in DOCS:
                 requests.get(url, timeout=1)
         yield
@@ -202,12 +182,10 @@ PATCHES: dict[str, Callable[[], Any]] = {
     "Session.get, wrapped": wrapped,
     "Session.request": by_url("requests.Session.request"),
     "Session.send": by_request("requests.Session.send"),
-    "Session.get_adapter": lambda: mock.patch(
-        "requests.Session.get_adapter", return_value=Adapter()
-    ),
+    "Session.get_adapter": lambda: mock.patch("requests.Session.get_adapter", return_value=ADAPTER),
     "Session.__init__": adapter_in_init,
     "Session": session_class,
-    "HTTPAdapter": lambda: mock.patch("requests.sessions.HTTPAdapter", return_value=Adapter()),
+    "HTTPAdapter": lambda: mock.patch("requests.sessions.HTTPAdapter", return_value=ADAPTER),
     "HTTPAdapter.send": by_request("requests.adapters.HTTPAdapter.send"),
     "HTTPAdapter.get_connection_with_tls_context": lambda: mock.patch(
         "requests.adapters.HTTPAdapter.get_connection_with_tls_context", return_value=Pool()

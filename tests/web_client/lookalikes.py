@@ -10,15 +10,15 @@ from website import index, robots, urlset
 
 H = "http://h"
 DOCS = {
-    f"{H}/robots.txt": robots("/i.xml"),
-    f"{H}/i.xml": index("/a.xml", "/gone.xml"),
-    f"{H}/a.xml": urlset("/p", "/q"),
+    "/robots.txt": robots("/i.xml"),
+    "/i.xml": index("/a.xml", "/gone.xml"),
+    "/a.xml": urlset("/p", "/q"),
 }
 PAGES = ["/p", "/q"]
 
 
 def body_of(url: str) -> bytes | None:
-    text = DOCS.get(url)
+    text = DOCS.get(url.removeprefix(H))
     return None if text is None else text.replace("{base}", H).encode()
 
 
@@ -48,22 +48,26 @@ class Response(Duck, AbstractWebClientSuccessResponse):
     """A response as 1.8.1 wants it."""
 
 
-def answer(url: str) -> Any:
+def answer(url: str, headers: dict[str, str] | None = None) -> Any:
     """Answer as a client does."""
     body = body_of(url)
     if body is None:
         return WebClientErrorResponse("404 Not Found", retryable=False)
-    return Response(url, body)
+    return Response(url, body, headers)
 
 
 class Client:
-    """The least that a client of 1.8.1 needs."""
+    """The least that a client of 1.8.1 needs; it may give one answer to everything."""
+
+    def __init__(self, told: Any = None, headers: dict[str, str] | None = None) -> None:
+        self.told, self.headers, self.asked = told, headers, []
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         self.most = max_response_data_length
 
     def get(self, url: str) -> Any:
-        return answer(url)
+        self.asked.append(url)
+        return self.told or answer(url, self.headers)
 
 
 # What sessions give ------------------------------------------------------------------------------

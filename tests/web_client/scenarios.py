@@ -61,6 +61,7 @@ def chunked(*parts: bytes, fields: tuple = (), status: str = "HTTP/1.1 200 OK"):
 
 
 CHUNKS = (b"4\r\n0123\r\n", b"6\r\n456789\r\n", b"0\r\n\r\n")
+IN_CHUNKS = b"".join(CHUNKS)
 OK, CLOSED, NO_HTTP, BAD = BODY, "connection-closed", "not-http", "bad-headers"
 EMPTY = b""
 ERROR = "http-error"
@@ -94,15 +95,13 @@ STATUS_LINES = {
             "HTTP/1.1 206 Partial Content"
         )
     },
-    "ordinary": Case(sized(), OK, connections=1),
-    "without a reason": Case(sized(status="HTTP/1.1 200 "), OK, connections=1),
-    "without a reason or a blank": Case(sized(status="HTTP/1.1 200"), OK, connections=1),
-    "HTTP/1.0": Case(sized(status="HTTP/1.0 200 OK"), OK, connections=2),
-    "HTTP/1.0 kept alive": Case(
-        sized("Connection: keep-alive", status="HTTP/1.0 200 OK"), OK, connections=1
-    ),
-    "HTTP/1.0 kept open": Case(sized(status="HTTP/1.0 200 OK"), OK, connections=2),
-    "HTTP/2.0 as text": Case(sized(status="HTTP/2.0 200 OK"), OK, connections=2),
+    "ordinary": Case(sized(), OK, 1),
+    "without a reason": Case(sized(status="HTTP/1.1 200 "), OK, 1),
+    "without a reason or a blank": Case(sized(status="HTTP/1.1 200"), OK, 1),
+    "HTTP/1.0": Case(sized(status="HTTP/1.0 200 OK"), OK, 2),
+    "HTTP/1.0 kept alive": Case(sized("Connection: keep-alive", status="HTTP/1.0 200 OK"), OK, 1),
+    "HTTP/1.0 kept open": Case(sized(status="HTTP/1.0 200 OK"), OK, 2),
+    "HTTP/2.0 as text": Case(sized(status="HTTP/2.0 200 OK"), OK, 2),
     "blank line first": Case(b"\r\n" + sized(), OK),
     "several blank lines first": Case(b"\r\n\n\r\n" + sized(), OK),
     "blanks first": Case(b"  " + sized(), OK),
@@ -141,24 +140,24 @@ HEADERS = {
         )
     },
     "none": Case(ok(), OK),
-    "line ends of LF": Case(sized("X: y", end="\n"), OK, connections=1),
+    "line ends of LF": Case(sized("X: y", end="\n"), OK, 1),
     "mixed line ends": Case(b"HTTP/1.1 200 OK\nX: y\r\nContent-Length: 10\n\r\n" + BODY, OK),
     "other mixed line ends": Case(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\n" + BODY, OK),
-    "no colon": Case(sized("no colon here"), OK, connections=1),
+    "no colon": Case(sized("no colon here"), OK, 1),
     "no colon at the end": Case(ok("Content-Length: 10", "no colon"), OK),
-    "blank before the colon of the length": Case(ok("Content-Length : 10"), OK, connections=1),
+    "blank before the colon of the length": Case(ok("Content-Length : 10"), OK, 1),
     "no value": Case(sized("X:", "Y: "), OK),
-    "no blank": Case(ok("Content-Length:10"), OK, connections=1),
-    "many blanks": Case(ok("Content-Length: \t  10 \t "), OK, connections=1),
+    "no blank": Case(ok("Content-Length:10"), OK, 1),
+    "many blanks": Case(ok("Content-Length: \t  10 \t "), OK, 1),
     "folded": Case(sized("X: a", " b", "\tc"), OK),
-    "folded length": Case(ok("Content-Length:", " 10"), OK, connections=1),
+    "folded length": Case(ok("Content-Length:", " 10"), OK, 1),
     "folded at first": Case(ok(" X: y", "Content-Length: 10"), OK),
     "folded after no colon": Case(ok("nothing", " Content-Length: 3", "Content-Length: 10"), OK),
     "UTF-8": Case(sized("X: \u00fc".encode()), OK),
     "name in brackets": Case(sized("(X): y", "[Y]: z", "<a href: b"), OK),
-    "capitals": Case(ok("CONTENT-LENGTH: 10"), OK, connections=1),
-    "the same many times": Case(sized(*["X: y"] * 500), OK, connections=1),
-    "thousands": Case(sized(*[f"X-{at}: y" for at in range(2500)]), OK, connections=1),
+    "capitals": Case(ok("CONTENT-LENGTH: 10"), OK, 1),
+    "the same many times": Case(sized(*["X: y"] * 500), OK, 1),
+    "thousands": Case(sized(*[f"X-{at}: y" for at in range(2500)]), OK, 1),
     "too many": Case(sized(*["X: y"] * 10_000), BAD),
     "long": Case(sized("X: " + "y" * 30_000), OK),
     "too long": Case(sized("X: " + "y" * 40_000), BAD),
@@ -179,11 +178,11 @@ LENGTHS = {
             "10 bytes", "\xb9\xb2"
         )
     },
-    "0": Case(ok("Content-Length: 0", body=b""), EMPTY, connections=1),
-    "twice": Case(sized("Content-Length: 10"), OK, connections=1),
+    "0": Case(ok("Content-Length: 0", body=b""), EMPTY, 1),
+    "twice": Case(sized("Content-Length: 10"), OK, 1),
     "three in two lines": Case(sized("Content-Length: 10, 10"), OK),
-    "with a comma": Case(ok("Content-Length: 10,10"), OK, connections=1),
-    "zeros first": Case(ok("Content-Length: 0010"), OK, connections=1),
+    "with a comma": Case(ok("Content-Length: 10,10"), OK, 1),
+    "zeros first": Case(ok("Content-Length: 0010"), OK, 1),
     "different": Case(sized("Content-Length: 5"), BAD),
     "quoted": Case(ok('Content-Length: "10"'), BAD),
     "empty": Case(ok("Content-Length:"), BAD),
@@ -193,19 +192,17 @@ LENGTHS = {
     "large": Case(ok("Content-Length: 999999999999"), cut_off()),
     "less follows": Case(ok("Content-Length: 11"), cut_off()),
     "nothing follows": Case(ok("Content-Length: 10", body=b""), cut_off(b"")),
-    "more follows": Case(ok("Content-Length: 4"), b"0123", connections=2),
-    "another response follows": Case(sized() + sized(body=b"wrong"), OK, connections=2),
+    "more follows": Case(ok("Content-Length: 4"), b"0123", 2),
+    "another response follows": Case(sized() + sized(body=b"wrong"), OK, 2),
     "a line end follows": Case(sized() + b"\r\n", OK),
-    "something follows nothing": Case(ok("Content-Length: 0"), EMPTY, connections=2),
+    "something follows nothing": Case(ok("Content-Length: 0"), EMPTY, 2),
     "none": Case(ok("X: y"), OK),
     "none, and nothing follows": Case(ok("X: y", body=b""), EMPTY),
     "none, kept alive": Case(ok("Connection: keep-alive"), OK),
     "none in HTTP/1.0": Case(ok(status="HTTP/1.0 200 OK"), OK),
-    "closed, says the head": Case(sized("Connection: close"), OK, connections=2),
-    "closed among others": Case(sized("Connection: x, Close"), OK, connections=2),
-    "closed in two lines": Case(
-        sized("Connection: keep-alive", "Connection: close"), OK, connections=2
-    ),
+    "closed, says the head": Case(sized("Connection: close"), OK, 2),
+    "closed among others": Case(sized("Connection: x, Close"), OK, 2),
+    "closed in two lines": Case(sized("Connection: keep-alive", "Connection: close"), OK, 2),
 }  # fmt: skip
 CHUNKED = {
     **{
@@ -215,9 +212,9 @@ CHUNKED = {
             b"a\x00"
         )
     },
-    "ordinary": Case(chunked(*CHUNKS), OK, connections=1),
-    "nothing": Case(chunked(b"0\r\n\r\n"), EMPTY, connections=1),
-    "line ends of LF": Case(chunked(b"4\n0123\n6\n456789\n0\n\n"), OK, connections=1),
+    "ordinary": Case(chunked(*CHUNKS), OK, 1),
+    "nothing": Case(chunked(b"0\r\n\r\n"), EMPTY, 1),
+    "line ends of LF": Case(chunked(b"4\n0123\n6\n456789\n0\n\n"), OK, 1),
     "capitals": Case(ok("TRANSFER-ENCODING: CHUNKED", body=b"A\r\n0123456789\r\n0\r\n\r\n"), OK),
     "lower case size": Case(chunked(b"a\r\n0123456789\r\n0\r\n\r\n"), OK),
     "zeros first": Case(chunked(b"0000000000000000000a\r\n0123456789\r\n000\r\n\r\n"), OK),
@@ -228,37 +225,31 @@ CHUNKED = {
     "quoted extension": Case(chunked(b'a;x="\\"; y"\r\n0123456789\r\n0\r\n\r\n'), OK),
     "long extension": Case(chunked(b"a;" + b"x" * 9000 + b"\r\n0123456789\r\n0\r\n\r\n"), OK),
     "too long extension": Case(chunked(b"a;" + b"x" * 20_000 + b"\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
-    "trailers": Case(chunked(*CHUNKS[:2], b"0\r\nX: y\r\nZ: z\r\n\r\n"), OK, connections=1),
+    "trailers": Case(chunked(*CHUNKS[:2], b"0\r\nX: y\r\nZ: z\r\n\r\n"), OK, 1),
     "odd trailers": Case(chunked(*CHUNKS[:2], b"0\r\nno colon\r\n: y\r\n\r\n"), OK),
-    "length in trailers": Case(
-        chunked(*CHUNKS[:2], b"0\r\nContent-Length: 3\r\n\r\n"), OK, connections=1
-    ),
+    "length in trailers": Case(chunked(*CHUNKS[:2], b"0\r\nContent-Length: 3\r\n\r\n"), OK, 1),
     "too many trailers": Case(
         chunked(*CHUNKS[:2], b"0\r\n" + b"X: y\r\n" * 10_000 + b"\r\n"), bad_chunk(BODY)
     ),
-    "with a length": Case(chunked(*CHUNKS, fields=("Content-Length: 3",)), OK, connections=2),
-    "after a length": Case(
-        ok("Content-Length: 3", "Transfer-Encoding: chunked", body=b"".join(CHUNKS)), OK, connections=2
-    ),
+    "with a length": Case(chunked(*CHUNKS, fields=("Content-Length: 3",)), OK, 2),
+    "after a length": Case(ok("Content-Length: 3", "Transfer-Encoding: chunked", body=IN_CHUNKS), OK, 2),
     "with a bad length": Case(chunked(*CHUNKS, fields=("Content-Length: x",)), OK),
-    "with two lengths": Case(
-        chunked(*CHUNKS, fields=("Content-Length: 1", "Content-Length: 2")), OK
-    ),
+    "with two lengths": Case(chunked(*CHUNKS, fields=("Content-Length: 1", "Content-Length: 2")), OK),
     "HTTP/1.0": Case(chunked(*CHUNKS, status="HTTP/1.0 200 OK"), OK),
     "twice": Case(chunked(*CHUNKS, fields=("Transfer-Encoding: chunked",)), OK),
-    "after gzip": Case(ok("Transfer-Encoding: gzip, chunked", body=b"".join(CHUNKS)), OK),
-    "before gzip": Case(ok("Transfer-Encoding: chunked, gzip", body=b"".join(CHUNKS)), OK),
+    "after gzip": Case(ok("Transfer-Encoding: gzip, chunked", body=IN_CHUNKS), OK),
+    "before gzip": Case(ok("Transfer-Encoding: chunked, gzip", body=IN_CHUNKS), OK),
     "identity": Case(sized("Transfer-Encoding: identity"), OK),
-    "gzip alone": Case(sized("Transfer-Encoding: gzip"), OK, connections=2),
+    "gzip alone": Case(sized("Transfer-Encoding: gzip"), OK, 2),
     "gzip alone, until the end": Case(ok("Transfer-Encoding: gzip"), OK),
     "almost its name": Case(sized("Transfer-Encoding: xchunked"), OK),
     "quoted name": Case(sized('Transfer-Encoding: "chunked"'), OK),
     "empty name": Case(sized("Transfer-Encoding:"), OK),
     "blank in its name": Case(sized("Transfer-Encoding: chun ked"), OK),
-    "tab before its name": Case(ok("Transfer-Encoding:\tchunked", body=b"".join(CHUNKS)), OK),
-    "blank before its colon": Case(ok("Transfer-Encoding : chunked", body=b"".join(CHUNKS)), OK),
-    "more follows": Case(chunked(*CHUNKS) + b"junk", OK, connections=2),
-    "another response follows": Case(chunked(*CHUNKS) + sized(body=b"wrong"), OK, connections=2),
+    "tab before its name": Case(ok("Transfer-Encoding:\tchunked", body=IN_CHUNKS), OK),
+    "blank before its colon": Case(ok("Transfer-Encoding : chunked", body=IN_CHUNKS), OK),
+    "more follows": Case(chunked(*CHUNKS) + b"junk", OK, 2),
+    "another response follows": Case(chunked(*CHUNKS) + sized(body=b"wrong"), OK, 2),
     "negative zero": Case(chunked(*CHUNKS[:2], b"-0\r\n\r\n"), bad_chunk(BODY)),
     "very long": Case(chunked(b"f" * 10_000 + b"\r\n0123456789\r\n0\r\n\r\n"), bad_chunk()),
     "bare CR": Case(chunked(b"a\r0123456789\r\n0\r\n\r\n"), bad_chunk()),
@@ -276,8 +267,8 @@ CHUNKED = {
 }  # fmt: skip
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
 INTERIM = {
-    "100": Case(b"HTTP/1.1 100 Continue\r\n\r\n" + sized(), OK, connections=1),
-    "103": Case(EARLY + sized(), OK, connections=1),
+    "100": Case(b"HTTP/1.1 100 Continue\r\n\r\n" + sized(), OK, 1),
+    "103": Case(EARLY + sized(), OK, 1),
     "199": Case(b"HTTP/1.1 199 Soon\r\n\r\n" + sized(), OK),
     "line ends of LF": Case(b"HTTP/1.1 100 Continue\n\n" + sized(end="\n"), OK),
     "with a length": Case(b"HTTP/1.1 100 Continue\r\nContent-Length: 10\r\n\r\n" + sized(), OK),
@@ -286,7 +277,7 @@ INTERIM = {
     ),
     "in chunks": Case(b"HTTP/1.1 100 Go\r\nTransfer-Encoding: chunked\r\n\r\n" + sized(), OK),
     "closes, it says": Case(b"HTTP/1.1 100 Go\r\nConnection: close\r\n\r\n" + sized(), OK),
-    "50": Case(b"HTTP/1.1 100 Continue\r\n\r\n" * 50 + sized(), OK, connections=1),
+    "50": Case(b"HTTP/1.1 100 Continue\r\n\r\n" * 50 + sized(), OK, 1),
     "500": Case(b"HTTP/1.1 102 Processing\r\n\r\n" * 500 + sized(), OK),
     "without end": Case(b"HTTP/1.1 100 Continue\r\n\r\n" * 5000, BAD),
     "a large one": Case(
@@ -310,28 +301,20 @@ EMPTY_BODIES = {
         ("with a length", ("Content-Length: 10",), b""),
         ("with a body", (), BODY),
         ("with a body of a length", ("Content-Length: 10",), BODY),
-        ("with chunks", ("Transfer-Encoding: chunked",), b"".join(CHUNKS)),
+        ("with chunks", ("Transfer-Encoding: chunked",), IN_CHUNKS),
         ("with a bad length", ("Content-Length: x",), b""),
         ("with a response after it", ("Content-Length: 0",), sized(body=b"wrong")),
     )
 }
 PACKED = gzip.compress(BODY, mtime=0)
 CONTENT_ENCODINGS = {  # gzip and deflate are decompressed later, by their content
-    "gzip": Case(sized("Content-Encoding: gzip", body=PACKED), PACKED),
-    "gzip in chunks": Case(
-        chunked(b"%x\r\n%s\r\n0\r\n\r\n" % (len(PACKED), PACKED), fields=("Content-Encoding: gzip",)),
-        PACKED,
-    ),
-    "gzip in name only": Case(sized("Content-Encoding: gzip"), OK),
-    "unknown": Case(sized("Content-Encoding: odd"), OK),
     "empty": Case(sized("Content-Encoding:"), OK),
     "twice": Case(sized("Content-Encoding: gzip", "Content-Encoding: gzip", body=PACKED), PACKED),
-    "br in name only": Case(sized("Content-Encoding: br", body=b"0" * 30), b"0" * 30),
     "gzip and cut": Case(
         ok("Content-Encoding: gzip", f"Content-Length: {len(PACKED)}", body=PACKED[:-3]),
         cut_off(PACKED[:-3]),
     ),
-}  # fmt: skip
+}
 
 
 def moved(
@@ -346,23 +329,19 @@ def moved(
 
 NOWHERE = "bad-redirect"
 REDIRECTS = {
-    "ordinary": Case(moved("/there"), b"there"),
-    "301": Case(moved("/there", status=301), b"there"),
-    "303": Case(moved("/there", status=303), b"there"),
-    "307": Case(moved("/there", status=307), b"there"),
-    "308": Case(moved("/there", status=308), b"there"),
-    "304 is not one": Case(moved("/there", status=304), ERROR),
-    "300 is not one": Case(moved("/there", status=300), ERROR),
+    **{
+        where: Case(moved(where), b"there")
+        for where in ("/there", "there", "/there#x", "  /there \t", "/the\tr\te", "\\there")
+    },
+    **{f"{n}": Case(moved("/there", status=n), b"there") for n in (301, 303, 307, 308)},
+    **{f"{n} is not one": Case(moved("/there", status=n), ERROR) for n in (300, 304)},
     "200 is not one": Case(sized("Location: /there"), OK),
-    "relative": Case(moved("there"), b"there"),
-    "a fragment": Case(moved("/there#x"), b"there"),
-    "blanks around it": Case(moved("  /there \t"), b"there"),
     "folded": Case(moved(b"\r\n /there"), b"there"),
     "with a body": Case(moved("/there", fields=("Content-Length: 10",), body=BODY), b"there"),
     "until the end": Case(moved("/there", fields=(), body=BODY), b"there"),
     "until the end, empty": Case(moved("/there", fields=()), b"there"),
     "in chunks": Case(
-        moved("/there", fields=("Transfer-Encoding: chunked",), body=b"".join(CHUNKS)), b"there"
+        moved("/there", fields=("Transfer-Encoding: chunked",), body=IN_CHUNKS), b"there"
     ),
     "more follows": Case(moved("/there") + sized(body=b"wrong"), b"there"),
     "half a body": Case(moved("/there", fields=("Content-Length: 99",), body=BODY), b"there"),
@@ -375,8 +354,6 @@ REDIRECTS = {
     "UTF-8": Case(moved("/\u00fc".encode()), b"umlaut"),
     "Latin-1": Case(moved("/\xfc"), b"umlaut"),
     "another scheme": Case(moved("ftp://127.0.0.1/"), NOWHERE),
-    "tabs in it": Case(moved("/the\tr\te"), b"there"),
-    "a backslash": Case(moved("\\there"), b"there"),
     "backslashes in the path": Case(moved("/x\\y\\..\\..\\there"), b"there"),
     "a backslash in the query": Case(moved("/there?a\\b"), "not-found"),
     "a backslash in the host": Case(moved("http://127.0.0.1\\@localhost/there"), NOWHERE),

@@ -46,14 +46,12 @@ def naps(monkeypatch):
     return taken
 
 
-def test_a_waiter_waits_before_every_request_but_the_first(naps):
+def test_a_waiter_waits_before_every_request_but_the_first_and_varies_its_pause_when_told(naps):
     for waiter in (RequestWaiter(2, random_wait=False), RequestWaiter(None), RequestWaiter(0)):
         for _ in range(3):
             waiter.wait()
     assert naps == [2, 2]
-
-
-def test_a_waiter_varies_its_pause_by_half_when_told(naps):
+    naps.clear()
     waiter = RequestWaiter(wait=2, random_wait=True)
     for _ in range(200):
         waiter.wait()
@@ -95,37 +93,34 @@ RETRIES = [  # what is answered, and how the caller wants it; what was asked for
 
 
 @together(("script", "options", "last", "asked", "pauses"), RETRIES)
-def test_a_url_is_asked_for_again_while_that_may_help(
-    monkeypatch, script, options, last, asked, pauses
-):
-    naps: list[float] = []
-    monkeypatch.setattr(time, "sleep", naps.append)
+def test_a_url_is_asked_for_again_while_that_may_help(naps, script, options, last, asked, pauses):
+    naps.clear()
     client = Scripted(*script)
     assert get_url_retry_on_client_errors("http://h/", client, **options) is last
     assert (client.asked, naps) == (asked, pauses)
 
 
-@together(("quiet", "level"), [(True, "INFO"), (False, "WARNING")])
-def test_a_404_that_was_expected_is_no_warning(caplog, quiet, level):
+FETCHING = ("INFO", "Fetching URL http://h/...")
+NOT_FOUND = "Request for URL http://h/ failed: 404 Not Found"
+FAILED = ("WARNING", "Request for URL http://h/ failed: 503 Service Unavailable")
+END, GIVING_UP = (
+    ("INFO", f"{words} URL http://h/") for words in ("Not retrying for", "Giving up on")
+)
+AGAIN = ("INFO", "Retrying URL http://h/ in 2 seconds...")
+
+
+@together(
+    ("answer", "options", "logged"),
+    [  # a 404 that was expected is no warning
+        (GONE, {"quiet_404": True}, [FETCHING, ("INFO", NOT_FOUND), END]),
+        (GONE, {}, [FETCHING, ("WARNING", NOT_FOUND), END]),
+        (BUSY, {"quiet_404": True}, [FETCHING, FAILED, AGAIN, FETCHING, FAILED, GIVING_UP]),
+    ],
+)
+def test_what_is_asked_for_and_fails_stands_in_the_log(caplog, naps, answer, options, logged):
     with caplog.at_level(logging.DEBUG):
-        get_url_retry_on_client_errors("http://h/", Scripted(GONE), quiet_404=quiet)
-    assert caplog.record_tuples == [
-        ("usp.helpers", logging.INFO, "Fetching URL http://h/..."),
-        ("usp.helpers", getattr(logging, level), "Request for URL http://h/ failed: 404 Not Found"),
-        ("usp.helpers", logging.INFO, "Not retrying for URL http://h/"),
-    ]
-
-
-def test_every_other_failure_is_a_warning_also_with_quiet_404(caplog, naps):
-    with caplog.at_level(logging.INFO):
-        get_url_retry_on_client_errors("http://h/", Scripted(BUSY), 2, 2, quiet_404=True)
-    failed = (logging.WARNING, "Request for URL http://h/ failed: 503 Service Unavailable")
-    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
-        (logging.INFO, "Fetching URL http://h/..."),
-        failed,
-        (logging.INFO, "Retrying URL http://h/ in 2 seconds..."),
-        (logging.INFO, "Fetching URL http://h/..."),
-        failed,
-        (logging.INFO, "Giving up on URL http://h/"),
-    ]
-    assert naps == [2]
+        get_url_retry_on_client_errors("http://h/", Scripted(answer), 2, 2, **options)
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert said == logged
+    assert {record.name for record in caplog.records} == {"usp.helpers"}
+    assert naps == ([2] if answer is BUSY else [])

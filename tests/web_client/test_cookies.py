@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import aiohttp
+import pytest
 import requests
 from both import KINDS, OURS, fetch
 
@@ -25,55 +26,42 @@ def taken(url: str, *answers: str, then: str | None = None) -> str | None:
 # What goes back ---------------------------------------------------------------------------------------
 
 
-@together(
-    ("answer", "then", "expected"),
-    [
-        ("a=b", "http://h.example/x/y", "a=b"),
-        ("a=b; Path=/; HttpOnly; SameSite=Lax", "http://h.example/", "a=b"),
-        ("a=b=c", "http://h.example/x/", "a=b=c"),
-        ('a="b c"', "http://h.example/x/", 'a="b c"'),
-        ("a=", "http://h.example/x/", "a="),
-        ("a=b; Path=/x", "http://h.example/xyz", None),
-        ("a=b; Path=/x/", "http://h.example/x/", "a=b"),
-        ("a=b", "http://h.example/", None),
-        ("a=b; Path=/", "http://h.example:8080/", None),
-        ("a=b; Path=/", "https://h.example/", "a=b"),
-        ("a=b; Path=/", "http://www.h.example/", None),
-        ("a=b; Path=/; Domain=h.example", "http://h.example/", "a=b"),
-        ("a=b; Path=/; Domain=.example", "http://other.example/", None),
-        ("a=b; Path=/; Domain=.example", "http://h.example/", "a=b"),
-        ("a=b; Path=/; Domain=evil.example", "http://h.example/", None),
-        ("a=b; Path=/; Secure", "http://h.example/", None),
-        ("a=b; Path=/; Max-Age=0", "http://h.example/", None),
-        ("a=b; Path=/; Max-Age=-1", "http://h.example/", None),
-        ("a=b; Path=/; Max-Age=", "http://h.example/", "a=b"),
-        ("a=b; Path=/; Max-Age", "http://h.example/", "a=b"),
-        (
+H = "http://h.example"
+LATER, LONG_AGO = "Fri, 01 Jan 2100 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"
+ANSWERS = {  # of /x/y, by what is asked for then: those that go back there, and those that do not
+    f"{H}/x/y": (["a=b"], []),
+    f"{H}/x/": (["a=b=c", 'a="b c"', "a=", "a=b; Path=/x/"], ["nonsense", "=b", "a=b\r\nX: y", "a=\u00fc"]),
+    f"{H}/xyz": ([], ["a=b; Path=/x"]),
+    f"{H}:8080/": ([], ["a=b; Path=/"]),
+    "https://h.example/": (["a=b; Path=/"], []),
+    "http://www.h.example/": ([], ["a=b; Path=/"]),
+    "http://other.example/": ([], ["a=b; Path=/; Domain=.example"]),
+    f"{H}/": (
+        [
+            "a=b; Path=/; HttpOnly; SameSite=Lax", "a=b; Path=/; Domain=h.example",
+            "a=b; Path=/; Domain=.example", "a=b; Path=/; Max-Age=", "a=b; Path=/; Max-Age",
             "a=b; Path=/; Max-Age=60; Expires=Thu, 01-Jan-1970 00:00:00 GMT",
-            "http://h.example/",
-            "a=b",
-        ),
-        ("a=b; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.example/", None),
-        ("a=b; Path=/; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "http://h.example/", "a=b"),
-        ("a=b; Path=/; Expires=whenever", "http://h.example/", "a=b"),
-        ("nonsense", "http://h.example/x/", None),
-        ("=b", "http://h.example/x/", None),
-        ("a=b\r\nX: y", "http://h.example/x/", None),
-        ("a=\u00fc", "http://h.example/x/", None),
-    ],
-)
-def test_a_cookie_goes_back_to_its_host_and_path(answer, then, expected):
-    assert taken("http://h.example/x/y", answer, then=then) == expected
+            f"a=b; Path=/; Expires={LATER}", "a=b; Path=/; Expires=whenever",
+        ],
+        [
+            "a=b", "a=b; Path=/; Domain=evil.example", "a=b; Path=/; Secure", "a=b; Path=/; Max-Age=0",
+            "a=b; Path=/; Max-Age=-1", f"a=b; Path=/; Expires={LONG_AGO}",
+        ],
+    ),
+}  # fmt: skip
 
 
-def test_a_cookie_is_replaced_and_taken_back():
+@together("then", ANSWERS)
+def test_a_cookie_goes_back_to_its_host_and_path(then):
+    back, lost = ANSWERS[then]
+    given = {answer: taken(f"{H}/x/y", answer, then=then) for answer in (*back, *lost)}
+    assert given == {**{one: one.partition(";")[0] for one in back}, **dict.fromkeys(lost)}
+
+
+def test_a_cookie_is_replaced_and_taken_back_and_the_bounds_are_those_of_curl():
     url = "http://h.example/"
     assert taken(url, "a=1", "b=2", "a=3") == "b=2; a=3"
     assert taken(url, "a=1", "b=2", "a=; Max-Age=0") == "b=2"
-
-
-def test_the_bounds_are_those_of_curl():
-    url = "http://h.example/"
     header = taken(url, *(f"c{at}=x" for at in range(MOST_COOKIES + 10)))
     assert header.count("=") == MOST_COOKIES
     assert len(taken(url, *(f"c{at}=" + "x" * 1000 for at in range(MOST_COOKIES)))) <= MOST_BYTES
@@ -133,30 +121,37 @@ def flood(number: int) -> Answer:
     return Answer("x", headers=Many())
 
 
+FLOODED = [f"/{number}" for number in range(25)]
+
+
+@pytest.fixture
+def site(serve):
+    return serve({path: flood(number) for number, path in enumerate(FLOODED)})
+
+
 @together("kind", KINDS)
-def test_a_flood_of_cookies_does_not_grow_the_requests(kind, serve):
-    paths = [f"/{number}" for number in range(25)]
-    site = serve({path: flood(number) for number, path in enumerate(paths)})
-    assert fetch(kind, *map(site.url, paths), start=site.base) == [b"x"] * len(paths)
+def test_a_flood_of_cookies_does_not_grow_the_requests(kind, site):
+    assert fetch(kind, *map(site.url, FLOODED), start=site.base) == [b"x"] * len(FLOODED)
     assert max(len(request.headers.get("Cookie", "")) for request in site.requests) <= MOST_BYTES
 
 
-def test_the_jar_of_a_users_session_does_not_grow_without_end(serve):
-    paths = [f"/{number}" for number in range(25)]
-    site = serve({path: flood(number) for number, path in enumerate(paths)})
+def test_the_jar_of_a_users_session_does_not_grow_without_end(site):
+    """And a cookie for a domain of many owners stays with its host."""
+    wide = {"Set-Cookie": "wide=b; Path=/; Domain=127.0.0.1"}
+    site.answers["/wide"] = Answer("x", headers=wide)
     with requests.Session() as session:
         session.cookies.set("mine", "1")
         client = RequestsWebClient(session=session)
-        for path in paths:
+        for path in ["/wide", *FLOODED]:
             client.get(site.url(path)).close()
         assert session.cookies["mine"] == "1"
         assert 50 <= len(session.cookies) <= MOST_BYTES / len("n1c1=x")
         assert len(session.cookies) < 1000
+        (cookie,) = [cookie for cookie in session.cookies if cookie.name == "wide"]
+        assert (cookie.domain, cookie.domain_specified) == ("127.0.0.1", False)
 
 
-def test_the_jar_of_a_users_session_of_aiohttp_does_not_grow_either(serve):
-    paths = [f"/{number}" for number in range(20)]
-    site = serve({path: flood(number) for number, path in enumerate(paths)})
+def test_the_jar_of_a_users_session_of_aiohttp_does_not_grow_either(site):
     site.answers["/wide"] = Answer("x", headers={"Set-Cookie": "wide=1; Domain=0.0.1; Path=/"})
 
     async def ask():
@@ -164,7 +159,7 @@ def test_the_jar_of_a_users_session_of_aiohttp_does_not_grow_either(serve):
         jar.update_cookies({"mine": "1"})
         async with aiohttp.ClientSession(auto_decompress=False, cookie_jar=jar) as session:
             client = AiohttpWebClient(session=session)
-            for path in ["/wide", *paths]:
+            for path in ["/wide", *FLOODED]:
                 response = await client.get(site.url(path))
                 await response.close()
             await client.close()
@@ -175,14 +170,6 @@ def test_the_jar_of_a_users_session_of_aiohttp_does_not_grow_either(serve):
     assert 50 <= len(kept) < 1000
     assert {domain for _, domain in kept} == {"", "127.0.0.1"}
     assert len(site.requests[-1].headers["Cookie"]) <= MOST_BYTES
-
-
-def test_a_cookie_for_a_domain_of_many_owners_stays_with_its_host(serve):
-    site = serve({"/": Answer("x", headers={"Set-Cookie": "a=b; Path=/; Domain=127.0.0.1"})})
-    with requests.Session() as session:
-        RequestsWebClient(session=session).get(site.url("/")).close()
-        (cookie,) = session.cookies
-        assert (cookie.domain, cookie.domain_specified) == ("127.0.0.1", False)
 
 
 def test_what_a_jar_may_take_is_bounded():

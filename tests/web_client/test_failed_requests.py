@@ -36,7 +36,7 @@ from usp.web_client.abstract_client import (
 )
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient, RequestsWebClientErrorResponse
-from website import Answer
+from website import Answer, nobody
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 SIZED = HEAD + b"Content-Length: 1000\r\n\r\n<urlset>"
@@ -62,35 +62,17 @@ def error(url: str, **options) -> WebClientErrorResponse:
     first, second = (result for kind in OURS for result in fetch(kind, url, **options))
     assert isinstance(first, RequestsWebClientErrorResponse), first
     assert isinstance(second, WebClientErrorResponse), second
-    assert first.message()
-    assert second.message()
+    assert all((first.message(), second.message()))
     assert sorted_as(first) == sorted_as(second)
     return second
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 # Servers --------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def nobody(host: str = "127.0.0.1") -> Iterator[str]:
-    """Give a host and port where nobody listens."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as free:
-        try:
-            free.bind((host.strip("[]"), 0))
-        except OSError:
-            pytest.skip("no IPv6 on loopback")
-        yield f"{host}:{free.getsockname()[1]}"
-
-
-@contextlib.contextmanager
 def full_house() -> Iterator[str]:
-    """Give a host and port where nobody picks up: its queue is full, and packets are dropped."""
+    """Give an address where nobody picks up: its queue is full, and packets are dropped."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(socket.socket())
         server.bind(("127.0.0.1", 0))
@@ -100,7 +82,7 @@ def full_house() -> Iterator[str]:
             client = stack.enter_context(socket.socket())
             client.setblocking(False)
             client.connect_ex(("127.0.0.1", port))
-        yield f"127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextlib.contextmanager
@@ -116,7 +98,7 @@ def sending(data: bytes, *, resets: bool = False, hold: bool = False, tls=None) 
             reset(connection)
 
     with speaking(talk, tls=tls) as url:
-        yield url.removeprefix("http://").rstrip("/")
+        yield url
         over.set()
 
 
@@ -192,7 +174,10 @@ def test_a_failure_has_the_same_words_and_meaning_for_every_client(kind, name):
     trouble = TROUBLES[name]
     if "own session" in kind and "password" in name:
         pytest.skip("what a proxy says is known to our own sessions")
-    with trouble.server() as at:
+    if "IPv6" in name and not urllib3.util.connection.HAS_IPV6:
+        pytest.skip("no IPv6 on loopback")
+    with trouble.server() as url:
+        at = url.removeprefix("http://").rstrip("/")
         options = {
             name: value.format(at=at) if isinstance(value, str) else value
             for name, value in trouble.options.items()
@@ -222,8 +207,8 @@ def test_a_certificate_that_nobody_knows(kind, tmp_path):
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    with sending(HEAD, tls=context) as at:
-        (result,) = fetch(kind, f"https://{at}/x")
+    with sending(HEAD, tls=context) as url:
+        (result,) = fetch(kind, url.replace("http:", "https:"))
     said = words_of(result)
     assert said.startswith("the certificate of 127.0.0.1 is not trusted: self")
     assert "verify" in said
@@ -293,8 +278,8 @@ def test_a_url_that_cannot_be_asked_for_is_an_error_and_raises_nothing(monkeypat
 @together("target", ["http://127.0.0.3:9/", "http://127.0.0.1:9/", "full", "silent"])
 def test_a_redirect_to_a_dead_host_says_nothing_about_the_host_that_was_asked(serve, target):
     gate = threading.Event()
-    with full_house() as at:
-        where = {"full": f"http://{at}/", "silent": "{alt}/y"}.get(target, target)
+    with full_house() as url:
+        where = {"full": url, "silent": "{alt}/y"}.get(target, target)
         site = serve({"/x": Answer(redirect=where), "alt:/y": Answer("late", gate=gate)})
         response = error(site.url("/x"), timeout=(0.3, 0.3))
         gate.set()
@@ -339,14 +324,10 @@ def test_what_a_library_raises_is_returned_and_sorted(monkeypatch, kind, raised,
     assert sorted_as(response) == facts
 
 
-def test_the_innermost_cause_is_told_however_it_is_wrapped():
-    unreachable = OSError(errno.ENETUNREACH, "Network is unreachable")
-    inner = urllib3.exceptions.NewConnectionError(None, f"Failed to establish: {unreachable}")
-    inner.__cause__ = unreachable
-    pool = urllib3.exceptions.MaxRetryError(None, "/x", inner)
-    for error in (unreachable, inner, pool, requests.ConnectionError(pool)):
-        said = str(reason_of(error, "http://h/x"))
-        assert said == "cannot connect to h:80: network is unreachable"
+NO_NETWORK = OSError(errno.ENETUNREACH, "Network is unreachable")
+NO_CONNECTION = urllib3.exceptions.NewConnectionError(None, f"Failed to establish: {NO_NETWORK}")
+NO_CONNECTION.__cause__ = NO_NETWORK
+NO_MORE = urllib3.exceptions.MaxRetryError(None, "/x", NO_CONNECTION)
 
 
 def wrapping_itself() -> ValueError:
@@ -367,9 +348,14 @@ def wrapping_itself() -> ValueError:
         (ValueError(), "ValueError"),
         (ValueError("two\nlines"), "two lines"),
         (wrapping_itself(), "ValueError"),
+        *(
+            (error, "cannot connect to h:443: network is unreachable")
+            for error in (NO_NETWORK, NO_CONNECTION, NO_MORE, requests.ConnectionError(NO_MORE))
+        ),
     ],
 )
 def test_the_words_for_an_error(error, said):
+    """The innermost cause counts, however it is wrapped."""
     assert str(reason_of(error, "https://h/x", (9.05, 60.0))) == said
 
 

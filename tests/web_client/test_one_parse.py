@@ -46,45 +46,41 @@ REFUSED = [
 READ = {  # how it is asked for
     "http://home.example": "http://home.example/",
     "HTTP://HOME.Example/A": "http://home.example/A",
-    "  http://home.example/x \r\n": "http://home.example/x",
     "http://home.example?q": "http://home.example/?q",
     "http://home.example#f": "http://home.example/#f",
-    "http://home.example:/x": "http://home.example/x",
     "http://home.example:0080/x": "http://home.example:80/x",
-    "http://home.example./x": "http://home.example/x",
-    "http://me:word@home.example/x": "http://home.example/x",
-    "http://a@b@home.example/x": "http://home.example/x",
-    "http://evil.example@home.example/x": "http://home.example/x",
-    "http://evil.example:80@home.example/x": "http://home.example/x",
     "http://home.example/x@evil.example": "http://home.example/x@evil.example",
     "http://home.example?@evil.example/": "http://home.example/?@evil.example/",
     "http://home.example#@evil.example/": "http://home.example/#@evil.example/",
     "http://home.example/\\evil.example": "http://home.example/%5Cevil.example",
     "http://home.example//evil.example": "http://home.example//evil.example",
     "http://b\u00fccher.example/\u00fc": "http://xn--bcher-kva.example/%C3%BC",
-    "http://home\u3002example/": "http://home.example/",
-    "http://home\uff0eexample\uff61/": "http://home.example/",
-    "http://\uff48\uff4f\uff4d\uff45.example/": "http://home.example/",
-    "http://\uff11\uff12\uff17.0.0.1/": "http://127.0.0.1/",
-    "http://\u2460\u2461\u2466.0.0.1/": "http://127.0.0.1/",
-    "http://127\u30020\u30020\u30021/": "http://127.0.0.1/",
-    "http://127.1/": "http://127.0.0.1/",
-    "http://127.0.1/": "http://127.0.0.1/",
-    "http://0x7f.0x0.0x0.0x1/": "http://127.0.0.1/",
-    "http://0X7F000001/": "http://127.0.0.1/",
-    "http://0177.0.0.01/": "http://127.0.0.1/",
-    "http://2130706433/": "http://127.0.0.1/",
-    "http://127.0.0.1./": "http://127.0.0.1/",
     "http://0/": "http://0.0.0.0/",
     "http://[::1]:80/": "http://[::1]:80/",
     "http://[0:0:0:0:0:0:0:1]/": "http://[::1]/",
     "http://[2001:DB8::1]/": "http://[2001:db8::1]/",
     "http://under_score.example/": "http://under_score.example/",
-    "http://home.example/x?": "http://home.example/x",
-    "http://home.example/x?#": "http://home.example/x",
     "http://home.example/a b": "http://home.example/a%20b",
     "http://home.example/%7ea/%41?%zz": "http://home.example/~a/A?%25zz",
     "http://home.example/a/%2e%2e/%2E%2e/b": "http://home.example/b",
+    **{
+        f"http://{host}/": f"http://{usual}/"
+        for usual, hosts in {
+            "home.example": "home\u3002example home\uff0eexample\uff61 \uff48\uff4f\uff4d\uff45.example",
+            "127.0.0.1": "127.1 127.0.1 0x7f.0x0.0x0.0x1 0X7F000001 0177.0.0.01 2130706433 127.0.0.1."
+            " \uff11\uff12\uff17.0.0.1 \u2460\u2461\u2466.0.0.1 127\u30020\u30020\u30021",
+        }.items()
+        for host in hosts.split()
+    },
+    **dict.fromkeys(
+        [
+            "  http://home.example/x \r\n", "http://home.example:/x", "http://home.example./x",
+            "http://me:word@home.example/x", "http://a@b@home.example/x", "http://home.example/x?",
+            "http://evil.example@home.example/x", "http://evil.example:80@home.example/x",
+            "http://home.example/x?#",
+        ],
+        "http://home.example/x",
+    ),
 }  # fmt: skip
 
 
@@ -139,16 +135,13 @@ _NASTY = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@given(st.sampled_from(["http://", "https://", "http:/", "http:", "HTTP:\\\\"]), _NASTY)
+@given(
+    st.sampled_from(["http://", "https://", "http:/", "http:", "HTTP:\\\\", ""]),
+    _NASTY | st.text(max_size=40),
+)
 @example("http://", "home\\@evil.example/")
 def test_whatever_is_written_all_agree_or_it_is_refused(scheme, rest):
     check(scheme + rest)
-
-
-@given(st.text(max_size=40))
-def test_any_text_is_read_or_refused(text):
-    check(f"http://{text}")
-    check(text)
 
 
 # Logins ---------------------------------------------------------------------------------------------

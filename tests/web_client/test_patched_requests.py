@@ -14,7 +14,6 @@ import pytest
 import requests
 import requests_cache
 import requests_mock
-import responses
 import vcr
 from first_crawls import MOMENTS, PATCHES
 from lookalikes import PAGES, H, body_of, respond
@@ -87,30 +86,18 @@ def tree_of(client=None):
     return sitemap_tree_for_homepage(f"{H}/", client)
 
 
-def test_a_patched_class_is_used_when_it_is_needed():
+def test_a_patched_class_or_method_is_used_when_it_is_needed():
     before = RequestsWebClient()
     with mock.patch("requests.Session") as patched:
         patched.return_value.get.side_effect = lambda url, **_: respond(url)
-        assert paths(tree_of(), H) == PAGES
-        assert paths(tree_of(RequestsWebClient()), H) == PAGES
-        assert paths(tree_of(before), H) == PAGES
+        for client in (None, RequestsWebClient(), before):
+            assert paths(tree_of(client), H) == PAGES
         assert RequestsWebClient().get(f"{H}/a.xml").raw_data()
     assert patched.called
-
-
-def test_a_patched_send_of_the_adapter():
     with mock.patch(
         "requests.adapters.HTTPAdapter.send", side_effect=requests.ConnectionError("patched")
     ):
         assert "patched" in tree_of().failures()[0].reason
-
-
-@responses.activate
-def test_mocked_responses():
-    for path, body in {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}.items():
-        responses.get(H + path, body=body.replace("{base}", H))
-    tree = sitemap_tree_for_homepage(f"{H}/", use_known_paths=False)
-    assert paths(tree, H) == ["/p"]
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -144,10 +131,7 @@ def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
     session = mock.Mock(spec=["get"], get=get)
     assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
     assert "closed" not in caplog.text
-
-
-def test_a_response_that_was_made_and_left_empty():
-    response = requests.Response()
+    response = requests.Response()  # left empty
     response.status_code = 200
     with mock.patch("requests.Session.get", return_value=response):
         assert RequestsWebClient().get(f"{H}/a.xml").raw_data() == b""

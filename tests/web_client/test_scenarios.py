@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import re
 import socket
 import threading
@@ -171,9 +172,8 @@ def read(pieces: list[bytes]) -> tuple[object, ...]:
 @together("name", TABLE)
 def test_it_does_not_matter_in_which_pieces_a_response_arrives(name):
     sent = TABLE[name].sent
-    if len(sent) < 2000:
-        assert read([sent[at : at + 1] for at in range(len(sent))]) == read([sent])
-    assert read([sent[:7], sent[7:]]) == read([sent])
+    for size in (1, 7) if len(sent) < 2000 else (7,):
+        assert read([sent[at : at + size] for at in range(0, len(sent), size)]) == read([sent])
 
 
 _SPLICED = st.lists(
@@ -194,3 +194,12 @@ def test_nor_does_it_for_a_damaged_one(parts, cuts, chance):
     data = bytes(sent)
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     assert read([data[a:b] for a, b in itertools.pairwise(places)]) == read([data])
+
+
+@together("name", ["length: 0", "chunks: ordinary", "chunks: very long"])
+def test_what_comes_after_the_end_is_not_kept(name):
+    reader = ResponseReader()
+    reader.feed(TABLE[name].sent)
+    assert [reader.feed(b"x" * 1000) for _ in range(10)] == [b""] * 10
+    assert reader.has_excess
+    assert b"xxx" not in pickle.dumps(vars(reader) | {"_steps": None})

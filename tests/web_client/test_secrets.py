@@ -100,22 +100,16 @@ def test_cookies_in_the_session_of_a_user_stay_with_their_host(site):
 def test_the_parameters_of_a_session_are_not_added_to_redirects_and_strangers(site):
     site.answers |= {"/r?key=secret": Answer(redirect="/b"), "/b": "b", "alt:/there": "there"}
     site.answers["/own?key=secret&key=secret"] = "own"
-    with requests.Session() as session:
-        session.params = {"key": "secret"}
+    seen = []
+    with session_with({"key": "secret"}) as session:
+        session.hooks["response"] = lambda response, **_: seen.append(response.status_code)
         client = RequestsWebClient(session=session)
         assert client.get(site.url("/r")).raw_data() == b"b"
         assert client.get(site.url("alt:/there")).raw_data() == b"there"
         # One that stands in the address already is no secret.
         assert "key=secret" in client.get(site.url("/own?key=secret")).url()
     assert set(site.hits) == {"/r?key=secret", "/b", "alt:/there", "/own?key=secret&key=secret"}
-
-
-def test_the_hooks_of_a_session_are_called(site):
-    seen = []
-    with requests.Session() as session:
-        session.hooks["response"] = lambda response, **_: seen.append(response.status_code)
-        RequestsWebClient(session=session).get(site.url("/away")).close()
-    assert seen == [302, 200]
+    assert seen == [302, 200, 200, 200]  # its hooks are called
 
 
 @together("kind", KINDS)
@@ -134,7 +128,8 @@ def test_a_password_in_an_address_stays_with_its_host(kind, site):
 
 # By address, without a network ------------------------------------------------------------------------
 
-URLS = {
+HOME = "https://h.example/robots.txt"
+URLS = {  # is it home?
     "https://h.example/x": True,
     "https://h.example:443/x": True,
     "https://H.example./": True,
@@ -161,18 +156,19 @@ def first_request(start: str, url: str, **facts) -> Request | None:
     return flow.request(target, [target.text()], SessionFacts(**facts), None, None)
 
 
-@together("url", URLS)
-def test_home_is_a_host_a_port_and_https(url):
-    request = first_request("https://h.example/robots.txt", url)
-    assert (request is not None and request.is_home) == URLS[url]
-    assert (request is not None and "Cookie" in request.headers) == URLS[url]
-
-
-def test_from_http_home_may_become_safer():
-    start = "http://h.example/"
-    assert first_request(start, "https://h.example/").is_home
-    assert first_request(start, "http://h.example:80/").is_home
-    assert not first_request(start, "http://h.example:8080/").is_home
+@together(
+    ("start", "url", "is_home"),
+    [
+        *((HOME, url, is_home) for url, is_home in URLS.items()),
+        ("http://h.example/", "https://h.example/", True),  # it may become safer
+        ("http://h.example/", "http://h.example:80/", True),
+        ("http://h.example/", "http://h.example:8080/", False),
+    ],
+)
+def test_home_is_a_host_a_port_and_https(start, url, is_home):
+    request = first_request(start, url)
+    assert (request is not None and request.is_home) == is_home
+    assert (request is not None and "Cookie" in request.headers) == is_home
 
 
 def test_a_session_that_logs_in_needs_no_login_of_the_address():
@@ -205,9 +201,6 @@ def session_with(params) -> requests.Session:
     session = requests.Session()
     session.params = params
     return session
-
-
-# Parameters -----------------------------------------------------------------------------------------
 
 
 @together("params", [KEY, {b"key": KEY["key"].encode(), "lang": ["de"]}])
@@ -256,14 +249,11 @@ def test_what_the_website_itself_has_written_stays(params, url, asked, expected)
     assert shown == f"http://h/x{expected}"
 
 
-def test_secrets_are_found_in_every_form():
+def test_secrets_are_found_in_every_form_and_left_out_of_a_message():
     assert {"a b", "a%20b", "a+b"} <= secrets_of_params(session_with({"key": "a b"}))
     assert secrets_of_params(session_with({"key": None})) == set()
     assert {"me:w%40rd", "w%40rd", "w@rd"} <= secrets_of_proxies("http://me:w%40rd@proxy:1/")
     assert "me:w/rd" in secrets_of_proxies("me:w/rd@proxy:1")
-
-
-def test_a_message_has_no_logins():
     said = redacted("no http://me:word@h/x, no secret2 but a", {"secret2", "a"})
     assert said == "no http://h/x, no *** but a"
 

@@ -19,7 +19,7 @@ ADDRESSES = {
     Zone.LOOPBACK: "127.0.0.1 127.255.255.254 ::1 0.0.0.0 :: ::ffff:127.0.0.1 64:ff9b::7f00:1"
     " 2002:7f00:1::1 ::127.0.0.1 ::ffff:0.0.0.0",
     Zone.PRIVATE: "10.0.0.5 172.16.0.1 172.31.255.255 192.168.1.1 fc00::1 fd12::1 fec0::1"
-    " ::ffff:10.0.0.5 2002:a00:5::1 64:ff9b::a00:5",
+    " ::ffff:10.0.0.5 2002:a00:5::1 64:ff9b::a00:5 2001:0:808:808::f5ff:fffa",  # of Teredo
     Zone.LINK_LOCAL: "169.254.169.254 fe80::1 fe80::1%eth0 ::ffff:169.254.169.254",
     Zone.SPECIAL: "224.0.0.1 239.1.1.1 255.255.255.255 240.0.0.1 0.1.2.3 100.64.0.1 100.127.255.255"
     " 192.0.0.1 192.0.2.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 192.88.99.1 ff02::1"
@@ -35,12 +35,6 @@ def test_every_address_is_in_one_zone_and_embedded_ones_count(address, zone):
     assert zone_of(ipaddress.ip_address(address)) is zone
 
 
-def test_a_teredo_address_is_where_its_client_is():
-    inside = int(ipaddress.IPv4Address("10.0.0.5")) ^ 0xFFFFFFFF
-    address = ipaddress.IPv6Address((0x20010000 << 96) | (0x08080808 << 64) | inside)
-    assert zone_of(address) is Zone.PRIVATE
-
-
 @together(
     "host",
     ["127.0.0.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "127.1", "127.0.1", "017700000001",
@@ -52,17 +46,8 @@ def test_an_address_is_read_in_every_way_it_can_be_written(host):
 
 def test_addresses_in_brackets_are_read_and_names_are_none():
     assert literal_of("[::1]") == ipaddress.ip_address("::1")
-    for name in (
-        "example.org",
-        "localhost",
-        "",
-        "1.2.3.4.5",
-        "deadbeef",
-        "0xyz",
-        "999.1.1.1",
-        "1.com",
-    ):
-        assert literal_of(name) is None
+    names = "example.org", "localhost", "", "1.2.3.4.5", "deadbeef", "0xyz", "999.1.1.1", "1.com"
+    assert [name for name in names if literal_of(name) is not None] == []
 
 
 # Entries --------------------------------------------------------------------------------------------
@@ -77,6 +62,7 @@ def test_addresses_in_brackets_are_read_and_names_are_none():
 )  # fmt: skip
 def test_networks_addresses_and_names_can_be_allowed(entry):
     assert Zones(allow=(entry,)).allow == (entry,)
+    assert Zones(allow=[entry]) == Zones(allow=(entry,))
 
 
 @together(
@@ -90,12 +76,8 @@ def test_an_entry_that_makes_no_sense_is_named(entry):
     with pytest.raises(ValueError, match=r"is not a network") as caught:
         Zones(allow=("10.0.0.0/8", entry))
     assert repr(entry) in str(caught.value)
-
-
-def test_a_text_is_no_tuple_and_a_list_becomes_one():
     with pytest.raises(ValueError, match="tuple"):
         Zones(allow="10.0.0.0/8")
-    assert Zones(allow=["10.0.0.5"]) == Zones(allow=("10.0.0.5",))
 
 
 # The gate -------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import select
 import urllib.request
-from collections.abc import Callable
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
@@ -130,16 +129,22 @@ class _Connection(ResponseHandler):
     peer: str | None = None  # once the gate has allowed it
     _parser: Any
     _tail: bytes
-    _arrivals: Callable[[], object] | None = None
 
     @property
     def is_spoilt(self) -> bool:
         """Whether a connection was used before, and something has arrived since, if only its end."""
         if self._parser is None or self.transport is None:
             return False
-        if self._arrivals is None:
-            self._arrivals = _arrivals(self.transport.get_extra_info("socket"))
-        return bool(self._arrivals())
+        sock = self.transport.get_extra_info("socket")
+        if sock is None:
+            return False
+        if not hasattr(
+            select, "poll"
+        ):  # pragma: no cover - Windows, where any socket can be selected
+            return bool(select.select([sock], [], [], 0)[0])
+        arrivals = select.poll()
+        arrivals.register(sock, select.POLLIN)
+        return bool(arrivals.poll(0))
 
     def set_response_params(self, *args: Any, **options: Any) -> None:
         """Prepare for the response to the request that is being sent."""
@@ -157,17 +162,6 @@ class _Connection(ResponseHandler):
         if exc is not None and not secure and isinstance(self._parser, _Parser):
             self._parser.break_off()
         super().connection_lost(exc)
-
-
-def _arrivals(sock: Any) -> Callable[[], object]:
-    """Return a function that returns something if data, or the end, has arrived at a socket."""
-    if sock is None:
-        return lambda: None
-    if not hasattr(select, "poll"):  # pragma: no cover - Windows, where any socket can be selected
-        return lambda: select.select([sock], [], [], 0)[0]
-    waiting = select.poll()
-    waiting.register(sock, select.POLLIN)
-    return functools.partial(waiting.poll, 0)
 
 
 class PartialBody(aiohttp.StreamReader):

@@ -11,7 +11,7 @@ import functools
 import importlib
 import string
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 from usp._base.reason import Reason
 from usp.objects.failure_codes import FailureCode
@@ -143,23 +143,17 @@ def _zstandard(library: Any) -> _Zstd:
     return _Zstd(library.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).decompressobj)
 
 
-_Decompressor: TypeAlias = _Brotli | _Zstd
-_LIBRARIES: dict[str, tuple[tuple[str, Callable[[Any], _Decompressor]], ...]] = {
-    "br": (("brotli", _Brotli), ("brotlicffi", _Brotli)),
-    "zstd": (
-        *(("compression.zstd", _standard), ("backports.zstd", _standard)),
-        ("zstandard", _zstandard),
-    ),
+_LIBRARIES: dict[str, dict[str, Callable[[Any], _Brotli | _Zstd]]] = {
+    "br": {"brotli": _Brotli, "brotlicffi": _Brotli},
+    "zstd": dict.fromkeys(("compression.zstd", "backports.zstd"), _standard),
 }
+_LIBRARIES["zstd"]["zstandard"] = _zstandard
 
 
-def _decompressor(name: str) -> _Decompressor | None:
+def _decompressor(name: str) -> _Brotli | _Zstd | None:
     """Return a decompressor for an encoding, if a library for it is installed."""
-    for module, kind in _LIBRARIES.get(name, ()):
-        library = _library(module)
-        if library is not None:
-            return kind(library)
-    return None
+    kinds = _LIBRARIES.get(name, {})
+    return next((kinds[module](found) for module in kinds if (found := _library(module))), None)
 
 
 @functools.cache

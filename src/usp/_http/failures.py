@@ -23,17 +23,12 @@ from usp._http import http1
 from usp.objects.failure_codes import FailureCode
 
 _MOST_WORDS = 300
-_NOT_TLS = frozenset(
-    {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
-)
-_PROXY = frozenset(
-    {"ProxyError", "InvalidProxyURL", "ClientProxyConnectionError", "ClientHttpProxyError"}
-)
-_CONNECTING = frozenset(
-    {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError", "ClientConnectorError"}
-)
-_WAITING = frozenset({"Timeout", "TimeoutError"})
-_CONNECTED = frozenset({"ProtocolError", "ServerConnectionError", "ClientOSError"})
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")
+_PROXY = {"ProxyError", "InvalidProxyURL", "ClientProxyConnectionError", "ClientHttpProxyError"}
+_CONNECTING = {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError"}
+_CONNECTING |= {"ClientConnectorError"}
+_WAITING = {"Timeout", "TimeoutError"}
+_CONNECTED = {"ProtocolError", "ServerConnectionError", "ClientOSError"}
 
 _LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
 LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
@@ -246,14 +241,12 @@ def _of_connection(error: BaseException, target: _Target) -> Reason | None:
         if target.scheme != "https":
             return Reason(FailureCode.CONNECTION_REFUSED, text)
         return advised(FailureCode.CONNECTION_REFUSED, text, Topic.TRY_HTTP, target.without_tls)
-    if (
-        isinstance(error, OSError)
-        and error.errno in _NO_WAY
-        and not isinstance(error, ssl.SSLError)
-    ):
-        text = f"cannot connect to {target}: {os.strerror(error.errno or 0).lower()}"
-        return Reason(FailureCode.UNREACHABLE, text)
-    return None
+    if not isinstance(error, OSError) or isinstance(error, ssl.SSLError):
+        return None
+    if error.errno not in _NO_WAY:
+        return None
+    text = f"cannot connect to {target}: {os.strerror(error.errno or 0).lower()}"
+    return Reason(FailureCode.UNREACHABLE, text)
 
 
 def _of_tunnel(error: BaseException, target: _Target) -> Reason | None:
@@ -270,12 +263,8 @@ def _of_tunnel(error: BaseException, target: _Target) -> Reason | None:
 
 
 _TUNNEL = "Tunnel connection failed: "  # as http.client says it
-_NO_WAY = frozenset(
-    {
-        *(errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL),
-        *(errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOBUFS),
-    }
-)
+_NO_WAY = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+_NO_WAY |= {errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOBUFS}
 
 
 def _within(seconds: object) -> str:

@@ -21,18 +21,11 @@ from usp._base.display import printable
 from usp._base.reason import Reason
 from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
+from usp._http import identity
 from usp._http.encodings import ACCEPTED, BodyDecoder
 from usp._http.failures import LARGE_HEAD, is_bot_wall, kind_of, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
-from usp._http.identity import (
-    OUR_NAME,
-    Timeout,
-    checked_timeout,
-    is_harmless,
-    redacted,
-    safe_headers,
-    without_secrets,
-)
+from usp._http.identity import OUR_NAME, Timeout, is_harmless
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
 from usp.limits import Limits
 from usp.objects.exchange import Exchange, Hop
@@ -40,6 +33,7 @@ from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     BrokenBody,
+    ResponseFacts,
     WebClientErrorResponse,
 )
 from usp.web_client.zones import AddressGate, Refused, Zones
@@ -93,20 +87,51 @@ class Head(NamedTuple):
     status: int
     reason: str
     headers: Mapping[str, str]
-    location: bytes | str | None = None
     cookies: Sequence[str] = ()
     peer: str | None = None
     is_bounded: bool = False
     address: str | None = None
 
+    @property
+    def location(self) -> str | None:
+        """Where the response leads, if it is a redirect."""
+        return (self.headers.get("Location") or None) if self.status in REDIRECTS else None
+
 
 class Arrived(NamedTuple):
-    """The way to a document: the URL requested, the URL that responded, and the requests between."""
+    """The way to a document: the URLs that were requested one after another, and the requests."""
 
-    asked: str
-    url: str
-    hops: tuple[Hop, ...]
-    deadline: Deadline | None
+    urls: tuple[str, ...]
+    hops: tuple[Hop, ...] = ()
+    deadline: Deadline | None = None
+
+
+class ReceivedFacts(ResponseFacts):
+    """The response at the end of a way, without its body."""
+
+    _response: Any
+    _way: Arrived
+
+    def header(self, case_insensitive_name: str) -> str | None:
+        """Return a header, or None."""
+        value: str | None = self._response.headers.get(case_insensitive_name)
+        return value
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """Return all headers."""
+        return tuple(self._response.headers.items())
+
+    def redirects(self) -> tuple[str, ...]:
+        """Return the URLs that redirected here."""
+        return self._way.urls[:-1]
+
+    def hops(self) -> tuple[Hop, ...]:
+        """Return the requests that led here, including the last one."""
+        return self._way.hops
+
+    def url(self) -> str:
+        """Return the URL after redirects."""
+        return self._way.urls[-1]
 
 
 class SessionFacts(NamedTuple):
@@ -158,11 +183,10 @@ class Flow:
     def deadline(self) -> Deadline | None:
         """Return when the response to a request that is sent now must be complete."""
         limits, ends = self.limits, []
-        if limits.document_seconds is not None:
-            at = time.monotonic() + limits.document_seconds
-            ends.append(Deadline(at, "document_seconds", limits))
-        if self.began is not None and limits.seconds is not None:
-            ends.append(Deadline(self.began + limits.seconds, "seconds", limits))
+        for name, begin in (("document_seconds", time.monotonic()), ("seconds", self.began)):
+            seconds = getattr(limits, name)
+            if begin is not None and seconds is not None:
+                ends.append(Deadline(begin + seconds, name, limits))
         return min(ends, default=None)
 
     def admit(self, host: str, addresses: Sequence[str] | None) -> str | None:
@@ -205,7 +229,7 @@ class Flow:
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
 
-    def hop(self, request: Request, head: Head, *, leads_on: bool) -> Hop:
+    def hop(self, request: Request, head: Head) -> Hop:
         """Return what is kept of a request and its response, without secrets."""
         headers, sent = self._sent  # nearly all requests have the same
         if headers != request.headers:
@@ -214,8 +238,8 @@ class Flow:
             self._sent = headers, sent
         # Where it leads is the URL of the next one, without what the session adds to it.
         kept: tuple[tuple[str, str], ...] = ()
-        if leads_on:
-            safe = safe_headers(head.headers.items())
+        if head.location is not None:
+            safe = identity.safe_headers(head.headers.items())
             kept = tuple((name, value) for name, value in safe if name.lower() != "location")
         reason = head.reason[:_LONGEST_REASON]
         if not reason.isprintable():
@@ -226,9 +250,9 @@ class Flow:
         self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()
     ) -> WebClientErrorResponse | None:
         """Return the failure for an error status, or None; ``texts`` are the URLs requested."""
-        is_large = not head.is_bounded and _size(head.headers) > HEAD_BYTES
-        leads_on = head.status in REDIRECTS and head.location
-        if not is_large and (leads_on or 200 <= head.status < 300):  # noqa: PLR2004
+        sizes = (len(f"{name}: {value}\r\n") for name, value in head.headers.items())
+        is_large = not head.is_bounded and sum(sizes) > HEAD_BYTES
+        if not is_large and (head.location or 200 <= head.status < 300):  # noqa: PLR2004
             return None
         exchange = Exchange(
             texts[0], texts[-1], head.status, redirects=tuple(texts[:-1]), hops=tuple(passed)
@@ -257,7 +281,7 @@ class Flow:
         if deadline is not None and time.monotonic() >= deadline.at:
             return self.error(deadline.reason, retryable=False, silent=is_about_host)
         secrets = session.secrets()
-        reason = without_secrets(reason_of(error, url, session.timeout), secrets)
+        reason = identity.without_secrets(reason_of(error, url, session.timeout), secrets)
         shortage, kind = shortage_of(error), kind_of(error)
         is_ours = shortage is not None or reason.code is FailureCode.PROXY_ERROR
         is_about_host = is_about_host and not is_ours
@@ -271,7 +295,7 @@ class Flow:
         quote = getattr(failure, "quote", None)
         # What is said about a URL may have parts of a password in it.
         if quote and not isinstance(error, ValueError) and reason.code is not FailureCode.BAD_URL:
-            quote(redacted(str(error), secrets))
+            quote(identity.redacted(str(error), secrets))
         return failure
 
 
@@ -302,8 +326,6 @@ class FlowClient:
                 request = flow.request(target, texts, session, cookies, deadline)
                 try:
                     response, head = await self._ask(request)
-                except (BadUrl, Refused):
-                    raise
                 except self._errors as error:
                     # A redirect may have led to another host: then this is not about the first one.
                     about = target.site == start.site
@@ -311,14 +333,13 @@ class FlowClient:
                     return None, failed
                 if head.peer is not None:
                     flow.gate.connected(target.host, head.peer)
-                location = head.location if head.status in REDIRECTS else None
-                hops.append(flow.hop(request, head, leads_on=bool(location)))
+                hops.append(flow.hop(request, head))
                 failure = flow.refused(head, texts, hops)
-                if failure is not None or not location:
-                    return response, failure or Arrived(texts[0], texts[-1], tuple(hops), deadline)
+                if failure is not None or head.location is None:
+                    return response, failure or Arrived(tuple(texts), tuple(hops), deadline)
                 cookies = cookies or HopCookies()
                 cookies.take(target, head.cookies)
-                target = follow(target, location, flow.limits)
+                target = follow(target, head.location, flow.limits)
                 texts.append(target.text())
                 if flow.limits.redirects is not None and len(hops) > flow.limits.redirects:
                     raise too_many(texts, flow.limits)
@@ -338,7 +359,7 @@ class FlowClient:
 
     def set_timeout(self, timeout: Timeout) -> None:
         """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
-        self._timeout = checked_timeout(timeout)
+        self._timeout = identity.checked_timeout(timeout)
 
     def set_proxies(self, proxies: dict[str, str]) -> None:
         """Set the proxies by scheme, as in ``requests``."""
@@ -364,11 +385,6 @@ def completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         result: _Result = end.value
         return result
     raise RuntimeError("it waits")
-
-
-def _size(headers: Mapping[str, str]) -> int:
-    """Return the size of headers in bytes; those of a mock may be anything."""
-    return sum(len(f"{name}: {value}\r\n") for name, value in headers.items())
 
 
 def phrase(status: int, reason: str) -> str:

@@ -9,8 +9,9 @@ length, bytes after the body are ignored. What they read in different ways, or n
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 from http.client import HTTPException
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from usp.objects.failure_codes import FailureCode
 
@@ -35,6 +36,9 @@ _STATUS_LINE = re.compile(
 _FOLD = re.compile(r"\n[\t ]++")
 _FIELD = re.compile(r"^([!#-'*+.0-9A-Z^-z|~-]++)[\t ]*+:[\t ]*+(.*)$", re.MULTILINE)
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]++)[\t ]*+(?:;[^\x00\r]*+)?")
+
+_Result = TypeVar("_Result")
+_Steps: TypeAlias = "Generator[None, None, _Result]"  # each yield waits for more data
 
 
 class BadResponse(HTTPException):
@@ -76,23 +80,23 @@ class ResponseReader:
     is_over = False
     has_excess = False
     error: BadResponse | None = None
-    _held = b""  # of the head
-    _searched = 0
-    _before = 0  # bytes of interim responses
-    _left: int | None = None  # bytes of a body of known length
-    _chunks: _Chunks | None = None
+    _data = b""  # has arrived, and from here on has not been read:
+    _at = 0
 
     def __init__(self, *, has_body: bool = True) -> None:
         self._has_body = has_body
+        self._body: list[bytes] = []
+        self._steps = self._read()
 
     def feed(self, data: bytes) -> bytes:
         """Return the part of the body in ``data``; raises :class:`BadResponse` for a bad head."""
-        if self.head is None:
-            data = self._read_head(data)
         if self.is_over or self.error is not None:
             self.has_excess = self.has_excess or bool(data)
             return b""
-        return self._body(data) if data else b""
+        self._data, self._at = self._data[self._at :] + data, 0
+        next(self._steps, None)
+        body, self._body = self._body, []
+        return b"".join(body)
 
     def end(self) -> None:
         """Take note that the connection was closed; what is missing is an ``error``."""
@@ -100,66 +104,91 @@ class ResponseReader:
             return
         if self.head is None:
             self.error = BadResponse(FailureCode.CONNECTION_CLOSED)
-        elif self._left is not None or self._chunks is not None:
+        elif self.head.length is not None or self.head.chunked:
             self.error = BadResponse(FailureCode.BODY_CUT_OFF)
         else:
             self.is_over = True
 
-    # The head --------------------------------------------------------------------------------------
+    def _read(self) -> _Steps[None]:
+        """Read the response, as far as it has arrived at each step."""
+        self.head = head = yield from self._read_head()
+        try:
+            yield from self._read_chunks() if head.chunked else self._read_bytes(head.length)
+            self.is_over = True
+        except BadResponse as error:
+            self.error = error
+        self.has_excess, self._data = self._at < len(self._data), b""
 
-    def _read_head(self, data: bytes) -> bytes:
-        """Return what follows the head, once that is complete."""
-        held = self._held + data if self._held else data
-        while self.head is None:
-            if self._searched < len(_NAME) and held[: len(_NAME)] != _NAME:
-                held = self._begun(held)
-            end = _BLANK_LINE.search(held, max(0, self._searched - 2))
-            if (len(held) if end is None else end.end()) > HEAD_BYTES:
-                raise BadResponse(FailureCode.BAD_HEADERS, LARGE_HEAD)
+    def _read_head(self) -> _Steps[ParsedHead]:
+        before = searched = 0  # bytes of interim responses and blanks; of what has arrived since
+        while True:
+            if searched < len(_NAME):
+                size = len(self._data)
+                self._data = self._data.lstrip(b"\r\n\t ")
+                before += size - len(self._data)
+                _check_size(before)
+                if not _NAME.startswith(self._data[: len(_NAME)].upper()):
+                    raise BadResponse(FailureCode.NOT_HTTP)
+            end = _BLANK_LINE.search(self._data, max(0, searched - 2))
+            size = len(self._data) if end is None else end.end()
+            _check_size(size)
             if end is None:
-                self._held, self._searched = held, len(held)
-                return b""
-            head = _parsed(held[: end.start()], has_body=self._has_body)
-            held, self._searched = held[end.end() :], 0
-            if head.status < _FIRST_FINAL and head.status != _SWITCHING_PROTOCOLS:
-                self._pass(end.end())
+                searched = size
+                yield
                 continue
-            self.head, self._held = head, b""
-            self._chunks = _Chunks() if head.chunked else None
-            self._left = head.length
-            self.is_over = head.length == 0
-        return held
+            head = _parsed(self._data[: end.start()], has_body=self._has_body)
+            if head.status >= _FIRST_FINAL or head.status == _SWITCHING_PROTOCOLS:
+                self._at = size
+                return head
+            self._data, searched = self._data[size:], 0
+            before += size
 
-    def _begun(self, held: bytes) -> bytes:
-        """Return a head without the blanks before it."""
-        size = len(held)
-        held = held.lstrip(b"\r\n\t ")
-        self._pass(size - len(held))
-        if not _NAME.startswith(held[: len(_NAME)].upper()):
-            raise BadResponse(FailureCode.NOT_HTTP)
-        return held
+    def _read_bytes(self, left: int | None) -> _Steps[None]:
+        """Read so many bytes of the body, or all that come."""
+        while left is None or left > 0:
+            end = len(self._data) if left is None else self._at + left
+            if piece := self._data[self._at : end]:
+                self._body.append(piece)
+                self._at += len(piece)
+                left = None if left is None else left - len(piece)
+            if left != 0:
+                yield
 
-    def _pass(self, size: int) -> None:
-        """Take note of bytes before the response itself."""
-        self._before += size
-        if self._before > HEAD_BYTES:
-            raise BadResponse(FailureCode.BAD_HEADERS, LARGE_HEAD)
+    def _read_chunks(self) -> _Steps[None]:
+        """Read a body in chunks; trailers and extensions are ignored."""
+        size = -1
+        while size:
+            line = yield from self._read_line()
+            found = _CHUNK_SIZE.fullmatch(line)
+            if found is None or (size := int(found[1], 16)) >= 10**_MOST_DIGITS:
+                raise BadResponse(FailureCode.BAD_CHUNK)
+            yield from self._read_bytes(size)
+            if size:
+                yield from self._read_line(is_blank=True)
+        trailers = 0
+        while line := (yield from self._read_line()):
+            trailers += len(line)
+            if trailers > HEAD_BYTES:
+                raise BadResponse(FailureCode.BAD_CHUNK)
 
-    # The body --------------------------------------------------------------------------------------
+    def _read_line(self, *, is_blank: bool = False) -> _Steps[bytes]:
+        """Return the next line without its end; it may have to be blank."""
+        longest = len(b"\r") if is_blank else _LONGEST_SIZE_LINE
+        while True:
+            end = self._data.find(b"\n", self._at)
+            size = (len(self._data) if end < 0 else end) - self._at
+            if size > longest or (is_blank and self._data[self._at : self._at + 1] not in b"\r\n"):
+                raise BadResponse(FailureCode.BAD_CHUNK)
+            if end >= 0:
+                line = self._data[self._at : end].removesuffix(b"\r")
+                self._at = end + 1
+                return line
+            yield
 
-    def _body(self, data: bytes) -> bytes:
-        if self._chunks is not None:
-            body, rest = self._chunks.feed(data)
-            self.is_over, self.error = self._chunks.is_over, self._chunks.error
-            self.has_excess = bool(rest)
-            return body
-        if self._left is None:
-            return data
-        body = data[: self._left]
-        self._left -= len(body)
-        self.is_over = self._left == 0
-        self.has_excess = len(body) < len(data)
-        return body
+
+def _check_size(size: int) -> None:
+    if size > HEAD_BYTES:
+        raise BadResponse(FailureCode.BAD_HEADERS, LARGE_HEAD)
 
 
 def _parsed(data: bytes, *, has_body: bool) -> ParsedHead:
@@ -248,63 +277,3 @@ def _elements(headers: dict[str, tuple[str, str]], name: str) -> frozenset[str]:
 def _bad_headers(what: str) -> BadResponse:
     text = f"the headers of the response cannot be trusted: {what}"
     return BadResponse(FailureCode.BAD_HEADERS, text)
-
-
-class _Chunks:
-    """Reads a body in chunks; trailers and extensions are ignored."""
-
-    is_over = False
-    error: BadResponse | None = None
-    _held = b""  # the beginning of a line
-    _left = 0  # bytes of the chunk
-    _ends = False  # whether a chunk has ended, but not its line
-    _trailers = -1  # bytes of them; -1 before them
-
-    def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Return the part of the body in ``data``, and what follows the body."""
-        data, at, pieces = self._held + data if self._held else data, 0, []
-        while True:
-            if self._left:
-                piece = data[at : at + self._left]
-                pieces.append(piece)
-                at += len(piece)
-                self._left -= len(piece)
-                self._ends = not self._left
-                if self._left:
-                    break
-            end = data.find(b"\n", at)
-            if not self._may_be_line(data, at, end):
-                self.error = BadResponse(FailureCode.BAD_CHUNK)
-                break
-            if end < 0:
-                break
-            line, at = data[at:end].removesuffix(b"\r"), end + 1
-            self._take_line(line)
-            if self.is_over or self.error is not None:
-                break
-        rest = data[at:]
-        if self.is_over or self.error is not None:
-            return b"".join(pieces), rest
-        self._held = rest
-        return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b""
-
-    def _may_be_line(self, data: bytes, at: int, end: int) -> bool:
-        """Return whether there may be a line at ``at``, of which the end may be still to come (-1)."""
-        if self._ends:
-            return data[at : at + 2] in (b"", b"\r", b"\r\n") or data[at : at + 1] == b"\n"
-        return (len(data) if end < 0 else end) - at <= _LONGEST_SIZE_LINE
-
-    def _take_line(self, line: bytes) -> None:
-        if self._ends:
-            self._ends = False
-        elif self._trailers >= 0:
-            self.is_over = not line
-            self._trailers += len(line)
-            if self._trailers > HEAD_BYTES:
-                self.error = BadResponse(FailureCode.BAD_CHUNK)
-        elif (size := _CHUNK_SIZE.fullmatch(line)) is None or int(size[1], 16) >= 10**_MOST_DIGITS:
-            self.error = BadResponse(FailureCode.BAD_CHUNK)
-        else:
-            self._left = int(size[1], 16)
-            if not self._left:
-                self._trailers = 0

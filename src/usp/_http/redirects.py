@@ -36,14 +36,13 @@ class BadRedirect(Exception):  # noqa: N818 - says what happened, as the other n
         self.reason = Reason(bad, reason) if isinstance(reason, str) else reason
 
 
-def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> HttpUrl:
+def follow(here: HttpUrl, location: str, limits: Limits = DEFAULT) -> HttpUrl:
     """Return the URL that a redirect leads to; raises :class:`BadRedirect`.
 
     A fragment is kept, and so is a login if the host is the same. As in browsers, a backslash in the
     path is a slash, and tabs are left out; a host with a backslash is refused, as everywhere.
     """
-    text = location if isinstance(location, str) else _text(location)
-    text = _PATH.sub(_with_slashes, text.translate(_LEFT_OUT), count=1)
+    text = _PATH.sub(_with_slashes, _text(location).translate(_LEFT_OUT), count=1)
     longest = limits.url_length
     if longest is not None and len(text) > longest:
         raise BadRedirect(limits.reached("url_length").after("redirected too far"))
@@ -77,11 +76,16 @@ def too_many(urls: Sequence[str], limits: Limits) -> BadRedirect:
     return BadRedirect(Reason(reached.code, circle))
 
 
-def _text(location: bytes) -> str:
+def _text(location: str) -> str:
+    """Return a Location in UTF-8, or else in Latin-1: as which libraries decode all headers."""
     try:
-        return location.decode("utf-8")
+        received = location.encode("latin-1") if isinstance(location, str) else bytes(location)
+    except UnicodeEncodeError:  # except for those of aiohttp
+        received = location.encode("utf-8", "surrogateescape")
+    try:
+        return received.decode("utf-8")
     except UnicodeDecodeError:
-        return location.decode("latin-1")
+        return received.decode("latin-1")
 
 
 def _with_slashes(found: re.Match[str]) -> str:

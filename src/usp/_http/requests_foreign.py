@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http.client import HTTPMessage, HTTPResponse, RemoteDisconnected
+from operator import attrgetter
 from typing import Any
 
 import requests
@@ -46,13 +47,12 @@ def is_session(session: Any) -> bool:
 def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return those options that a function accepts, according to its signature."""
     try:
-        parameters = inspect.signature(call).parameters.values()
+        parameters = inspect.signature(call).parameters
     except (TypeError, ValueError):
         return options
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return options
-    names = {parameter.name for parameter in parameters}
-    return {name: value for name, value in options.items() if name in names}
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def _without_secrets(
@@ -213,16 +213,12 @@ def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
 
 def peer_of(response: Any) -> str | None:
     """Return the address that a response came from, if it is known."""
-    raw = getattr(response, "raw", None)
-    known = getattr(getattr(raw, "_original_response", None), "address", None)
-    if isinstance(known, str):
-        return known
-    connection = getattr(getattr(raw, "connection", None), "sock", None)
-    file = getattr(getattr(raw, "_original_response", None), "fp", None)
-    for sock in (connection, getattr(getattr(file, "raw", None), "_sock", None)):
-        if isinstance(sock, socket.socket):
-            try:
-                return str(sock.getpeername()[0])
-            except (OSError, IndexError, TypeError):
-                continue
+    own = "_original_response"
+    for place in (f"{own}.address", "connection.sock", f"{own}.fp.raw._sock"):
+        with contextlib.suppress(AttributeError, OSError, IndexError, TypeError):
+            found = attrgetter(place)(response.raw)
+            if isinstance(found, socket.socket):
+                found = found.getpeername()[0]
+            if isinstance(found, str):
+                return found
     return None

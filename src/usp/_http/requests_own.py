@@ -273,32 +273,24 @@ class BoundedResponse(io.BufferedIOBase):
     def read1(self, size: int | None = -1, /) -> bytes:
         """Return what has arrived of the body, at most ``size`` bytes; empty at its end."""
         wanted = size if size is not None and size >= 0 else _PIECE
-        held = self._held or self._next(wanted)
-        if len(held) > wanted:
-            self._held = held[wanted:]
-            return held[:wanted]
-        self._held = b""
-        if self._reader.is_over:
+        reader = self._reader
+        while not self._held and not reader.is_over:
+            if reader.error is not None:
+                raise reader.error
+            if data := self._receive(max(wanted, 1)):
+                self._held = reader.feed(data)
+            else:
+                reader.end()
+        piece, self._held = self._held[:wanted], self._held[wanted:]
+        if reader.is_over and not self._held:
             self.close()
-        return held
+        return piece
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return at most ``size`` bytes of the body, or what is left of it."""
         if size is not None and size >= 0:
             return self.read1(size)
         return b"".join(iter(self.read1, b""))
-
-    def _next(self, size: int) -> bytes:
-        reader, body = self._reader, b""
-        while not body and not reader.is_over:
-            if reader.error is not None:
-                raise reader.error
-            data = self._receive(max(size, 1))
-            if data:
-                body = reader.feed(data)
-            else:
-                reader.end()
-        return body
 
     def _receive(self, size: int) -> bytes:
         """Return what has arrived, before the deadline of the request."""

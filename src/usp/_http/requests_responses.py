@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import requests
 import urllib3.exceptions
@@ -13,17 +14,14 @@ import urllib3.response
 from requests.structures import CaseInsensitiveDict
 
 from usp._base.display import excerpt, get_logger
-from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
-from usp._http.flow import Arrived, BodyReader, phrase
+from usp._http.flow import Arrived, BodyReader, ReceivedFacts, phrase
+from usp._http.requests_foreign import without_params
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
     WebClientErrorResponse,
 )
-
-if TYPE_CHECKING:
-    from usp.objects.exchange import Hop
 
 _CHUNK = 256 * 1024  # at most: each one is a turn at the lock of the interpreter
 _EXCERPT = 64 * 1024  # of the body of an error, for the log
@@ -37,7 +35,7 @@ BODY_ERRORS = (
 """What may be raised while a body is received."""
 
 
-class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
+class RequestsWebClientSuccessResponse(ReceivedFacts, AbstractWebClientSuccessResponse):
     """A 2xx response; its body is received on iteration."""
 
     def __init__(
@@ -47,13 +45,10 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         *,
         way: Arrived | None = None,
         timeout: object = None,
-        shown: Callable[[str], str] = without_login,
     ) -> None:
-        self._way = way or Arrived("", "", (), None)
-        self._shown = shown
+        self._response = requests_response if way is not None else as_response(requests_response)
+        self._way = way or way_to(self._response, Arrived(("",)))
         self._timeout = timeout
-        is_own = isinstance(requests_response, OwnResponse)
-        self._response = requests_response if is_own else as_response(requests_response)
         self._limit = max_response_data_length
         self._data: bytes | None = None
 
@@ -64,30 +59,6 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     def status_message(self) -> str:
         """Return the reason phrase of the status, or the standard one."""
         return phrase(self.status_code(), str(self._response.reason or ""))
-
-    def header(self, case_insensitive_name: str) -> str | None:
-        """Return a header, or None."""
-        return self._response.headers.get(case_insensitive_name)
-
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return all headers."""
-        return tuple(self._response.headers.items())
-
-    def redirects(self) -> tuple[str, ...]:
-        """Return the URLs that redirected here."""
-        urls = [hop.url for hop in self._way.hops[:-1]]
-        urls += [response.url for response in self._response.history]  # of a session that follows
-        return tuple(map(self._shown, urls))
-
-    def hops(self) -> tuple[Hop, ...]:
-        """Return the requests that led here, including the last one."""
-        if self._shown is without_login:  # which their URLs do not have
-            return self._way.hops
-        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._way.hops)
-
-    def url(self) -> str:
-        """Return the URL after redirects."""
-        return self._shown(self._response.url)
 
     def raw_data(self) -> bytes:
         """Return the body up to the limit, without the compression of HTTP; the same each time."""
@@ -173,50 +144,45 @@ def excerpt_of(response: requests.Response) -> str:
 # Responses of other classes ------------------------------------------------------------------------
 
 
-class OwnResponse:
-    """A response of our own session, with the attributes of one of ``requests`` that are used here."""
-
-    def __init__(self, raw: urllib3.BaseHTTPResponse, url: str) -> None:
-        self.raw = raw
-        self.url = url
-        self.status_code = raw.status
-        self.reason = raw.reason
-        self.headers = raw.headers
-        self.history: list[Any] = []
-
-    def iter_content(self, chunk_size: int) -> Iterator[bytes]:
-        """Yield the body, decompressed."""
-        return self.raw.stream(chunk_size, decode_content=True)
-
-    def close(self) -> None:
-        """Release the connection, and close it if the body was not read to its end."""
-        self.raw.close()
-        self.raw.release_conn()
+def own_response(raw: urllib3.BaseHTTPResponse, url: str) -> requests.Response:
+    """Return a response of our own session; what the constructor of its class does takes long."""
+    response = requests.Response.__new__(requests.Response)
+    vars(response).update(status_code=raw.status, reason=raw.reason, headers=raw.headers, url=url)
+    vars(response).update(raw=raw, history=[], _content=False, _content_consumed=False)
+    return response
 
 
-def as_response(answer: Any, url: str = "") -> requests.Response:
+def way_to(response: requests.Response, way: Arrived, session: object = None) -> Arrived:
+    """Return a way as it went on inside the session; its URLs without logins and secret parameters."""
+    inside = (followed.url for followed in response.history)
+    urls = *way.urls[:-1], *inside, response.url or way.urls[-1]
+    shown = partial(without_params, asked=way.urls[0], session=session)
+    hops = tuple(replace(hop, url=shown(hop.url)) for hop in way.hops)
+    return way._replace(urls=tuple(map(shown, urls)), hops=hops)
+
+
+def as_response(answer: Any, url: str = "") -> Any:
     """Return a response with all attributes that our client uses; ``url`` is that of the request."""
-    known = issubclass(type(answer), requests.Response)  # a mock only says so
-    whole = known and not _was_filled_in(answer)
-    if not whole and not isinstance(answer, ForeignResponse):
-        answer = ForeignResponse(answer, url)
-    return cast("requests.Response", answer)
-
-
-def _was_filled_in(answer: Any) -> bool:
-    """Return whether a response of ``requests`` was filled in instead of received, as tests do.
-
-    It has no connection that could be read or closed.
-    """
-    has_body = getattr(answer, "_content", False) is not False
-    return answer.raw is None or (has_body and not getattr(answer, "_content_consumed", False))
+    if isinstance(answer, ForeignResponse):
+        return answer
+    is_real = issubclass(type(answer), requests.Response)  # a mock only says so
+    if is_real and answer.raw is not None:
+        has_body = getattr(answer, "_content", False) is not False
+        if not has_body or getattr(answer, "_content_consumed", False):
+            return answer
+    return ForeignResponse(answer, url, is_filled_in=is_real)
 
 
 class ForeignResponse:
-    """A response of another class: attributes that it lacks have neutral values."""
+    """A response of another class: attributes that it lacks have neutral values.
 
-    def __init__(self, answer: Any, url: str) -> None:
+    Or one of ``requests`` that was filled in instead of received, as tests do: it has no connection
+    that could be read or closed.
+    """
+
+    def __init__(self, answer: Any, url: str, *, is_filled_in: bool) -> None:
         self._answer = answer
+        self._is_filled_in = is_filled_in
         self.status_code = int(answer.status_code)
         self.headers: CaseInsensitiveDict[str] = CaseInsensitiveDict(
             (str(name), str(value)) for name, value in _items(getattr(answer, "headers", None))
@@ -232,8 +198,8 @@ class ForeignResponse:
         body = getattr(self._answer, "content", None)
         if isinstance(body, bytes | bytearray | str):
             yield body.encode() if isinstance(body, str) else bytes(body)
-        elif issubclass(type(self._answer), requests.Response):
-            return  # it was filled in, with nothing
+        elif self._is_filled_in:
+            return  # with nothing
         elif hasattr(self._answer, "iter_content"):
             yield from self._answer.iter_content(chunk_size)
         elif hasattr(self._answer, "raw"):
@@ -246,10 +212,7 @@ class ForeignResponse:
     def close(self) -> None:
         """Close the response, if it can be closed."""
         close = getattr(self._answer, "close", None)
-        # One of ``requests`` closes what it was read from, which one that was filled in may not have.
-        is_real = issubclass(type(self._answer), requests.Response)
-        unsent = is_real and self._answer.raw is None
-        if callable(close) and not unsent:
+        if callable(close) and not self._is_filled_in:
             close()
 
 

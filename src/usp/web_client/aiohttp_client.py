@@ -11,27 +11,9 @@ import aiohttp
 import yarl
 
 from usp._base.urls import Login, without_login
-from usp._http import aiohttp_sessions
-from usp._http.flow import (
-    Arrived,
-    BodyReader,
-    Deadline,
-    Flow,
-    FlowClient,
-    Head,
-    Request,
-    SessionFacts,
-)
-from usp._http.identity import (
-    DEFAULT_TIMEOUT,
-    OUR_NAME,
-    RequestWaiter,
-    Timeout,
-    check_options,
-    proxies_of,
-    proxy_of,
-    secrets_of_proxies,
-)
+from usp._http import aiohttp_sessions, flow, identity
+from usp._http.flow import Arrived, BodyReader, Deadline, Flow, FlowClient, ReceivedFacts
+from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
@@ -43,7 +25,6 @@ if TYPE_CHECKING:
     import ssl
 
     from usp.limits import Limits
-    from usp.objects.exchange import Hop
     from usp.web_client.zones import Zones
 
 __all__ = ["AiohttpWebClient", "AiohttpWebClientSuccessResponse"]
@@ -51,7 +32,7 @@ __all__ = ["AiohttpWebClient", "AiohttpWebClientSuccessResponse"]
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
-class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
+class AiohttpWebClientSuccessResponse(ReceivedFacts, AbstractAsyncWebClientSuccessResponse):
     """A 2xx response; its body is received on iteration, gzip and deflate stay compressed."""
 
     def __init__(
@@ -63,35 +44,12 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
     ) -> None:
         self._response = response
         self._limit = limit
-        if way is None:
-            url = without_login(str(response.url))
-            way = Arrived(url, url, (), None)
-        self._way = way
+        self._way = way or Arrived((without_login(str(response.url)),))
         self._patience = patience
 
     def status_code(self) -> int:
         """Return the status."""
-        return self._response.status
-
-    def header(self, case_insensitive_name: str) -> str | None:
-        """Return a header, or None."""
-        return self._response.headers.get(case_insensitive_name)
-
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return all headers."""
-        return tuple(self._response.headers.items())
-
-    def redirects(self) -> tuple[str, ...]:
-        """Return the URLs that redirected here."""
-        return tuple(hop.url for hop in self._way.hops[:-1])
-
-    def hops(self) -> tuple[Hop, ...]:
-        """Return the requests that led here, including the last one."""
-        return self._way.hops
-
-    def url(self) -> str:
-        """Return the URL after redirects."""
-        return self._way.url
+        return int(self._response.status)
 
     async def body(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; stops at the limit."""
@@ -107,7 +65,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     async def _piece(self) -> bytes:
         """Return the next piece in time; aiohttp may wait forever after a malformed chunk."""
-        content = self._response.content
+        content: aiohttp.StreamReader = self._response.content
         data = content.read_nowait()  # for a small document, usually all of it
         if data or content.at_eof():
             return data
@@ -153,12 +111,12 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
-        check_options(wait, headers, max_concurrent_requests, zones)
+        identity.check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._flow = Flow(zones=zones, user_agent=user_agent, headers=headers)
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
-        self._proxies = proxies_of(proxy, proxies)
+        self._proxies = identity.proxies_of(proxy, proxies)
         self.set_timeout(timeout)
         self._given = session
         # Our own session, or what takes the place of a given one at other hosts.
@@ -201,13 +159,13 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
     def _leave(self, response: Any) -> None:
         response.release()
 
-    async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
+    async def _ask(self, request: flow.Request) -> tuple[aiohttp.ClientResponse, flow.Head]:
         url, is_own = request.url, self._given is None
         session = self._session_for(request)
         if is_own:  # also one of the environment
             proxy = session.connector.proxy_of(url.origin, tuple(self._proxies.items()))
         else:
-            proxy = proxy_of(url, self._proxies, environment=False)
+            proxy = identity.proxy_of(url, self._proxies, environment=False)
         proxied = proxy is not None or aiohttp_sessions.is_proxied(self._given, url)
         addresses: list[str] | None = None
         if not proxied:
@@ -232,13 +190,9 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         if session is self._given:
             aiohttp_sessions.bound_cookies(session, url, cookies)
             cookies = []
-        location = response.headers.get("Location")
-        # Our own connections decode headers as Latin-1, those of aiohttp as UTF-8.
-        how = ("latin-1", "strict") if is_own else ("utf-8", "surrogateescape")
-        as_it_came = location.encode(*how) if location else None
         reason = response.reason or ""
-        return response, Head(
-            response.status, reason, response.headers, as_it_came, cookies, peer, address=address
+        return response, flow.Head(
+            response.status, reason, response.headers, cookies, peer, address=address
         )
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
@@ -246,17 +200,17 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         return aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
 
-    def _facts(self) -> SessionFacts:
+    def _facts(self) -> flow.SessionFacts:
         given = self._given
         proxies = *self._proxies.values(), getattr(given, "_default_proxy", None)
-        return SessionFacts(
+        return flow.SessionFacts(
             user_agent=None if "User-Agent" in getattr(given, "headers", ()) else OUR_NAME,
             has_login=self._auth is not None or getattr(given, "auth", None) is not None,
             timeout=self._timeout,
-            secrets=lambda: secrets_of_proxies(*proxies),
+            secrets=lambda: identity.secrets_of_proxies(*proxies),
         )
 
-    def _session_for(self, request: Request) -> Any:
+    def _session_for(self, request: flow.Request) -> Any:
         """Return the session for a request; one without secrets for hosts other than the first.
 
         Our own session is created here because it belongs to the event loop that is running now.

@@ -2,56 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
-from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import requests
 from urllib3 import HTTPHeaderDict
 
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.urls import without_login
-from usp._http import requests_foreign
-from usp._http.flow import (
-    Arrived,
-    Deadline,
-    Flow,
-    FlowClient,
-    Head,
-    Request,
-    SessionFacts,
-    completed,
-)
-from usp._http.identity import (
-    DEFAULT_TIMEOUT,
-    OUR_NAME,
-    RequestWaiter,
-    Timeout,
-    check_options,
-    checked_timeout,
-    proxies_of,
-    secrets_of_proxies,
-)
-from usp._http.requests_own import (
-    DEADLINE,
-    BoundedResponse,
-    OwnSession,
-    is_guarded,
-    is_original,
-    requests_is_patched,
-    requests_session,
-)
+from usp._http import flow, identity, requests_foreign, requests_own
+from usp._http.flow import Arrived, Deadline, Flow, FlowClient
+from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
+from usp._http.requests_own import DEADLINE, OwnSession, is_guarded, is_original
 from usp._http.requests_responses import (
     BODY_ERRORS,
-    OwnResponse,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
     as_response,
     excerpt_of,
+    own_response,
+    way_to,
 )
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
@@ -136,7 +108,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
-        check_options(wait, headers, max_concurrent_requests, zones)
+        identity.check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
         # A session of requests: the caller's, or one that a request or somebody else needs.
@@ -149,10 +121,10 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         self.max_concurrent_requests = max_concurrent_requests or default
         self._flow = Flow(RequestsWebClientErrorResponse, zones, user_agent, headers)
         self._auth = auth
-        self._timeout = checked_timeout(
+        self._timeout = identity.checked_timeout(
             self.__HTTP_REQUEST_TIMEOUT if timeout is DEFAULT_TIMEOUT else timeout
         )
-        self._proxies = proxies_of(proxy, proxies)
+        self._proxies = identity.proxies_of(proxy, proxies)
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
         """Return a client for one crawl, with its own connections unless you passed a session.
@@ -166,13 +138,13 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             client = RequestsWebClient.__new__(RequestsWebClient)
         else:
             self.close()
-        flow = self._flow.for_crawl(start_url, limits)
-        own = OwnSession(flow.gate, self.max_concurrent_requests)
-        changes = vars(self) | {"_flow": flow, "_own": own}
+        crawl = self._flow.for_crawl(start_url, limits)
+        own = OwnSession(crawl.gate, self.max_concurrent_requests)
+        changes = vars(self) | {"_flow": crawl, "_own": own}
         if used is not None and is_original(used) and not is_guarded(used):
             changes["_is_given"] = True  # it has adapters of the caller's
-        elif not self._is_given and (used is not None or requests_is_patched()):
-            changes["_used_session"] = again = requests_session(own, used)
+        elif not self._is_given and (used is not None or requests_own.requests_is_patched()):
+            changes["_used_session"] = again = requests_own.requests_session(own, used)
             if not is_original(again):  # it may not be thread-safe
                 changes["max_concurrent_requests"] = self._most or 1
         vars(client).update(changes)
@@ -182,7 +154,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     def _session(self) -> Any:
         """The caller's session, or one of ``requests`` that whoever asks for it may change."""
         if self._used_session is None:
-            self._used_session = requests_session(self._connections())
+            self._used_session = requests_own.requests_session(self._connections())
         return self._used_session
 
     @_session.setter
@@ -225,7 +197,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         self._waiter.wait()
         if self._is_given and _OTHER_SCHEME.match(url):
             return self._get_as_it_is(url)
-        return self._answer(*completed(self._fetch(url)))
+        return self._answer(*flow.completed(self._fetch(url)))
 
     def _get_as_it_is(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL that is not HTTP: the caller's session handles it (a mock)."""
@@ -235,7 +207,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         except BODY_ERRORS as error:
             return self._flow.failed(error, url, self._facts(), deadline, is_about_host=True)
         failure = self._flow.refused(self._head(response), [url])
-        return self._answer(response, failure or Arrived(url, url, (), deadline))
+        return self._answer(response, failure or Arrived((url,), (), deadline))
 
     def _leave(self, response: Any) -> None:
         requests_foreign.remember_redirect(self._used_session, response)
@@ -246,13 +218,10 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     ) -> AbstractWebClientResponse:
         """Return the outcome of an exchange: the last response, or why there is none."""
         if isinstance(outcome, Arrived) and response is not None:
-            shown, session = without_login, self._used_session
-            if getattr(session, "params", None):  # which may be secret
-                shown = partial(
-                    requests_foreign.without_params, asked=outcome.asked, session=session
-                )
+            session = self._used_session
+            way = outcome if session is None else way_to(response, outcome, session)
             return RequestsWebClientSuccessResponse(
-                response, self._limit, way=outcome, timeout=self._timeout, shown=shown
+                response, self._limit, way=way, timeout=self._timeout
             )
         assert isinstance(outcome, WebClientErrorResponse)
         if response is not None:
@@ -261,7 +230,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             response.close()
         return outcome
 
-    async def _ask(self, request: Request) -> tuple[requests.Response, Head]:
+    async def _ask(self, request: flow.Request) -> tuple[requests.Response, flow.Head]:
         url, text, deadline = request.url, request.text, request.deadline
         own = self._own or self._connections()
         timeout = _shortened(self._timeout, deadline)
@@ -270,18 +239,20 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             if (
                 self._used_session is not None
                 or self._auth is not None
-                or requests_is_patched()
+                or requests_own.requests_is_patched()
                 or not own.is_direct(url.origin, tuple(self._proxies.items()))
             ):
                 return self._ask_session(request, timeout)
             raw = own.get(url, text, request.headers, timeout, self._verify)
         finally:
             DEADLINE.reset(token)
-        response = cast("requests.Response", OwnResponse(raw, text))
         address = getattr(getattr(raw, "_original_response", None), "address", None)
+        response = own_response(raw, text)
         return response, self._head(response, address=address)
 
-    def _ask_session(self, request: Request, timeout: Any) -> tuple[requests.Response, Head]:
+    def _ask_session(
+        self, request: flow.Request, timeout: Any
+    ) -> tuple[requests.Response, flow.Head]:
         """Send a request by a session of ``requests``: the caller's, or a guarded one."""
         url, text, session, guarded = request.url, request.text, self._session, self._guarded
         proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
@@ -313,31 +284,28 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             verify=self._verify,
             **requests_foreign.accepted(get, {"allow_redirects": False, **options}),
         )
-        return as_response(response, url)
+        answer: requests.Response = as_response(response, url)
+        return answer
 
     def _head(
         self, response: requests.Response, peer: str | None = None, address: str | None = None
-    ) -> Head:
+    ) -> flow.Head:
         raw, headers, cookies = response.raw, response.headers, []
         if not self._is_given and isinstance(
             raw_headers := getattr(raw, "headers", 0), HTTPHeaderDict
         ):
             cookies = raw_headers.getlist("Set-Cookie")
-        location: bytes | str | None = headers.get("Location") or None
-        with contextlib.suppress(UnicodeEncodeError, AttributeError):
-            location = location.encode("latin-1")  # type: ignore[union-attr] # as it was received
-        return Head(
+        return flow.Head(
             response.status_code,
             str(response.reason or ""),
             headers,
-            location,
             cookies,
             peer,
-            isinstance(getattr(raw, "_original_response", None), BoundedResponse),
+            isinstance(getattr(raw, "_original_response", None), requests_own.BoundedResponse),
             address,
         )
 
-    def _facts(self) -> SessionFacts:
+    def _facts(self) -> flow.SessionFacts:
         session, has_login = self._used_session, self._auth is not None
         name: str | None = self.__USER_AGENT or OUR_NAME
         if session is not None and requests_foreign.is_session(session):
@@ -345,12 +313,12 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             if name == OUR_NAME and agent is not None and agent != _LIBRARY:
                 name = None  # the session has its own
             has_login = has_login or session.auth is not None
-        return SessionFacts(
+        return flow.SessionFacts(
             user_agent=name,
             has_login=has_login,
             timeout=self._timeout,
             secrets=lambda: (
-                secrets_of_proxies(*self._proxies.values())
+                identity.secrets_of_proxies(*self._proxies.values())
                 | requests_foreign.secrets_of_params(session)
             ),
         )

@@ -118,20 +118,15 @@ _IN_COMPATIBLE = 1 << 16  # below are :: and ::1, and nothing that was ever an I
 def zone_of(address: IPAddress) -> Zone:
     """Return the zone of an address; for an embedded IPv4 address, the zone of that one."""
     address = _inside(address)
-    for network, zone in _NETWORKS:
-        if address.version == network.version and address in network:
-            return zone
-    return Zone.SPECIAL
+    return next((zone for network, zone in _NETWORKS if address in network), Zone.SPECIAL)
 
 
 def _inside(address: IPAddress) -> IPAddress:
     """Return the IPv4 address embedded in an IPv6 address, if there is one."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
+    if (inside := address.ipv4_mapped or address.sixtofour) is not None:
+        return inside
     if address.teredo is not None:
         return address.teredo[1]
     plain = ipaddress.IPv6Address(int(address))  # without the name of an interface
@@ -144,14 +139,10 @@ def _inside(address: IPAddress) -> IPAddress:
 def literal_of(host: str) -> IPAddress | None:
     """Return the address if a host is an IP address in any notation of resolvers, else None."""
     text = host.strip("[]")
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:
-        pass
-    try:
-        return ipaddress.ip_address(read_host(text))
-    except ValueError:
-        return None
+    for read in (str, read_host):
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(read(text))
+    return None
 
 
 def look_up(host: str) -> list[str]:
@@ -168,11 +159,8 @@ _PRIVATE_NAMES = ("local", "internal", "localdomain", "lan", "home", "corp", "in
 _LOCAL_NAMES = {"localhost": Zone.LOOPBACK, **dict.fromkeys(_PRIVATE_NAMES, Zone.PRIVATE)}
 
 
-def zone_of_name(host: str) -> Zone:
+def _zone_of_name(host: str) -> Zone:
     """Return the zone of a host by its name: for hosts that are not looked up here."""
-    address = literal_of(host)
-    if address is not None:
-        return zone_of(address)
     _, dot, last = _name(host).rpartition(".")
     # A name without a dot is one of this network: nas, router, metadata.
     return _LOCAL_NAMES.get(last, Zone.PUBLIC if dot else Zone.PRIVATE)
@@ -220,69 +208,55 @@ class AddressGate:
 
     def admit(self, host: str, address: str) -> None:
         """Raise :class:`Refused` if a host may not be connected to at this address."""
-        where = _address(address)
-        self._judge(host, where, zone_of(where))
+        self._judge(host, _address(address))
 
     def admitted(self, host: str, addresses: Iterable[str]) -> list[str]:
         """Return those addresses at which a host may be connected to; raises if it is none of them."""
-        allowed: list[str] = []
-        refusal: Refused | None = None
+        allowed, refusals = [], []
         for address in addresses:
             try:
                 self.admit(host, address)
-            except Refused as error:
-                refusal = refusal or error
-            else:
                 allowed.append(address)
-        if refusal is not None and not allowed:
-            raise refusal
+            except Refused as error:
+                refusals.append(error)
+        if refusals and not allowed:
+            raise refusals[0]
         return allowed
 
     def connected(self, host: str, address: str) -> None:
         """Record the peer of a connection; raises :class:`Refused` if it is not allowed."""
-        where = _address(address)
         with self._lock:
-            self._judge(host, where, zone_of(where), learn=True)
+            self._judge(host, _address(address), learn=True)
 
     def admit_name(self, host: str) -> None:
         """Raise :class:`Refused` if a host may not be requested from a proxy."""
         with self._lock:
-            self._judge(host, literal_of(host), zone_of_name(host), learn=True)
+            self._judge(host, literal_of(host), learn=True)
 
-    def _judge(
-        self, host: str, address: IPAddress | None, zone: Zone, *, learn: bool = False
-    ) -> None:
+    def _judge(self, host: str, address: IPAddress | None, *, learn: bool = False) -> None:
+        zone = _zone_of_name(host) if address is None else zone_of(address)
         trusts, at_start = self._zones.trust_start, self._zone is None and host == self._start
         if not (
             self._any
             or zone is Zone.PUBLIC
             or (trusts and self._zone is zone)
             or (trusts and at_start and zone in _TRUSTED)
-            or self._allows(host, address)
+            or host in self._names
+            or (address is not None and self._allows(address))
         ):
             raise Refused(self._refusal(host, address, zone))
         if learn and at_start:
             # Link-local and special-purpose zones are not a network to trust.
             self._zone = zone if zone in _TRUSTED else Zone.PUBLIC
 
-    def _allows(self, host: str, address: IPAddress | None) -> bool:
-        if host in self._names:
-            return True
-        if address is None or not self._networks:
-            return False
+    def _allows(self, address: IPAddress) -> bool:
         forms = {address, _inside(address)}
-        return any(
-            form in network
-            for network in self._networks
-            for form in forms
-            if form.version == network.version
-        )
+        return any(form in network for network in self._networks for form in forms)
 
     def _refusal(self, host: str, address: IPAddress | None, zone: Zone) -> Reason:
-        entry = str(address) if address is not None else host
-        spelled = literal_of(host) is not None
-        at = entry if spelled or address is None else f"{host} at {entry}"
-        kind = "address" if address is not None else "name"
+        entry, kind = (host, "name") if address is None else (str(address), "address")
+        is_name = address is not None and literal_of(host) is None
+        at = f"{host} at {entry}" if is_name else entry
         if not self._zones.trust_start:
             why = "only public addresses are trusted"
         elif self._zone is None:
