@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 
@@ -35,10 +36,8 @@ def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site
             odd.append(message)
 
     async def whole(log):
-        command, *arguments = USP
-        server = StdioServerParameters(
-            command=command, args=[*arguments, "-vv", "--allow-network", "127.0.0.1"]
-        )
+        command, *arguments = [*USP, "-vv", "--allow-network", "127.0.0.1"]
+        server = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
         async with Client(stdio_client(server, errlog=log), message_handler=heard) as client:
             tools = await client.list_tools()
             found = await client.call_tool("list_pages", {"url": site.base})

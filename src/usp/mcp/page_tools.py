@@ -138,18 +138,16 @@ async def list_pages(
     URL, date of the last change, and for news title and publication date. Filter by date, URL pattern,
     or text in URL or title. This reads sitemaps, not the pages themselves.
     """
-    asked = (contains, since, until, keep_undated, include, exclude, same_host, order)
     period = {name: text for name, text in (("since", since), ("until", until)) if text}
     rest = {"include": include, "exclude": exclude, "same_host": same_host}
     selection = _selection(period, rest, datetime.now(UTC))  # refuses wrong ones before a request
     skipping = (since, for_sitemaps(include), for_sitemaps(exclude))
-    call = ToolCall(
-        ctx, url, refresh=refresh, selection=selection, skipping=skipping if any(skipping) else None
-    )
-    part = await call.part(cursor, "list_pages", url, asked)
-    cached = part.cached
+    asked = ("list_pages", contains, *period.items(), keep_undated, *rest.values(), order)
+    call = ToolCall(ctx, url, refresh, asked, selection, skipping if any(skipping) else None)
+    cached = await call.tree(cursor)
     cached.require_pages()
-    listed = call.state.lists.get((cached.name, part.digest))
+    place = cached.name, call.digest
+    listed = call.state.lists.get(place)
     if listed is None:
         listed = await call.read(
             find_pages,
@@ -159,10 +157,10 @@ async def list_pages(
             keep_undated or not period,
             order == "newest",
         )
-    keep_list(call.state.lists, (cached.name, part.digest), listed)
-    found = await call.read(listed.pages, cached.tree, part.begin, limit)
+    keep_list(call.state.lists, place, listed)
+    found = await call.read(listed.pages, cached.tree, call.begin, limit)
     total = len(listed.places)
-    pages, next_cursor = part.fitting([_page(page, sitemap) for page, sitemap in found], total)
+    pages, next_cursor = call.part(cached, [_page(*one) for one in found], total)
     return PageResult(
         source=call.source(cached),
         total=total,

@@ -31,6 +31,7 @@ from usp.mcp.tool_values import (
     reason_of,
     remedy_of,
 )
+from usp.mcp.tree_cache import client_options
 from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
@@ -43,6 +44,7 @@ from usp.objects.sitemap import (
 )
 from usp.report.content import Content, Tally
 from usp.report.problems import CheckList, RuleRow, by_rule
+from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
     from usp.limits import Limits
@@ -97,11 +99,10 @@ async def list_sitemaps(
     number of pages, problems, and why it failed. Use it to see how a site organises its sitemaps, or
     why pages are missing.
     """
-    call = ToolCall(ctx, url, refresh=refresh)
-    part = await call.part(cursor, "list_sitemaps", url, only_failed)
-    cached = part.cached
-    total, found = await call.read(_sitemaps, cached.tree, only_failed, part.begin, limit)
-    sitemaps, next_cursor = part.fitting(found, total)
+    call = ToolCall(ctx, url, refresh, asked=("list_sitemaps", only_failed))
+    cached = await call.tree(cursor)
+    total, found = await call.read(_sitemaps, cached.tree, only_failed, call.begin, limit)
+    sitemaps, next_cursor = call.part(cached, found, total)
     return SitemapList(
         source=call.source(cached), total=total, sitemaps=sitemaps, next_cursor=next_cursor
     )
@@ -214,7 +215,7 @@ async def summarise_site(ctx: ToolContext, url: SiteUrl, refresh: Refresh = Fals
     Pages, news, images, videos; sections by path, hosts, languages, the range of dates and pages per
     month, formats of sitemaps, and what failed with what to do about it.
     """
-    call = ToolCall(ctx, url, refresh=refresh)
+    call = ToolCall(ctx, url, refresh)
     cached = await call.tree()
     cached.require_response()
     return await call.read(_summary, cached, call.source(cached))
@@ -323,7 +324,7 @@ async def check_site(
     Returns what was found by rule, the most severe first, with examples and how to fix it. The tool
     explain has the full documentation of a rule.
     """
-    call = ToolCall(ctx, url, refresh=refresh)
+    call = ToolCall(ctx, url, refresh)
     checking = _checking(call, select, ignore)
     cached = await call.tree()
     cached.require_response()
@@ -351,7 +352,7 @@ def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
         return Checking.of(
             select,
             ignore,
-            web_client=call.state.trees.client(),
+            web_client=RequestsWebClient(**client_options(call.options)),
             options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
             is_live=True,
         )

@@ -166,11 +166,10 @@ async def diff_site(
     told because a sitemap failed is unknown, not removed.
     """
     wanted = frozenset(kinds or get_args(ChangeWord))
-    call = ToolCall(ctx, url, refresh=refresh)
-    before = await _loaded(call, snapshot)
-    asked = ("diff_site", url, sorted(wanted), snapshot, before.fetched)
-    part = await call.part(cursor, *asked)
-    cached = part.cached
+    before = await _loaded(ToolCall(ctx, url), snapshot)
+    asked = ("diff_site", sorted(wanted), snapshot, before.fetched)
+    call = ToolCall(ctx, url, refresh, asked)
+    cached = await call.tree(cursor)
     cached.require_pages()
     if _host(before.url) != _host(cached.url):
         raise ToolError(
@@ -178,8 +177,8 @@ async def diff_site(
             "list_snapshots tells which there are."
         )
     diff = Diff(before.tree, cached.tree)
-    found, total = await call.read(_changes, diff, wanted, part.begin, limit)
-    changes, next_cursor = part.fitting(found, total)
+    found, total = await call.read(_changes, diff, wanted, call.begin, limit)
+    changes, next_cursor = call.part(cached, found, total)
     counts = diff.counts()
     return DiffResult(
         source=call.source(cached),
@@ -205,7 +204,7 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
         raise ToolError(f"There is no snapshot {clean(name)!r}; {hint}.")
     facts = entry.stat(follow_symlinks=False)
     key = ("snapshot", name, facts.st_mtime_ns, facts.st_size)
-    cached = call.state.trees.newest(key)
+    cached = call.state.newest(key)
     if cached is not None:
         return cached
 
@@ -218,10 +217,10 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
                 "The snapshot cannot be read; tell the operator, and choose another one."
             ) from error
         recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
-        return CachedTree.of(key, tree.url, tree, recorded)
+        return CachedTree(key, tree.url, tree, recorded)
 
     cached = await call.read(loaded)
-    call.state.trees.keep(cached)
+    call.state.keep(cached)
     return cached
 
 
