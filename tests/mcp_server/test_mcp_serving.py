@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -53,14 +54,13 @@ def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site
     assert f"{site.base}/a.xml" in (tmp_path / "log").read_text()
 
 
-def test_a_client_that_goes_away_ends_the_server_quietly(monkeypatch):
+def test_a_client_that_goes_away_ends_the_server_quietly():
     """Writing to it fails in a task, whose failure comes in a group."""
 
-    async def gone(_):
+    async def gone():
         raise ExceptionGroup("tasks", [ExceptionGroup("of a task", [BrokenPipeError()])])
 
-    monkeypatch.setattr(serving, "_stdio", gone)
-    serving.serve_stdio(None)
+    serving.serve_stdio(SimpleNamespace(run_stdio_async=gone))
 
 
 def test_over_http_only_the_names_of_this_machine_are_served(site):
