@@ -239,5 +239,5 @@ def test_above_the_limit_the_sum_is_right_and_no_count_is_too_high(lists, most):
     if len(real) <= most:
         assert (dict(tally.items()), tally.exact) == (real, True)
     assert all(count <= real[key] for key, count in tally.items())
-    top, other = tally.top(1)
-    assert sum(count for _, count in top) + other == real.total()
+    top = tally.top(1)
+    assert sum(count for _, count in top.items) + top.other == real.total()

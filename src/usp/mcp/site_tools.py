@@ -47,6 +47,8 @@ from usp.report.problems import CheckList, RuleRow, by_rule
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from usp.limits import Limits
     from usp.mcp.tree_cache import CachedTree
     from usp.objects.failure_codes import Code
@@ -171,11 +173,11 @@ class TopNames(ToolValue):
     @classmethod
     def of(cls, tally: Tally, most: int = _MOST_NAMES) -> TopNames:
         """Return the most frequent names of a tally."""
-        top, other = tally.top(most)
-        return cls(top=_named(top), other=other)
+        found = tally.top(most)
+        return cls(top=_named(found.items), other=found.other)
 
 
-def _named(counts: list[tuple[str, int]]) -> list[NameCount]:
+def _named(counts: Iterable[tuple[str, int]]) -> list[NameCount]:
     return [NameCount(name=clean(name, 100), count=count) for name, count in counts]
 
 

@@ -22,7 +22,8 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from usp.report.summary import Spread, Summary
+    from usp.report.content import Spread
+    from usp.report.summary import Summary
 
 MAX_MONTHS = 300
 """Beyond that many months, dates are counted by year."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 from operator import itemgetter, methodcaller
@@ -15,11 +16,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.dates import known_date
 from usp._base.urls import host_in
 from usp.export.schema import read_frequency, read_priority
-from usp.objects.page import (
-    SITEMAP_PAGE_DEFAULT_PRIORITY,
-    PageBlock,
-    SitemapNewsStory,
-)
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, PageBlock, SitemapNewsStory
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
@@ -30,9 +27,24 @@ if TYPE_CHECKING:
 MAX_KEYS = 20_000
 """How many distinct keys are counted before the rarest are merged."""
 
+MAX_ROWS = 40
+"""How many names of a spread are listed."""
+
 _folder = methodcaller("rpartition", "/")
 _first = itemgetter(0)
 _SLASHES = 5  # in http://host/one/two/
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Names with their counts, the most frequent first; ``other`` is the sum of those not listed.
+
+    ``exact`` is False if there were too many names to count exactly (see :class:`Tally`).
+    """
+
+    items: tuple[tuple[str, int], ...]
+    other: int = 0
+    exact: bool = True
 
 
 class Tally:
@@ -64,10 +76,11 @@ class Tally:
         """Return the sum of all counts."""
         return self._counts.total() + self.other
 
-    def top(self, most: int) -> tuple[list[tuple[str, int]], int]:
+    def top(self, most: int = MAX_ROWS) -> Spread:
         """Return the most frequent keys, and the sum of all others."""
-        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        return ranked[:most], self.total() - sum(count for _, count in ranked[:most])
+        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+        other = self.total() - sum(count for _, count in ranked)
+        return Spread(tuple(ranked), other, self.exact)
 
     def items(self) -> list[tuple[str, int]]:
         """Return all keys that are counted individually, sorted."""

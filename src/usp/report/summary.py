@@ -11,7 +11,7 @@ from typing import Any
 from usp.objects.problem import Failure, FailureCode, how_many
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
-from usp.report.content import Content, Tally
+from usp.report.content import Content, Spread, Tally
 from usp.report.markup import Addresses, shared_origin
 from usp.report.problems import (
     MAX_ODD_PAGES,
@@ -27,8 +27,6 @@ MAX_FAILURES = 200
 MAX_SECTIONS = 40
 MAX_BELOW = 12
 MAX_FETCHES = 60
-MAX_ROWS = 40
-"""How many names of a spread are listed."""
 
 
 @dataclass(slots=True)
@@ -53,24 +51,6 @@ class SitemapRow:
     lost: int = 0
     state: str | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Names with their counts, the most frequent first; ``other`` is the sum of those not listed.
-
-    ``exact`` is False if there were too many names to count exactly (see :class:`Tally`).
-    """
-
-    items: tuple[tuple[str, int], ...]
-    other: int = 0
-    exact: bool = True
-
-    @classmethod
-    def of(cls, tally: Tally, most: int = MAX_ROWS) -> Spread:
-        """Return the most frequent names of a tally."""
-        items, other = tally.top(most)
-        return cls(tuple(items), other, tally.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +189,8 @@ def summarise(
             probes=len(probes),
         ),
         sitemaps=rows,
-        kinds=Spread.of(Tally(row.kind for row in rows)),
-        hosts=Spread.of(content.hosts),
+        kinds=Tally(row.kind for row in rows).top(),
+        hosts=content.hosts.top(),
         sections=sections,
         other_sections=other_sections,
         sections_exact=content.sections.exact,
@@ -219,18 +199,18 @@ def summarise(
         frequencies=dict(content.frequencies),
         priorities=dict(content.priorities),
         only_default_priority=content.only_default_priority,
-        languages=Spread.of(content.alternates.names),
+        languages=content.alternates.names.top(),
         with_alternates=content.alternates.pages,
         news_months=tuple(content.news_dates.months.items()),
         news_undated=content.news_dates.undated,
-        publications=Spread.of(content.publications),
+        publications=content.publications.top(),
         with_images=content.images.pages,
-        image_hosts=Spread.of(content.images.names),
+        image_hosts=content.images.names.top(),
         with_videos=content.videos.pages,
-        video_hosts=Spread.of(content.videos.names),
+        video_hosts=content.videos.names.top(),
         problems=problems,
         failures=failures[:MAX_FAILURES],
-        failure_reasons=Spread.of(Tally(_reasons(failures))),
+        failure_reasons=Tally(_reasons(failures)).top(),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
         changes=None if before is None else changes_of(before, tree),
@@ -295,9 +275,9 @@ def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
         _, first, *rest = path.split("/")
         firsts.add({first: count})
         seconds.setdefault(first, Tally()).add({"/".join(rest[:-1]): count})
-    listed, other = firsts.top(MAX_SECTIONS)
+    listed = firsts.top(MAX_SECTIONS)
     sections = tuple(
-        PathSection(f"/{name}/" if name else "/", count, Spread.of(seconds[name], MAX_BELOW))
-        for name, count in listed
+        PathSection(f"/{name}/" if name else "/", count, seconds[name].top(MAX_BELOW))
+        for name, count in listed.items
     )
-    return sections, other + tally.other
+    return sections, listed.other + tally.other
