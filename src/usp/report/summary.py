@@ -151,11 +151,13 @@ def summarise(
     failures = tree.failures()
     content, problems = Content(), ProblemCount(sitemaps=tree.sitemap_count())
     room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}  # for pages that are read for problems
-    for node, parent in _walk(tree):
-        row = _row(node, parent)
+    waiting = [(tree, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        waiting += [(child, len(nodes)) for child in reversed(node.sub_sitemaps)]
+        row, looks_odd = _row(node, parent, content)
         nodes.append(node)
         rows.append(row)
-        looks_odd = _read_pages(node, row, content)
         if all_problems or row.pages <= room[looks_odd]:
             room[looks_odd] -= row.pages
             found = node.problems
@@ -163,9 +165,8 @@ def summarise(
             problems.looked_at += not isinstance(node, IndexWebsiteSitemap)
             problems.count += row.problems
             problems.lost += row.lost
-    for row in reversed(rows):
-        if row.parent >= 0:
-            rows[row.parent].pages += row.pages
+    for row in reversed(rows[1:]):
+        rows[row.parent].pages += row.pages
     fetches, probes = fetches_of(tree, nodes)
     requests = [*(fetches or ()), *probes]
     ends = [fetch.begin + fetch.seconds for fetch in requests if fetch.begin is not None]
@@ -234,28 +235,12 @@ def _slowest(fetches: list[FetchedDocument]) -> list[FetchedDocument]:
     return [fetches[at] for at in sorted(places)]
 
 
-def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
-    """Yield all nodes in the order of the tree, each with the index of its parent."""
-    at = 0
-    waiting = [(tree, -1)]
-    while waiting:
-        node, parent = waiting.pop()
-        yield node, parent
-        waiting.extend((child, at) for child in reversed(node.sub_sitemaps))
-        at += 1
-
-
-def _row(node: AbstractSitemap, parent: int) -> SitemapRow:
-    row = SitemapRow(node.url, type(node).__name__, parent)
+def _row(node: AbstractSitemap, parent: int, content: Content) -> tuple[SitemapRow, bool]:
+    """Count the pages of a sitemap; return its row, and whether it looks damaged."""
+    row = SitemapRow(node.url, type(node).__name__, parent, received=node.size)
     row.state, row.reason = state_of(node)
-    row.received = node.size
     if node.exchange is not None and node.exchange.attempts and node.size is not None:
         row.seconds = node.exchange.seconds
-    return row
-
-
-def _read_pages(node: AbstractSitemap, row: SitemapRow, content: Content) -> bool:
-    """Count the pages of a sitemap; return whether it looks damaged."""
     looks_odd = row.state is not None
     for _, block in node.page_blocks() if isinstance(node, AbstractPagesSitemap) else ():
         row.pages += len(block.urls)
@@ -264,7 +249,7 @@ def _read_pages(node: AbstractSitemap, row: SitemapRow, content: Content) -> boo
             row.first = min(span[0], row.first or span[0])
             row.last = max(span[1], row.last or span[1])
         looks_odd = looks_odd or is_odd
-    return looks_odd
+    return row, looks_odd
 
 
 def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
