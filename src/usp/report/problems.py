@@ -5,7 +5,7 @@ The rules also tell what the parser found inside documents, and which pages are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -142,19 +142,18 @@ def checks_of(tree: AbstractSitemap, *, everything: bool = False) -> CheckList:
 def damage_cards(summary: Summary) -> list[Markup]:
     """Return the cards for failures and problems; first a sentence if nothing was lost."""
     cards = []
+    problems, checks = summary.problems, summary.checks
     if summary.totals.failures:
         cards.append(_failures_card(summary))
-    elif not summary.totals.problems:
-        looked, sitemaps = summary.problems.looked_at, counted(summary.problems.sitemaps, "sitemap")
-        text = "Nothing is missing, and no problems were found. "
-        if looked == summary.problems.sitemaps:
-            text += "All sitemaps were checked."
-        else:
-            text += f"{grouped(looked)} of {sitemaps} were checked for problems."
-        if not summary.checks.rules:
-            text += f" {_checked(summary.checks)}"
+    elif not problems.count:
+        looked = "All sitemaps were checked."
+        if problems.looked_at != problems.sitemaps:
+            sitemaps = counted(problems.sitemaps, "sitemap")
+            looked = f"{grouped(problems.looked_at)} of {sitemaps} were checked for problems."
+        text = f"Nothing is missing, and no problems were found. {looked}"
+        text += "" if checks.rules else f" {_checked(checks)}"
         cards.append(Markup(f'<p class="good">{text}</p>'))
-    if summary.checks.rules:
+    if checks.rules:
         cards.append(_problems_card(summary))
     return cards
 
@@ -224,21 +223,19 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
     """Return what one rule found: how often, what to do, and examples to expand."""
     title = f"{row.code} {row.name}"
     left = row.count - sum(example.times for example in row.examples)
-    pages = any(example.page is not None for example in row.examples)
-    examples = table(
-        title,
-        ("sitemap", "line", "finding", *(["page"] if pages else [])),
-        [
-            (
-                url_cell(addresses.url(example.sitemap)),
-                example.line,
-                addresses.text(example.message),
-                *([example.page and url_cell(addresses.url(example.page))] if pages else []),
-            )
-            for example in row.examples
-        ],
-        f"and {left:,} more" if left > 0 else "",
-    )
+    rows = [
+        (
+            url_cell(addresses.url(example.sitemap)),
+            example.line,
+            addresses.text(example.message),
+            example.page and url_cell(addresses.url(example.page)),
+        )
+        for example in row.examples
+    ]
+    columns = 4 if any(page for *_, page in rows) else 3
+    heads = ("sitemap", "line", "finding", "page")[:columns]
+    more = f"and {grouped(left)} more" if left > 0 else ""
+    examples = table(title, heads, [cells[:columns] for cells in rows], more)
     hint = f'<p class="note">{escape(shown_text(row.hint, MAX_HINT))}</p>'
     return folded(
         title,
@@ -292,20 +289,16 @@ def changes_card(summary: Summary) -> Markup:
     found = summary.changes
     if found is None:
         return Markup("")
-    both = (("page", found.pages), ("sitemap", found.sitemaps))
-    tables = [one for noun, kinds in both for one in _tables(noun, kinds, summary.addresses)]
-    note = f"Compared with {shown_text(found.since)}."
-    if not tables:
-        note += " Nothing changed."
-    return card("changes", "Changes", *tables, wide=True, note=note)
-
-
-def _tables(noun: str, kinds: Mapping[str, KindOfChange], addresses: Addresses) -> Iterator[Markup]:
-    for kind in ChangeKind:
-        if found := kinds.get(kind.value):
-            title = f"{counted(found.count, noun)} {kind.value}"
+    tables = []
+    for noun, kinds in (("page", found.pages), ("sitemap", found.sitemaps)):
+        for kind in filter(kinds.__contains__, ChangeKind):
+            count, first = kinds[kind].count, kinds[kind].first
+            title = f"{counted(count, noun)} {kind.value}"
             rows = [
-                (url_cell(addresses.url(url)), shown_text(details)) for url, details in found.first
+                (url_cell(summary.addresses.url(url)), shown_text(details))
+                for url, details in first
             ]
-            listed = long_table(title, (noun, "details"), rows, found.count)
-            yield folded(title, listed, chip(kind.value, "warn" if kind in _BAD else ""))
+            listed = long_table(title, (noun, "details"), rows, count)
+            tables.append(folded(title, listed, chip(kind.value, "warn" if kind in _BAD else "")))
+    note = f"Compared with {shown_text(found.since)}.{'' if tables else ' Nothing changed.'}"
+    return card("changes", "Changes", *tables, wide=True, note=note)
