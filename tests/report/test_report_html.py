@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import unicodedata
-from html.parser import HTMLParser
 
 import pytest
 from report_trees import (
@@ -14,6 +13,7 @@ from report_trees import (
     SITE,
     charts,
     dated,
+    elements,
     hostile_website,
     sitemap,
     website,
@@ -29,15 +29,6 @@ from usp.report.summary import summarise
 
 LIMIT = 2_000_000
 FAR_APART = {"before 1990": 2, "2024": 2, "2100 or later": 1}
-
-
-def elements(text):
-    """Return the elements of a page, with their attributes."""
-    found = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
-    parser.feed(text)
-    return found
 
 
 def script(text, name):
