@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ from pydantic import Field
 from usp._base.dates import as_written
 from usp.checks.checking import Checking
 from usp.checks.finding import Severity
-from usp.checks.registry import Rule, rules_named
+from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
 from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
 from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
@@ -49,7 +50,6 @@ from usp.web_client.requests_client import RequestsWebClient
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp.limits import Limits
     from usp.mcp.tree_cache import CachedTree
     from usp.objects.failure_codes import Code
 
@@ -350,26 +350,23 @@ async def check_site(
 
 
 def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
+    seconds = call.options.limits.seconds or math.inf
+    limits = replace(  # for the robots.txt of other hosts, of which there may be many slow ones
+        call.options.limits,
+        seconds=min(_ALL_PROOF_SECONDS, seconds),
+        document_seconds=min(_PROOF_SECONDS, seconds),
+    )
     try:
         return Checking.of(
             select,
             ignore,
             web_client=RequestsWebClient(**client_options(call.options)),
-            options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
+            options=replace(call.options.crawl, limits=limits),
             is_live=True,
         )
     except ValueError as error:
         said = clean(str(error)).replace("'usp rule --all' lists them", "try SM4 or leave it out")
         raise ToolError(f"Wrong arguments: {said}") from error
-
-
-def _for_proofs(limits: Limits) -> Limits:
-    """Return the limits for the robots.txt of other hosts, of which there may be many slow ones."""
-    return replace(
-        limits,
-        seconds=min(_ALL_PROOF_SECONDS, limits.seconds or _ALL_PROOF_SECONDS),
-        document_seconds=min(_PROOF_SECONDS, limits.seconds or _PROOF_SECONDS),
-    )
 
 
 def _findings(row: RuleRow) -> RuleFindings:
@@ -423,26 +420,25 @@ async def explain(
     """
     text = code.strip().lower().replace("_", "-")
     if text in _CODES:
-        return Explanations(explanations=[_of_code(_CODES[text])])
+        known = _CODES[text]
+        explanation = Explanation(
+            code=known.value,
+            kind="failure" if isinstance(known, FailureCode) else "problem",
+            summary=known.message,
+            why=known.meaning,
+            bad=known.example,
+            fix=known.remedy,
+        )
+        return Explanations(explanations=[explanation])
     try:
         rules = rules_named(RULES, code)
     except ValueError as error:
         near = get_close_matches(text, [*_CODES, *(rule.name for rule in RULES.values())], 3)
-        hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else _EXPLAINED
+        hint = "list_sitemaps and check_site return codes that can be explained."
+        if near:
+            hint = f"did you mean {' or '.join(dict.fromkeys(near))}?"
         wrong = f"There is no rule, failure or problem {clean(code)!r}"
         raise ToolError(f"{wrong}; {hint}") from error
-    found = fitting([_of_rule(rule) for rule in rules])
+    facts = (rule.to_dict() | {"kind": "rule", "fix": rule.hint} for rule in rules)
+    found = fitting([Explanation.model_validate(one) for one in facts])
     return Explanations(explanations=found, more=[rule.code for rule in rules[len(found) :]])
-
-
-_EXPLAINED = "list_sitemaps and check_site return codes that can be explained."
-
-
-def _of_code(code: Code) -> Explanation:
-    kind = "failure" if isinstance(code, FailureCode) else "problem"
-    summary, why, bad, fix = code.message, code.meaning, code.example, code.remedy
-    return Explanation(code=code.value, kind=kind, summary=summary, why=why, bad=bad, fix=fix)
-
-
-def _of_rule(rule: Rule) -> Explanation:
-    return Explanation.model_validate(rule.to_dict() | {"kind": "rule", "fix": rule.hint})

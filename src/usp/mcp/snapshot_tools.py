@@ -110,24 +110,15 @@ def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]
     listed = []
     for entry in _files(options).values():
         with suppress(OSError, ValueError, OverflowError):  # gone by now, or written in no year
-            facts = entry.stat()
+            facts, site = entry.stat(), None
+            with suppress(Cancelled, OSError):
+                token.step()
+                site = start_of(entry.path)
+            written = utc(datetime.fromtimestamp(facts.st_mtime, UTC))
             listed.append(
-                RecordedSite(
-                    name=entry.name,
-                    site=_site(token, entry.path),
-                    modified=utc(datetime.fromtimestamp(facts.st_mtime, UTC)),
-                    bytes=facts.st_size,
-                )
+                RecordedSite(name=entry.name, site=site, modified=written, bytes=facts.st_size)
             )
     return sorted(listed, key=lambda one: one.modified, reverse=True)
-
-
-def _site(token: CancelToken, path: str) -> str | None:
-    try:
-        token.step()
-        return start_of(path)
-    except (Cancelled, OSError):
-        return None
 
 
 def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
@@ -240,9 +231,8 @@ def _changes(
 
 
 def _change(change: Change) -> ChangeOf:
-    values: dict[str, object] = {"what": "sitemap", "kind": change.kind.value, "url": change.url}
     if isinstance(change, PageChange):
-        values |= {"what": "page", "fields": list(change.fields[:10]) or None}
+        more: dict[str, object] = {"what": "page", "fields": list(change.fields[:10]) or None}
     else:
-        values["reason"] = change.reason
-    return ChangeOf.model_validate(values)
+        more = {"what": "sitemap", "reason": change.reason}
+    return ChangeOf.model_validate({"kind": change.kind.value, "url": change.url, **more})

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from html import escape
 from itertools import islice
 
@@ -171,13 +170,7 @@ def without_origin(text: str, start: str) -> str:
     """
     if "://" not in start or not start.endswith("/"):
         return text
-    return _addresses_at(start).sub("/", text)
-
-
-@lru_cache(maxsize=8)
-def _addresses_at(start: str) -> re.Pattern[str]:
-    """Return a pattern for the URLs of a website in a text, except its homepage."""
-    return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
+    return re.sub(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)", "/", text)
 
 
 class Addresses:
