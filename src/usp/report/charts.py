@@ -14,10 +14,10 @@ from usp.report.markup import (
     card,
     figure,
     folded,
-    sentences,
     shown_text,
     shown_url,
     table,
+    tag,
     url_cell,
 )
 
@@ -82,7 +82,8 @@ class Cards:
             listed = f"{', '.join(most)} or {last}" if most else last
             self.facts.append(f"No {listed} were found.")
         if self.facts:
-            cards.append(card("facts", "In short", sentences(self.facts), wide=True))
+            facts = tag("ul", *(tag("li", fact) for fact in self.facts))
+            cards.append(card("facts", "In short", facts, wide=True))
         return [one for one in cards if one]
 
     def _fact(self, text: str) -> Markup:

@@ -16,7 +16,7 @@ from usp._base.display import counted, duration, grouped, size
 from usp._base.files import replacing
 from usp.objects.sitemap import KINDS, AbstractSitemap, InvalidSitemap
 from usp.report.charts import Cards
-from usp.report.markup import DASH, Addresses, shown_url
+from usp.report.markup import DASH, Addresses, shown_url, tag
 from usp.report.problems import changes_card, damage_cards
 from usp.report.summary import SitemapRow, Summary, summarise
 
@@ -137,8 +137,8 @@ def _tiles(summary: Summary, content: str) -> str:
     for name, value, label in tiles:
         kind = (" bad" if bad.get(name) else "") + (" zero" if value == "0" else "")
         is_there = name == "tree" or bad.get(name) or f'id="{name}"' in content
-        shown = f'<a href="#{name}">{value}</a>' if is_there else value
-        found += f'<div class="tile{kind}"><dt>{label}</dt><dd>{shown}</dd></div>'
+        shown = tag("a", value, href=f"#{name}") if is_there else value
+        found += tag("div", tag("dt", label), tag("dd", shown), class_=f"tile{kind}")
     return found
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
@@ -22,10 +21,12 @@ from usp.report.markup import (
     Markup,
     card,
     chip,
+    chips,
     folded,
     long_table,
     shown_text,
     table,
+    tag,
     url_cell,
 )
 
@@ -152,7 +153,7 @@ def damage_cards(summary: Summary) -> list[Markup]:
             looked = f"{grouped(problems.looked_at)} of {sitemaps} were checked for problems."
         text = f"Nothing is missing, and no problems were found. {looked}"
         text += "" if checks.rules else f" {_checked(checks)}"
-        cards.append(Markup(f'<p class="good">{text}</p>'))
+        cards.append(tag("p", text, class_="good"))
     if checks.rules:
         cards.append(_problems_card(summary))
     return cards
@@ -171,41 +172,36 @@ def _failures_card(summary: Summary) -> Markup:
         for failure in summary.failures[:MAX_TABLE]
     ]
     heads = ("sitemap", "reason", "status", "attempts")
-    chips = []
+    told = []
     if total > FIRST_ROWS:  # more than are shown at first: their reasons with counts
         reasons = summary.failure_reasons.items[:MAX_REASONS]
-        chips = [chip(f"{addresses.text(why, 80)}: {grouped(n)}", "bad") for why, n in reasons]
+        told = [chip(f"{addresses.text(why, 80)}: {grouped(n)}", "bad") for why, n in reasons]
         if other := total - sum(count for _, count in reasons):
-            chips.append(chip(f"other reasons: {grouped(other)}"))
+            told.append(chip(f"other reasons: {grouped(other)}"))
     return card(
         "failures",
         "Failures",
-        _chips(chips),
+        chips(*told),
         long_table("Missing or incomplete sitemaps", heads, rows, total),
         wide=True,
         note=f"{counted(total, 'sitemap is', 'sitemaps are')} missing or incomplete.",
     )
 
 
-def _chips(chips: Iterable[str]) -> str:
-    inside = " ".join(chips)
-    return f'<p class="chips">{inside}</p>' if inside else ""
-
-
 def _problems_card(summary: Summary) -> Markup:
     found, lost = summary.checks, summary.problems.lost
-    chips = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
+    told = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
     if lost:
-        chips.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
+        told.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
     rules = [_rule(row, summary.addresses) for row in found.rules[:MAX_RULES]]
     left = len(found.rules) - MAX_RULES
     if left > 0:
-        rules.append(Markup(f'<p class="more">and {counted(left, "more rule")}</p>'))
+        rules.append(tag("p", f"and {counted(left, 'more rule')}", class_="more"))
     first, rest = rules[:FIRST_ROWS], rules[FIRST_ROWS:]
     if rest:
         more = counted(len(found.rules) - FIRST_ROWS, "more rule")
-        first.append(folded(more, "".join(rest)))
-    return card("problems", "Problems", _chips(chips), *first, wide=True, note=_checked(found))
+        first.append(folded(more, Markup("".join(rest))))
+    return card("problems", "Problems", chips(*told), *first, wide=True, note=_checked(found))
 
 
 def _checked(found: CheckList) -> str:
@@ -236,10 +232,10 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
     heads = ("sitemap", "line", "finding", "page")[:columns]
     more = f"and {grouped(left)} more" if left > 0 else ""
     examples = table(title, heads, [cells[:columns] for cells in rows], more)
-    hint = f'<p class="note">{escape(shown_text(row.hint, MAX_HINT))}</p>'
+    hint = tag("p", shown_text(row.hint, MAX_HINT), class_="note")
     return folded(
         title,
-        hint + examples,
+        Markup(hint + examples),
         chip(row.severity.value, _CHIPS[row.severity]),
         chip(counted(row.count, "time")),
         chip(counted(row.sitemaps, "sitemap")),
