@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 
-MOST_PLACES = 2_000_000
-"""Places in all lists that are kept: 16 MB."""
-
+MOST_PLACES = 2_000_000  # places in all lists that are kept: 16 MB
 _MOST_LANGUAGES = 20
 _BITS = 32  # of the number of a page in its sitemap
 _UNDATED = -1e18  # seconds; every date comes later

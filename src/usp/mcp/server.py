@@ -149,15 +149,9 @@ def _tool(function: Callable[..., Any]) -> Tool:
 
 
 PATH = "/mcp"
-MOST_REQUESTS = 256
-"""Requests that are served at the same time."""
-
-MOST_BODY = 64 * 1024
-"""Bytes of a request: the arguments of a call are short, and so is what a client says of itself."""
-
-BODY_SECONDS = 10.0
-"""Time in which the body of a request must have arrived."""
-
+MOST_REQUESTS = 256  # requests that are served at the same time
+MOST_BODY = 64 * 1024  # bytes of a request: arguments and what clients say of themselves are short
+BODY_SECONDS = 10.0  # time in which the body of a request must have arrived
 _LOOKUPS = 64  # threads for DNS: a slow name server of some crawls is not waited for by others
 _PATIENCE = 2  # seconds that open connections are given at the end
 

@@ -33,12 +33,8 @@ if TYPE_CHECKING:
     V = TypeVar("V", bound=ToolValue)
     Ts = TypeVarTuple("Ts")
 
-MOST_BYTES = 40_000
-"""Bytes of the items of one result, as JSON; the rest is in the next part."""
-
-GRACE = 5.0
-"""Seconds that a thread may take to notice that its time is over."""
-
+MOST_BYTES = 40_000  # bytes of the items of one result, as JSON; the rest is in the next part
+GRACE = 5.0  # seconds that a thread may take to notice that its time is over
 ToolContext: TypeAlias = Context[ServerState]
 
 _CURSOR = re.compile("([A-Za-z0-9_-]+)[.]([0-9a-f]+)[.]([0-9]{1,15})")

@@ -19,12 +19,8 @@ from usp._base.reason import Topic, limit_advice
 if TYPE_CHECKING:
     from usp.objects.problem import Failure
 
-MOST_TEXT = 300
-"""Characters of a title, a message or a name."""
-
-MOST_URL = 3 * 2_048
-"""Characters of a URL: the limit of a crawl, after non-ASCII characters were escaped."""
-
+MOST_TEXT = 300  # characters of a title, a message or a name
+MOST_URL = 3 * 2_048  # characters of a URL: the limit of a crawl, after escaping
 _MOST_REASONS = 10
 
 

@@ -44,26 +44,13 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
 
-CRAWLS = 16
-"""Crawls at the same time; further ones wait."""
-
-THREADS = 8
-"""Calls that read pages at the same time; further ones wait."""
-
-CHECKS = 6
-"""Those of them that also fetch from other hosts, which may be slow: some threads stay free."""
-
-PER_SITE = 2
-"""Crawls of a site, and calls that read its pages, at the same time."""
-
-MOST_WAITING = 16
-"""Calls that wait for the same site; further ones are refused."""
-
-MOST_SITEMAPS = 20_000
-"""Sitemaps in all trees that are kept."""
-
-EVERY = 0.5
-"""Seconds between two reports of progress."""
+CRAWLS = 16  # crawls at the same time; further ones wait
+THREADS = 8  # calls that read pages at the same time; further ones wait
+CHECKS = 6  # those that also fetch from other hosts, maybe slow ones: some threads stay free
+PER_SITE = 2  # crawls of a site, and calls that read its pages, at the same time
+MOST_WAITING = 16  # calls that wait for the same site; further ones are refused
+MOST_SITEMAPS = 20_000  # sitemaps in all trees that are kept
+EVERY = 0.5  # seconds between two reports of progress
 
 
 class FairTurns:

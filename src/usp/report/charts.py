@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from usp.report.content import Spread
     from usp.report.summary import Summary
 
-MAX_MONTHS = 300
-"""Beyond that many months, dates are counted by year."""
-
+MAX_MONTHS = 300  # beyond that many months, dates are counted by year
 _ORDINARY_YEARS = ("1990", "2100")
 _TENTHS = 10
 _SLOWEST = "The slowest documents, in the order of their requests"

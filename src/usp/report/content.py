@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 
     from usp.objects.video import SitemapVideo
 
-MAX_KEYS = 20_000
-"""How many distinct keys are counted before the rarest are merged."""
-
-MAX_ROWS = 40
-"""How many names of a spread are listed."""
-
+MAX_KEYS = 20_000  # how many distinct keys are counted before the rarest are merged
+MAX_ROWS = 40  # how many names of a spread are listed
 _folder = methodcaller("rpartition", "/")
 _first = itemgetter(0)
 _SLASHES = 5  # in http://host/one/two/

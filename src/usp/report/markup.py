@@ -14,9 +14,7 @@ from itertools import islice
 from usp._base.display import counted, excerpt, grouped, printable
 from usp._base.urls import origin_of
 
-FIRST_ROWS = 10
-"""How many rows of a long table are shown at first; the others can be expanded."""
-
+FIRST_ROWS = 10  # how many rows of a long table are shown at first; the others can be expanded
 _PAIR = 2  # columns: so narrow a table is not stacked on a phone
 
 

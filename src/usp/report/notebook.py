@@ -19,17 +19,11 @@ from usp.objects.sitemap import (
 )
 from usp.report.markup import Addresses, Markup, shared_origin, shown_url, tag
 
-MAX_NODES = 200
-"""How many sitemaps are shown in total."""
-
-MAX_SIBLINGS = 20
-"""How many sitemaps of one index are shown."""
-
+MAX_NODES = 200  # how many sitemaps are shown in total
+MAX_SIBLINGS = 20  # how many sitemaps of one index are shown
 MAX_DEPTH = 12
 
-MAX_READ = 2 * 1024 * 1024
-"""Pages are counted if all documents together have at most this many bytes."""
-
+MAX_READ = 2 * 1024 * 1024  # bytes of all documents up to which their pages are counted
 _INDENT = "padding-left:1.1em"
 _COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e", NOT_FOLLOWED: "inherit"}
 

@@ -34,22 +34,14 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
 
-MAX_ODD_PAGES = 200_000
-"""How many pages of sitemaps that look damaged are read for the number of their problems."""
-
-MAX_OTHER_PAGES = 25_000
-"""The same for sitemaps that look fine."""
-
-MAX_CHECKED_PAGES = 200_000
-"""How many pages are checked by rules; the rest of a larger website is not."""
-
+MAX_ODD_PAGES = 200_000  # pages of sitemaps that look damaged that are read to count problems
+MAX_OTHER_PAGES = 25_000  # the same for sitemaps that look fine
+MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
 MAX_TABLE = 100
 MAX_REASONS = 8
 MAX_RULES = 60
 MAX_HINT = 400
-MAX_EXAMPLES = 5
-"""How many findings of one rule are listed."""
-
+MAX_EXAMPLES = 5  # how many findings of one rule are listed
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 _DUPLICATES = frozenset({"SM409", "SM410"})
 
@@ -245,9 +237,7 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
 # What changed since another tree ---------------------------------------------------------------------
 
 
-MAX_CHANGES = 100
-"""How many changes of one kind are listed."""
-
+MAX_CHANGES = 100  # how many changes of one kind are listed
 _BAD = frozenset({ChangeKind.FAILED, ChangeKind.UNKNOWN})
 
 
