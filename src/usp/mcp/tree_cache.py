@@ -131,7 +131,6 @@ class _RunningCrawl:
     done = 0
 
     def hear(self, event: Event) -> None:
-        """Count what has happened."""
         self.done += isinstance(event, SitemapFinished | SitemapFailed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -276,9 +277,9 @@ def _axis(months: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[str, int]]
         int(month[:4]) * 12 + int(month[5:7]) - 1 for month, _ in (months[0], months[-1])
     )
     if last - first >= MAX_MONTHS:
-        years: dict[str, int] = {}
+        years: Counter[str] = Counter()
         for month, count in months:
-            years[_year(month)] = years.get(_year(month), 0) + count
+            years[_year(month)] += count
         return "year", list(years.items())
     known = dict(months)
     every = (f"{at // 12:04}-{at % 12 + 1:02}" for at in range(first, last + 1))
