@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
@@ -32,6 +32,7 @@ _TENTHS = 10
 _SLOWEST = "The slowest documents, in the order of their requests"
 
 
+@dataclass
 class Cards:
     """Builds the cards of a summary.
 
@@ -39,10 +40,9 @@ class Cards:
     anything less becomes a sentence in ``facts``.
     """
 
-    def __init__(self, summary: Summary) -> None:
-        self.summary = summary
-        self.charts: dict[str, dict[str, Any]] = {}
-        self.facts: list[str] = []
+    summary: Summary
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)
 
     def all(self) -> list[Markup]:
         """Return the cards with something to show, and one with sentences about the others."""

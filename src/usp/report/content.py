@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain
 from operator import itemgetter, methodcaller
@@ -50,8 +50,6 @@ class Tally:
     ``exact`` is False: the count of a rare key may be too low.
     """
 
-    __slots__ = ("_counts", "_most", "exact", "other")
-
     def __init__(self, keys: Iterable[str] = (), most: int = MAX_KEYS) -> None:
         self._counts: Counter[str] = Counter()
         self._most = most
@@ -83,14 +81,12 @@ class Tally:
         return sorted(self._counts.items())
 
 
+@dataclass
 class Dates:
     """Counts dates by month; anything else counts as undated."""
 
-    __slots__ = ("months", "undated")
-
-    def __init__(self) -> None:
-        self.months = Tally()
-        self.undated = 0
+    months: Tally = field(default_factory=Tally)
+    undated: int = 0
 
     def add(self, dates: Iterable[tuple[datetime | None, int]]) -> tuple[str, str] | None:
         """Count dates that come with their counts; return the first and the last day."""
@@ -105,15 +101,13 @@ class Dates:
         return (min(days), max(days)) if days else None
 
 
+@dataclass
 class ItemCount:
     """Counts what pages list, such as images: items, pages that have any, and items by name."""
 
-    __slots__ = ("items", "names", "pages")
-
-    def __init__(self) -> None:
-        self.items = 0
-        self.pages = 0
-        self.names = Tally()
+    items: int = 0
+    pages: int = 0
+    names: Tally = field(default_factory=Tally)
 
     def add(self, lists: Iterable[Sequence[Any] | None], name_of: Callable[[Any], str]) -> None:
         """Count the items of pages, each with its name."""
