@@ -7,7 +7,7 @@ import hmac
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -86,11 +86,8 @@ class _SitemapServer(MCPServer[ServerState]):
 
     @asynccontextmanager
     async def _lifespan(self, _: MCPServer[ServerState]) -> AsyncIterator[ServerState]:
-        state = ServerState(self._options)
-        try:
+        async with aclosing(ServerState(self._options)) as state:
             yield state
-        finally:
-            await state.close()
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[ServerState, Any] | None = None

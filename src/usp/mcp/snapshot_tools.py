@@ -202,12 +202,12 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
     def loaded(token: CancelToken) -> CachedTree:
         token.step()
         try:
+            recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
             tree = load(entry.path, limits=call.options.crawl.effective_limits)
-        except (OSError, SitemapException, ValueError) as error:
+        except (OSError, SitemapException, ValueError, OverflowError) as error:
             raise ToolError(
                 "The snapshot cannot be read; tell the operator, and choose another one."
             ) from error
-        recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
         return CachedTree(key, tree.url, tree, recorded)
 
     cached = await call.read(loaded)

@@ -176,7 +176,7 @@ class ServerState:
         oldest = time.monotonic() - self.options.cache_seconds
         self._kept = {name: one for name, one in self._kept.items() if one.since >= oldest}
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Stop everything, and forget all trees."""
         tasks = [one.task for one in self._running.values()]
         for task in tasks:
