@@ -64,6 +64,7 @@ def _simple(patterns: list[str]) -> list[str]:
 
 
 Patterns = Annotated[Texts, AfterValidator(_simple)]
+DateText = Annotated[Text, Field(max_length=40)]
 
 
 class Page(ToolValue):
@@ -108,14 +109,10 @@ async def list_pages(
         max_length=200,
         description="Text that the URL or the title of the news must contain, in any case.",
     ),
-    since: Text = Field(
-        "",
-        max_length=40,
-        description=f"Only pages changed (or, failing that, published) then or later: {_DATE}.",
+    since: DateText = Field(
+        "", description=f"Only pages changed (or, failing that, published) then or later: {_DATE}."
     ),
-    until: Text = Field(
-        "", max_length=40, description=f"Only pages changed then or before: {_DATE}."
-    ),
+    until: DateText = Field("", description=f"Only pages changed then or before: {_DATE}."),
     keep_undated: bool = Field(
         False,
         description="With since or until: also list pages without a date. They are counted anyway.",
@@ -147,18 +144,13 @@ async def list_pages(
     place = cached.name, call.digest
     listed = call.state.lists.get(place)
     if listed is None:
-        listed = await call.read(
-            find_pages,
-            cached.tree,
-            _selection(period, rest, cached.fetched),
-            contains.casefold(),
-            keep_undated or not period,
-            order == "newest",
-        )
+        chosen = _selection(period, rest, cached.fetched)
+        how = contains.casefold(), keep_undated or not period, order == "newest"
+        listed = await call.read(find_pages, cached.tree, chosen, *how)
     keep_list(call.state.lists, place, listed)
     found = await call.read(listed.pages, cached.tree, call.begin, limit)
     total = len(listed.places)
-    pages, next_cursor = call.part(cached, [_page(*one) for one in found], total)
+    pages, next_cursor = call.part(cached, found, total)
     return PageResult(
         source=call.source(cached),
         total=total,
@@ -210,13 +202,11 @@ class MatchingPages:
     places: array[int]
     undated: int
 
-    def pages(
-        self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int
-    ) -> list[tuple[SitemapPage, str]]:
-        """Return some of the pages, each with the URL of its sitemap."""
+    def pages(self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int) -> list[Page]:
+        """Return some of the pages."""
         places = self.places[begin : begin + most]
         sitemaps = {place >> _BITS for place in places}
-        found: dict[int, tuple[SitemapPage, str]] = {}
+        found: dict[int, Page] = {}
         for number, sitemap in enumerate(page_sitemaps(tree)):
             if number not in sitemaps:
                 continue
@@ -226,7 +216,7 @@ class MatchingPages:
                 here = range(first, first + len(block.urls))
                 if any(place in here for place in wanted):
                     pages = zip(here, block.pages(), strict=True)
-                    found.update({at: (page, sitemap.url) for at, page in pages if at in wanted})
+                    found |= {at: _page(page, sitemap.url) for at, page in pages if at in wanted}
                 first = here.stop
                 if first > max(wanted):
                     break
