@@ -149,15 +149,8 @@ async def list_pages(
         listed = await call.read(find_pages, cached.tree, chosen, *how)
     keep_list(call.state.lists, place, listed)
     found = await call.read(listed.pages, cached.tree, call.begin, limit)
-    total = len(listed.places)
-    pages, next_cursor = call.part(cached, found, total)
-    return PageResult(
-        source=call.source(cached),
-        total=total,
-        undated=listed.undated if period else None,
-        pages=pages,
-        next_cursor=next_cursor,
-    )
+    part = call.part(cached, len(listed.places), pages=found)
+    return PageResult(**part, undated=listed.undated if period else None)
 
 
 def _selection(period: Mapping[str, str], rest: Mapping[str, Any], now: datetime) -> Selection:

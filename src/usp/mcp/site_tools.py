@@ -104,10 +104,7 @@ async def list_sitemaps(
     call = ToolCall(ctx, url, refresh, asked=("list_sitemaps", only_failed))
     cached = await call.tree(cursor)
     total, found = await call.read(_sitemaps, cached.tree, only_failed, call.begin, limit)
-    sitemaps, next_cursor = call.part(cached, found, total)
-    return SitemapList(
-        source=call.source(cached), total=total, sitemaps=sitemaps, next_cursor=next_cursor
-    )
+    return SitemapList(**call.part(cached, total, sitemaps=found))
 
 
 def _sitemaps(

@@ -169,15 +169,12 @@ async def diff_site(
         )
     diff = Diff(before.tree, cached.tree)
     found, total = await call.read(_changes, diff, wanted, call.begin, limit)
-    changes, next_cursor = call.part(cached, found, total)
     counts = diff.counts()
     return DiffResult(
-        source=call.source(cached),
+        **call.part(cached, total, changes=found),
         snapshot=snapshot,
         pages={kind.value: number for kind, number in counts.pages.items() if number},
         sitemaps={kind.value: number for kind, number in counts.sitemaps.items() if number},
-        changes=changes,
-        next_cursor=next_cursor,
     )
 
 

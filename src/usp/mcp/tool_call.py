@@ -9,7 +9,7 @@ import re
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -168,14 +168,13 @@ class ToolCall:
             skipped=sum(len(index.skipped) for index in indexes),
         )
 
-    def part(
-        self, cached: CachedTree, items: Sequence[V], total: int
-    ) -> tuple[list[V], str | None]:
-        """Return as many items of a list as there is room for, and the cursor of the next part."""
-        taken = fitting(items)
+    def part(self, cached: CachedTree, total: int, **items: Sequence[ToolValue]) -> dict[str, Any]:
+        """Return the fields of a result: as many items as there is room for, and the next cursor."""
+        ((name, given),) = items.items()
+        taken = fitting(given)
         end = self.begin + len(taken)
-        over = not taken or end >= total
-        return taken, None if over else f"{cached.name}.{self.digest}.{end}"
+        more = f"{cached.name}.{self.digest}.{end}" if taken and end < total else None
+        return {"source": self.source(cached), "total": total, name: taken, "next_cursor": more}
 
     async def read(
         self, work: Callable[[CancelToken, *Ts], T], *arguments: *Ts, fetches: bool = False
