@@ -14,25 +14,19 @@ from typing import Any
 import pytest
 
 from usp import CrawlOptions, Selection, tree
-from website import Answer, Site, robots, urlset
+from website import Answer, Site, dated, robots, story, urlset
 
 CRAWLS = Path(__file__).with_name("scrapy_crawls.py")
-IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
-NEWS = 'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+IMAGE = 'xmlns="http://www.google.com/schemas/sitemap-image/1.1"'
 PAGES = urlset(
-    "<url><loc>{base}/old</loc><lastmod>2020-01-01</lastmod></url>",
-    f"<url {IMAGE}><loc>{{base}}/new?a=1&b=2</loc><lastmod>2025-03-04</lastmod>"
-    "<image:image><image:loc>{base}/a.png</image:loc></image:image></url>",
-    *(
-        f"<url><loc>{{base}}/{name}</loc><lastmod>2025-03-04</lastmod></url>"
-        for name in ("private", "left-out")
-    ),
+    dated("/old", "2020-01-01"),
+    "<url><loc>{base}/new?a=1&b=2</loc><lastmod>2025-03-04</lastmod>"
+    f"<image {IMAGE}><loc>{{base}}/a.png</loc></image></url>",
+    dated("/private", "2025-03-04"),
+    dated("/left-out", "2025-03-04"),
     "/undated",
 )
-STORY = urlset(
-    f"<url {NEWS}><loc>{{base}}/story</loc><news:news><news:title>A story</news:title>"
-    "<news:publication_date>2025-05-06</news:publication_date></news:news></url>"
-)
+STORY = urlset(story("/story", "2025-05-06", "A story"))
 PAGE = Answer("<html></html>", headers={"Content-Type": "text/html"})
 LISTED = ["/old", "/new?a=1&b=2", "/private", "/left-out", "/undated", "/story"]
 MANY = "".join(f"{{base}}/many/{at}\n" for at in range(5_000))

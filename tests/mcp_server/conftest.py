@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -63,6 +64,14 @@ class Talk:
             items += part[what]
         assert len(items) == part["total"]
         return items
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Opened by the test, or at its end: nothing waits longer."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import threading
 from collections import OrderedDict
 
 import pytest
@@ -16,14 +15,6 @@ from usp.mcp.page_tools import MatchingPages
 from usp.mcp.tool_call import MOST_BYTES, Cancelled, CancelToken
 from usp.web_client.zones import Zones
 from website import ONE_PAGE, Answer, index, robots, story, urlset
-
-
-@pytest.fixture
-def gate():
-    """Opened by the test, or at its end: nothing waits longer."""
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 def test_only_public_addresses_are_connected_to_unless_the_operator_allows_more(serve, talk):
@@ -61,8 +52,7 @@ def test_text_of_a_website_stays_in_its_line(serve, talk):
 
 
 def test_a_result_has_room_for_so_much_and_the_rest_is_in_the_next_part(serve, talk):
-    long = "x" * 1500
-    urls = [f"http://127.0.0.1/{number}/{long}" for number in range(90)]
+    urls = [f"http://127.0.0.1/{number}/{'x' * 1500}" for number in range(90)]
     site = serve({"/a.xml": urlset(*urls)})
 
     server, given = talk(), {"url": f"{site.base}/a.xml", "limit": 200}
@@ -103,7 +93,7 @@ def test_wrong_arguments_are_named_with_right_ones(talk, subtests):
             assert "secret" not in refusal
 
 
-def test_other_tools_refuse_what_does_not_exist(talk, tmp_path):
+def test_other_tools_refuse_what_does_not_exist_or_is_of_another_website(serve, talk, tmp_path):
     (tmp_path / "notes.txt").write_text("private")
     (tmp_path / "link.warc.gz").symlink_to("/etc/passwd")
 
@@ -116,13 +106,9 @@ def test_other_tools_refuse_what_does_not_exist(talk, tmp_path):
         said = server.refusal("diff_site", url="x.org", snapshot=name)
         assert "There is no snapshot" in said
         assert "private" not in said
-
-
-def test_a_snapshot_of_another_website_is_not_compared(serve, talk, tmp_path):
     site, other = serve(ONE_PAGE), serve(ONE_PAGE)
     usp.sitemap_tree_for_homepage(other.base).save(tmp_path / "other.warc.gz")
-    given = {"url": site.base, "snapshot": "other.warc.gz"}
-    said = talk(snapshots=tmp_path).refusal("diff_site", **given)
+    said = server.refusal("diff_site", url=site.base, snapshot="other.warc.gz")
     assert f"The snapshot is of {other.base}/" in said
 
 

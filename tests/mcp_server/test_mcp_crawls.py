@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from types import SimpleNamespace
 
 import anyio
@@ -79,10 +78,9 @@ def test_calls_at_the_same_time_share_one_crawl(serve, talk):
     assert site.hits["/a.xml"] == 1
 
 
-def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
+def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch, gate):
     """The website is not done before the caller has heard of it."""
     monkeypatch.setattr(tree_cache, "EVERY", 0.01)
-    gate = threading.Event()
     site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
     told = []
 
@@ -96,7 +94,7 @@ def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
     assert told[0][1].startswith("fetching: ")
 
 
-def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
+def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch, gate):
     monkeypatch.setattr(tree_cache, "EVERY", 0.01)
     stopped: list[str] = []
     has_stopped = asyncio.Event()
@@ -111,7 +109,6 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
             raise
 
     monkeypatch.setattr(tree_cache, "tree_of_async", watched)
-    gate = threading.Event()
     site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
 
     server = talk()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -35,10 +37,8 @@ def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site
             odd.append(message)
 
     async def whole(log):
-        command, *arguments = USP
-        server = StdioServerParameters(
-            command=command, args=[*arguments, "-vv", "--allow-network", "127.0.0.1"]
-        )
+        command, *arguments = [*USP, "-vv", "--allow-network", "127.0.0.1"]
+        server = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
         async with Client(stdio_client(server, errlog=log), message_handler=heard) as client:
             tools = await client.list_tools()
             found = await client.call_tool("list_pages", {"url": site.base})
@@ -54,14 +54,13 @@ def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site
     assert f"{site.base}/a.xml" in (tmp_path / "log").read_text()
 
 
-def test_a_client_that_goes_away_ends_the_server_quietly(monkeypatch):
+def test_a_client_that_goes_away_ends_the_server_quietly():
     """Writing to it fails in a task, whose failure comes in a group."""
 
-    async def gone(_):
+    async def gone():
         raise ExceptionGroup("tasks", [ExceptionGroup("of a task", [BrokenPipeError()])])
 
-    monkeypatch.setattr(serving, "_stdio", gone)
-    serving.serve_stdio(None)
+    serving.serve_stdio(SimpleNamespace(run_stdio_async=gone))
 
 
 def test_over_http_only_the_names_of_this_machine_are_served(site):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -83,6 +84,15 @@ def many_sitemaps(count: int) -> IndexWebsiteSitemap:
 def charts(text: str) -> dict[str, Any]:
     """Return the data of the charts of a page."""
     return json.loads(text.partition('id="charts-data">')[2].partition("</script>")[0])
+
+
+def elements(text):
+    """Return the elements of a page, with their attributes."""
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
+    parser.feed(text)
+    return found
 
 
 def with_lists(node: AbstractSitemap) -> AbstractSitemap:

@@ -76,6 +76,7 @@ def test_the_numbers_are_the_same_everywhere(serve, name):
     shown = tiles(html(tree, all_problems=True))
     assert (shown["sitemaps"], shown["failures"]) == (f"{sitemaps:,}", f"{failures:,}")
     assert shown["problems"] == f"{problems:,}"
+    assert problems > 450 or name != "failures"  # those that were not kept one by one are counted
 
 
 def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, capsys):
@@ -104,8 +105,3 @@ def test_a_sitemap_that_is_the_root_counts_itself():
     assert summary_line(gone) == "0 pages in 1 sitemap; 1 failure, 0 problems."
     assert IndexXMLSitemap("http://h/i.xml", [gone, gone]).sitemap_count() == 3
     assert IndexWebsiteSitemap("http://h/", [gone]).sitemap_count() == 1
-
-
-def test_problems_that_were_not_kept_one_by_one_are_counted():
-    node = parse_document([DAMAGED.replace("{base}", "http://h").encode()], "http://h/a.xml")
-    assert how_many(node.problems) == summarise(node).problems.count > 450

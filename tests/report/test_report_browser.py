@@ -54,38 +54,41 @@ def order(tab):
     return tab.eval_on_selector_all("main > section", "all => all.map(one => one.id)")
 
 
-def test_the_demo_is_shown_with_the_numbers_of_its_tree(look, demo):
+def test_the_demo_is_shown_with_the_numbers_of_its_tree_and_every_chart_with_a_table(look, demo):
     page = look(demo)
     tab = page.tab
     pages, nodes = list(demo.all_pages()), list(demo.all_sitemaps())
-    assert (
-        page.tiles().items()
-        >= {
-            "pages": str(len(pages)),
-            "sitemaps": str(len(nodes)),
-            "news stories": str(sum(1 for p in pages if p.news_story)),
-            "images": str(sum(len(p.images or ()) for p in pages)),
-            "video": str(sum(len(p.videos or ()) for p in pages)),
-            "alternates": str(sum(len(p.alternates or ()) for p in pages)),
-            "failures": str(len(demo.failures())),
-            "problems": str(sum(len(n.problems) for n in nodes)),
-        }.items()
-    )
+    numbers = {
+        "pages": len(pages),
+        "sitemaps": len(nodes),
+        "news stories": sum(1 for p in pages if p.news_story),
+        "images": sum(len(p.images or ()) for p in pages),
+        "video": sum(len(p.videos or ()) for p in pages),
+        "alternates": sum(len(p.alternates or ()) for p in pages),
+        "failures": len(demo.failures()),
+        "problems": sum(len(n.problems) for n in nodes),
+    }
+    tiles = page.tiles()
+    assert {name: tiles[name] for name in numbers} == {n: str(c) for n, c in numbers.items()}
     assert rows(tab) == 1 + len(nodes)
     cells = (tab.locator(f"#rows .row .{name}").all_inner_texts() for name in ("url", "pages"))
     shown = dict(zip(*cells, strict=True))
     for node in nodes:
         wanted = "–" if isinstance(node, InvalidSitemap) else str(node.page_count())  # noqa: RUF001
         assert shown[node.url.removeprefix(demo.url[:-1])] == wanted
-
-
-def test_every_chart_is_drawn_and_has_its_numbers_as_a_table(look, demo):
-    charts = look(demo).tab.locator(".chart")
+    charts = tab.locator(".chart")
     assert charts.count() == 8
     for chart in charts.all():
         assert chart.locator("svg").count() == 1
         assert chart.get_attribute("aria-label")
         assert chart.locator("xpath=..").locator("details table tbody tr").count() > 0
+    chart = json.loads(tab.locator("#charts-data").text_content())["fetches"]
+    assert set(chart["labels"]) == {node.url.removeprefix(demo.url[:-1]) for node in nodes}
+    probes = tab.locator("#fetches > details")
+    assert "undeclared addresses were tried" in probes.locator("summary").inner_text()
+    assert not probes.locator("table").is_visible()
+    probes.locator("summary").click()
+    assert "/sitemap.xml.gz" in probes.locator("tbody").inner_text()
 
 
 def test_no_chart_is_drawn_without_two_values(look, demo):
@@ -98,18 +101,6 @@ def test_no_chart_is_drawn_without_two_values(look, demo):
             if values is None:
                 values = [part for box in chart["data"] for part in box.get("children", [box])]
             assert sum(1 for value in values if value) > 1, name
-
-
-def test_probes_of_known_paths_are_folded_away(look, demo):
-    tab = look(demo).tab
-    known = {node.url.removeprefix(demo.url) for node in demo.all_sitemaps()}
-    chart = json.loads(tab.locator("#charts-data").text_content())["fetches"]
-    assert {label.lstrip("/") for label in chart["labels"]} == known
-    probes = tab.locator("#fetches > details")
-    assert "undeclared addresses were tried" in probes.locator("summary").inner_text()
-    assert not probes.locator("table").is_visible()
-    probes.locator("summary").click()
-    assert "/sitemap.xml.gz" in probes.locator("tbody").inner_text()
 
 
 # What is wrong comes first --------------------------------------------------------------------------
@@ -132,6 +123,7 @@ def test_a_site_without_damage_says_so_in_a_sentence(look):
     assert order(tab)[0] == "tree"
     assert tab.locator(".good").inner_text().startswith("Nothing is missing, and no problems")
     assert tab.locator(".tile.bad").count() == 0
+    assert look(sitemap("only.xml", f"<loc>{SITE}/a</loc>")).text("#rows .url") == "/only.xml"
 
 
 def test_problems_and_failures_are_put_together_with_their_counts(look):
@@ -162,11 +154,6 @@ def test_what_was_not_followed_is_not_shown_as_a_failure(look):
 
 
 # The tree -------------------------------------------------------------------------------------------
-
-
-def test_a_tree_of_one_sitemap_is_shown(look):
-    page = look(sitemap("only.xml", f"<loc>{SITE}/a</loc>"))
-    assert page.text("#rows .url") == "/only.xml"
 
 
 def test_a_node_opens_and_closes(look):
@@ -252,9 +239,7 @@ def test_the_scheme_and_host_of_the_site_are_not_repeated(look):
     assert "https://elsewhere.example/other.xml" in main
     links = tab.eval_on_selector_all("#rows a", "all => all.map(a => a.href)")
     assert all(link.startswith("https://") for link in links)
-
-
-def test_the_host_that_most_sitemaps_have_is_left_out_if_the_website_has_another(look):
+    # If the website has another host than most of its sitemaps, theirs is left out.
     other = "https://www.example.org"
     nodes = [*empty_sitemaps(3, other), gone(f"{SITE}/x.xml")]
     tab = look(IndexWebsiteSitemap(f"{SITE}/", nodes)).tab

@@ -34,13 +34,6 @@ def test_the_report_replaces_what_is_there_and_its_path_is_printed(
     assert all(part in text for part in said)
 
 
-def test_a_file_that_cannot_be_written_is_an_error(run):
-    with demo_site() as url:
-        ended = run(url, "-o", "no/such/folder/x.html")
-    assert ended.exit_code == 2
-    assert "there is no folder" in ended.stderr
-
-
 def test_a_site_that_is_not_there_has_a_report_that_says_so(run, tmp_path):
     ended = run("http://127.0.0.1:9/sitemap.xml")
     assert ended.exit_code == 1

@@ -8,14 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_trees import (
-    SITE,
-    expected,
-    hostile_website,
-    sitemap,
-    website,
-    with_lists,
-)
+from report_trees import SITE, expected, hostile_website, sitemap, website, with_lists
 
 from profiles import examples
 from usp.objects.exchange import Exchange
@@ -115,14 +108,9 @@ def test_a_regular_column_of_dates_is_read_as_its_pages_are(more, text):
 
 
 def test_urls_without_a_path_and_with_slashes_in_the_query_have_their_section():
-    urls = [
-        "http://h",
-        "http://h?x=/a/b",
-        "http://h/a?x=/b/c/",
-        "http://H/a/b/c#/d",
-        "http://h/a/b/",
-    ]
-    tree = PagesXMLSitemap(f"{SITE}/s.xml", [SitemapPage(url) for url in urls])
+    urls = ("", "?x=/a/b", "/a?x=/b/c/", "/a/b/c#/d", "/a/b/")
+    pages = [SitemapPage(f"http://{host}{rest}") for host in "hH" for rest in urls]
+    tree = PagesXMLSitemap(f"{SITE}/s.xml", pages)
     assert_equal_numbers(summarise(tree), tree)
     tree = hostile_website()
     assert summarise(tree).totals.pages == tree.page_count()
@@ -158,7 +146,7 @@ def exchange(url, begin=0.0, **facts):
     )
 
 
-def test_exchanges_tell_sizes_times_and_attempts():
+def test_exchanges_tell_sizes_times_and_attempts_and_a_document_that_stands_twice_counts_once():
     first = exchange("http://h/a", final_url="http://h/moved", seconds=0.9, received=500)
     other = exchange("http://h/b", 0.5, seconds=1.5, status=404, attempts=2)
     gone = InvalidSitemap("http://h/b", "gone", exchange=other)
@@ -170,6 +158,9 @@ def test_exchanges_tell_sizes_times_and_attempts():
     ]
     assert [row.received for row in summary.sitemaps] == [500, None]
     assert (summary.totals.seconds, summary.totals.received) == (2.0, 500)
+    once = exchange("http://h/a", received=7)
+    twice = [PagesXMLSitemap("http://h/a", [], exchange=once) for _ in range(2)]
+    assert len(summarise(IndexXMLSitemap("http://h/i", twice)).fetches) == 1
 
 
 def test_what_was_tried_in_vain_is_apart_unless_it_is_a_failure():
@@ -179,9 +170,7 @@ def test_what_was_tried_in_vain_is_apart_unless_it_is_a_failure():
     summary = summarise(IndexWebsiteSitemap("http://h/", [], not_found=missing, tried=tried))
     assert [fetch.url for fetch in summary.fetches] == [robots]
     assert [(fetch.url, fetch.begin) for fetch in summary.probes] == [(known, 1.0)]
-
-
-def test_a_failure_is_no_probe_however_many_there_are():
+    # However many failures there are:
     urls = [f"{SITE}/{at}.xml" for at in range(300)]
     nodes = [InvalidSitemap(url, "gone", exchange=Exchange(url, url, 404)) for url in urls]
     known = f"{SITE}/sitemap.xml"
@@ -196,12 +185,6 @@ def test_an_index_that_holds_pages_has_its_own_state():
     pages = PagesXMLSitemap(url, [SitemapPage(f"{SITE}/x")])
     tree = IndexXMLSitemap(url, [pages], failure=Failure(url, "the document breaks off"))
     assert [row.state for row in summarise(tree).sitemaps] == ["incomplete", None]
-
-
-def test_a_document_that_stands_twice_was_fetched_once():
-    once = exchange("http://h/a", received=7)
-    twice = [PagesXMLSitemap("http://h/a", [], exchange=once) for _ in range(2)]
-    assert len(summarise(IndexXMLSitemap("http://h/i", twice)).fetches) == 1
 
 
 def test_of_a_tree_that_nobody_fetched_no_times_are_known():
@@ -239,5 +222,5 @@ def test_above_the_limit_the_sum_is_right_and_no_count_is_too_high(lists, most):
     if len(real) <= most:
         assert (dict(tally.items()), tally.exact) == (real, True)
     assert all(count <= real[key] for key, count in tally.items())
-    top, other = tally.top(1)
-    assert sum(count for _, count in top) + other == real.total()
+    top = tally.top(1)
+    assert sum(count for _, count in top.items) + top.other == real.total()

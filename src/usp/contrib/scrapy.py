@@ -29,7 +29,6 @@ __all__ = ["SitemapPagesSpider"]
 _AHEAD = 100  # pages that are read before they are asked for
 _SITES = 8  # websites whose sitemaps are read at a time
 _NAMED = 5  # failures that are logged by name; the library's own loggers have all of them
-_END = object()
 
 
 class SitemapPagesSpider(Spider):
@@ -84,7 +83,7 @@ class SitemapPagesSpider(Spider):
         # Scrapy drops this generator when it closes the spider, and does not close it.
         crawler.signals.connect(self._stop_reading, signals.spider_closed)
         try:
-            while (page := await pages.get()) is not _END:
+            while (page := await pages.get()) is not None:
                 if isinstance(page, Exception):
                     raise page
                 request = self.request_for_page(page)
@@ -104,8 +103,8 @@ class SitemapPagesSpider(Spider):
             await asyncio.wait([self._reading])
 
     async def _read(self, pages: asyncio.Queue[Any]) -> None:
-        """Read all websites and sitemaps; the last item is the end, or an exception."""
-        end: object = _END
+        """Read all websites and sitemaps; the last item is None, or an exception."""
+        end = None
         some = asyncio.Semaphore(_SITES)
         client = self.sitemap_client()
         sources = ((aio.pages, self.websites), (aio.pages_of_sitemap, self.sitemap_urls))

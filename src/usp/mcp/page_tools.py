@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 
-MOST_PLACES = 2_000_000
-"""Places in all lists that are kept: 16 MB."""
-
+MOST_PLACES = 2_000_000  # places in all lists that are kept: 16 MB
 _MOST_LANGUAGES = 20
 _BITS = 32  # of the number of a page in its sitemap
 _UNDATED = -1e18  # seconds; every date comes later
@@ -66,6 +64,7 @@ def _simple(patterns: list[str]) -> list[str]:
 
 
 Patterns = Annotated[Texts, AfterValidator(_simple)]
+DateText = Annotated[Text, Field(max_length=40)]
 
 
 class Page(ToolValue):
@@ -110,14 +109,10 @@ async def list_pages(
         max_length=200,
         description="Text that the URL or the title of the news must contain, in any case.",
     ),
-    since: Text = Field(
-        "",
-        max_length=40,
-        description=f"Only pages changed (or, failing that, published) then or later: {_DATE}.",
+    since: DateText = Field(
+        "", description=f"Only pages changed (or, failing that, published) then or later: {_DATE}."
     ),
-    until: Text = Field(
-        "", max_length=40, description=f"Only pages changed then or before: {_DATE}."
-    ),
+    until: DateText = Field("", description=f"Only pages changed then or before: {_DATE}."),
     keep_undated: bool = Field(
         False,
         description="With since or until: also list pages without a date. They are counted anyway.",
@@ -138,38 +133,24 @@ async def list_pages(
     URL, date of the last change, and for news title and publication date. Filter by date, URL pattern,
     or text in URL or title. This reads sitemaps, not the pages themselves.
     """
-    asked = (contains, since, until, keep_undated, include, exclude, same_host, order)
     period = {name: text for name, text in (("since", since), ("until", until)) if text}
     rest = {"include": include, "exclude": exclude, "same_host": same_host}
     selection = _selection(period, rest, datetime.now(UTC))  # refuses wrong ones before a request
     skipping = (since, for_sitemaps(include), for_sitemaps(exclude))
-    call = ToolCall(
-        ctx, url, refresh=refresh, selection=selection, skipping=skipping if any(skipping) else None
-    )
-    part = await call.part(cursor, "list_pages", url, asked)
-    cached = part.cached
+    asked = ("list_pages", contains, *period.items(), keep_undated, *rest.values(), order)
+    call = ToolCall(ctx, url, refresh, asked, selection, skipping if any(skipping) else None)
+    cached = await call.tree(cursor)
     cached.require_pages()
-    listed = call.state.lists.get((cached.name, part.digest))
+    place = cached.name, call.digest
+    listed = call.state.lists.get(place)
     if listed is None:
-        listed = await call.read(
-            find_pages,
-            cached.tree,
-            _selection(period, rest, cached.fetched),
-            contains.casefold(),
-            keep_undated or not period,
-            order == "newest",
-        )
-    keep_list(call.state.lists, (cached.name, part.digest), listed)
-    found = await call.read(listed.pages, cached.tree, part.begin, limit)
-    total = len(listed.places)
-    pages, next_cursor = part.fitting([_page(page, sitemap) for page, sitemap in found], total)
-    return PageResult(
-        source=call.source(cached),
-        total=total,
-        undated=listed.undated if period else None,
-        pages=pages,
-        next_cursor=next_cursor,
-    )
+        chosen = _selection(period, rest, cached.fetched)
+        how = contains.casefold(), keep_undated or not period, order == "newest"
+        listed = await call.read(find_pages, cached.tree, chosen, *how)
+    keep_list(call.state.lists, place, listed)
+    found = await call.read(listed.pages, cached.tree, call.begin, limit)
+    part = call.part(cached, len(listed.places), pages=found)
+    return PageResult(**part, undated=listed.undated if period else None)
 
 
 def _selection(period: Mapping[str, str], rest: Mapping[str, Any], now: datetime) -> Selection:
@@ -214,13 +195,11 @@ class MatchingPages:
     places: array[int]
     undated: int
 
-    def pages(
-        self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int
-    ) -> list[tuple[SitemapPage, str]]:
-        """Return some of the pages, each with the URL of its sitemap."""
+    def pages(self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int) -> list[Page]:
+        """Return some of the pages."""
         places = self.places[begin : begin + most]
         sitemaps = {place >> _BITS for place in places}
-        found: dict[int, tuple[SitemapPage, str]] = {}
+        found: dict[int, Page] = {}
         for number, sitemap in enumerate(page_sitemaps(tree)):
             if number not in sitemaps:
                 continue
@@ -230,7 +209,7 @@ class MatchingPages:
                 here = range(first, first + len(block.urls))
                 if any(place in here for place in wanted):
                     pages = zip(here, block.pages(), strict=True)
-                    found.update({at: (page, sitemap.url) for at, page in pages if at in wanted})
+                    found |= {at: _page(page, sitemap.url) for at, page in pages if at in wanted}
                 first = here.stop
                 if first > max(wanted):
                     break

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
@@ -26,8 +26,8 @@ from usp.mcp import ServerOptions, tool_call
 from usp.mcp.page_tools import list_pages
 from usp.mcp.site_tools import check_site, explain, list_sitemaps, summarise_site
 from usp.mcp.snapshot_tools import diff_site, list_snapshots
-from usp.mcp.tool_call import ServerState
 from usp.mcp.tool_values import clean, wrong_arguments
+from usp.mcp.tree_cache import ServerState
 
 if TYPE_CHECKING:
     import socket
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = get_logger(__name__)
-T = TypeVar("T")
 
 INSTRUCTIONS = """\
 Reads the XML sitemaps, feeds and robots.txt of websites: which pages a site declares, when they \
@@ -87,11 +86,8 @@ class _SitemapServer(MCPServer[ServerState]):
 
     @asynccontextmanager
     async def _lifespan(self, _: MCPServer[ServerState]) -> AsyncIterator[ServerState]:
-        state = ServerState(self._options)
-        try:
+        async with aclosing(ServerState(self._options)) as state:
             yield state
-        finally:
-            await state.close()
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[ServerState, Any] | None = None
@@ -100,8 +96,16 @@ class _SitemapServer(MCPServer[ServerState]):
         tool = self._by_name.get(name)
         if tool is None:
             raise ToolError(f"There is no tool {clean(name)!r}. Tools: {', '.join(self._by_name)}.")
+        seconds = self._options.limits.seconds  # for a crawl, and the same again for reading it
+        allowed = None if seconds is None else 2 * seconds + tool_call.GRACE
         try:
-            return await self._in_time(super().call_tool(name, arguments, context))
+            async with asyncio.timeout(allowed):
+                return await super().call_tool(name, arguments, context)
+        except TimeoutError:
+            raise ToolError(
+                f"The call took longer than {duration(allowed or 0)}: this server is busy with other "
+                "calls. Try again later."
+            ) from None
         except UnexpectedToolError as error:
             kind = type(error.__cause__).__name__
             log.exception("%s failed", name)
@@ -114,21 +118,6 @@ class _SitemapServer(MCPServer[ServerState]):
                 found = cause.errors(include_url=False, include_context=False, include_input=False)
                 raise wrong_arguments(found, tool.parameters["properties"]) from error
             raise ToolError(str(cause or error)) from error  # without the SDK's beginning
-
-    async def _in_time(self, call: Awaitable[T]) -> T:
-        """Refuse a call that takes longer than a crawl and reading it may, and stop it."""
-        seconds = self._options.limits.seconds
-        allowed = None if seconds is None else 2 * seconds + tool_call.GRACE
-        try:
-            async with asyncio.timeout(allowed) as limit:
-                return await call
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise ToolError(
-                f"The call took longer than {duration(allowed or 0)}: this server is busy with other "
-                "calls. Try again later."
-            ) from None
 
 
 def _tool(function: Callable[..., Any]) -> Tool:
@@ -157,15 +146,9 @@ def _tool(function: Callable[..., Any]) -> Tool:
 
 
 PATH = "/mcp"
-MOST_REQUESTS = 256
-"""Requests that are served at the same time."""
-
-MOST_BODY = 64 * 1024
-"""Bytes of a request: the arguments of a call are short, and so is what a client says of itself."""
-
-BODY_SECONDS = 10.0
-"""Time in which the body of a request must have arrived."""
-
+MOST_REQUESTS = 256  # requests that are served at the same time
+MOST_BODY = 64 * 1024  # bytes of a request: arguments and what clients say of themselves are short
+BODY_SECONDS = 10.0  # time in which the body of a request must have arrived
 _LOOKUPS = 64  # threads for DNS: a slow name server of some crawls is not waited for by others
 _PATIENCE = 2  # seconds that open connections are given at the end
 
@@ -177,8 +160,9 @@ def serve_stdio(server: MCPServer[Any]) -> None:
     the process has to end without waiting for it.
     """
     loop = asyncio.new_event_loop()
+    _allow_lookups(loop)
     try:
-        loop.run_until_complete(_stdio(server))
+        loop.run_until_complete(server.run_stdio_async())
     except* BrokenPipeError:
         pass  # the client is gone
     loop.run_until_complete(loop.shutdown_asyncgens())
@@ -186,14 +170,8 @@ def serve_stdio(server: MCPServer[Any]) -> None:
     loop.close()
 
 
-def _allow_lookups() -> None:
-    executor = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="usp-mcp-loop")
-    asyncio.get_running_loop().set_default_executor(executor)
-
-
-async def _stdio(server: MCPServer[Any]) -> None:
-    _allow_lookups()
-    await server.run_stdio_async()
+def _allow_lookups(loop: asyncio.AbstractEventLoop) -> None:
+    loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="usp-mcp-loop"))
 
 
 def serve_http(
@@ -215,13 +193,9 @@ def serve_http(
         lifespan="on",
         timeout_graceful_shutdown=_PATIENCE,
     )
-
-    async def serving() -> None:
-        _allow_lookups()
-        await uvicorn.Server(config).serve(sockets=[listening])
-
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(serving())
+        _allow_lookups(runner.get_loop())
+        runner.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 
 def http_app(server: MCPServer[Any], hosts: Sequence[str], token: str | None = None) -> ASGIApp:
@@ -258,11 +232,12 @@ class _HttpGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
+        refusal = self._refusal(scope["method"], Headers(scope=scope))
         if refusal is None:
             self._requests += 1
             try:
-                await self._app(scope, _receiving_in_time(receive), send)
+                async with asyncio.timeout(BODY_SECONDS) as limit:
+                    await self._app(scope, _until_received(receive, limit), send)
             except TimeoutError:
                 refusal = PlainTextResponse("The request did not arrive in time.", 408)
             finally:
@@ -270,8 +245,7 @@ class _HttpGuard:
         if refusal is not None:
             await refusal(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        headers = Headers(scope=scope)
+    def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         if _only(headers, "host").lower() not in self._hosts:
             return PlainTextResponse("Unknown Host; usp mcp --allow-host NAME adds one.", 421)
         if "origin" in headers and _only(headers, "origin").lower() not in self._origins:
@@ -281,11 +255,9 @@ class _HttpGuard:
             scheme.lower() == "bearer"
             and hmac.compare_digest(given.strip().encode("latin-1"), self._token)
         ):
-            challenge = {"WWW-Authenticate": "Bearer"}
-            return PlainTextResponse(
-                "Send the header 'Authorization: Bearer TOKEN'.", 401, challenge
-            )
-        if scope["method"] != "POST":  # without sessions, there is nothing to listen to or to end
+            wanted = "Send the header 'Authorization: Bearer TOKEN'."
+            return PlainTextResponse(wanted, 401, {"WWW-Authenticate": "Bearer"})
+        if method != "POST":  # without sessions, there is nothing to listen to or to end
             return PlainTextResponse("Use POST.", 405, {"Allow": "POST"})
         if self._requests >= MOST_REQUESTS:
             return PlainTextResponse("Too many requests at once.", 503, {"Retry-After": "5"})
@@ -298,16 +270,13 @@ def _only(headers: Headers, name: str) -> str:
     return values[0] if len(values) == 1 else ""
 
 
-def _receiving_in_time(receive: Receive) -> Receive:
-    """Return a function that raises ``TimeoutError`` if the body of a request does not arrive."""
-    deadline: float | None = asyncio.get_running_loop().time() + BODY_SECONDS
+def _until_received(receive: Receive, limit: asyncio.Timeout) -> Receive:
+    """Return a function that lifts a limit of time when it has received the body of a request."""
 
     async def received() -> Message:
-        nonlocal deadline
-        async with asyncio.timeout_at(deadline):
-            message = await receive()
-        if not message.get("more_body"):
-            deadline = None
+        message = await receive()
+        if not message.get("more_body") and limit.when() is not None:
+            limit.reschedule(None)
         return message
 
     return received

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ from pydantic import Field
 from usp._base.dates import as_written
 from usp.checks.checking import Checking
 from usp.checks.finding import Severity
-from usp.checks.registry import Rule, rules_named
+from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
 from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
 from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
@@ -31,6 +32,7 @@ from usp.mcp.tool_values import (
     reason_of,
     remedy_of,
 )
+from usp.mcp.tree_cache import client_options
 from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
@@ -43,9 +45,11 @@ from usp.objects.sitemap import (
 )
 from usp.report.content import Content, Tally
 from usp.report.problems import CheckList, RuleRow, by_rule
+from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from usp.limits import Limits
+    from collections.abc import Iterable
+
     from usp.mcp.tree_cache import CachedTree
     from usp.objects.failure_codes import Code
 
@@ -97,14 +101,10 @@ async def list_sitemaps(
     number of pages, problems, and why it failed. Use it to see how a site organises its sitemaps, or
     why pages are missing.
     """
-    call = ToolCall(ctx, url, refresh=refresh)
-    part = await call.part(cursor, "list_sitemaps", url, only_failed)
-    cached = part.cached
-    total, found = await call.read(_sitemaps, cached.tree, only_failed, part.begin, limit)
-    sitemaps, next_cursor = part.fitting(found, total)
-    return SitemapList(
-        source=call.source(cached), total=total, sitemaps=sitemaps, next_cursor=next_cursor
-    )
+    call = ToolCall(ctx, url, refresh, asked=("list_sitemaps", only_failed))
+    cached = await call.tree(cursor)
+    total, found = await call.read(_sitemaps, cached.tree, only_failed, call.begin, limit)
+    return SitemapList(**call.part(cached, total, sitemaps=found))
 
 
 def _sitemaps(
@@ -170,11 +170,11 @@ class TopNames(ToolValue):
     @classmethod
     def of(cls, tally: Tally, most: int = _MOST_NAMES) -> TopNames:
         """Return the most frequent names of a tally."""
-        top, other = tally.top(most)
-        return cls(top=_named(top), other=other)
+        found = tally.top(most)
+        return cls(top=_named(found.items), other=found.other)
 
 
-def _named(counts: list[tuple[str, int]]) -> list[NameCount]:
+def _named(counts: Iterable[tuple[str, int]]) -> list[NameCount]:
     return [NameCount(name=clean(name, 100), count=count) for name, count in counts]
 
 
@@ -214,7 +214,7 @@ async def summarise_site(ctx: ToolContext, url: SiteUrl, refresh: Refresh = Fals
     Pages, news, images, videos; sections by path, hosts, languages, the range of dates and pages per
     month, formats of sitemaps, and what failed with what to do about it.
     """
-    call = ToolCall(ctx, url, refresh=refresh)
+    call = ToolCall(ctx, url, refresh)
     cached = await call.tree()
     cached.require_response()
     return await call.read(_summary, cached, call.source(cached))
@@ -323,7 +323,7 @@ async def check_site(
     Returns what was found by rule, the most severe first, with examples and how to fix it. The tool
     explain has the full documentation of a rule.
     """
-    call = ToolCall(ctx, url, refresh=refresh)
+    call = ToolCall(ctx, url, refresh)
     checking = _checking(call, select, ignore)
     cached = await call.tree()
     cached.require_response()
@@ -347,26 +347,23 @@ async def check_site(
 
 
 def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
+    seconds = call.options.limits.seconds or math.inf
+    limits = replace(  # for the robots.txt of other hosts, of which there may be many slow ones
+        call.options.limits,
+        seconds=min(_ALL_PROOF_SECONDS, seconds),
+        document_seconds=min(_PROOF_SECONDS, seconds),
+    )
     try:
         return Checking.of(
             select,
             ignore,
-            web_client=call.state.trees.client(),
-            options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
+            web_client=RequestsWebClient(**client_options(call.options)),
+            options=replace(call.options.crawl, limits=limits),
             is_live=True,
         )
     except ValueError as error:
         said = clean(str(error)).replace("'usp rule --all' lists them", "try SM4 or leave it out")
         raise ToolError(f"Wrong arguments: {said}") from error
-
-
-def _for_proofs(limits: Limits) -> Limits:
-    """Return the limits for the robots.txt of other hosts, of which there may be many slow ones."""
-    return replace(
-        limits,
-        seconds=min(_ALL_PROOF_SECONDS, limits.seconds or _ALL_PROOF_SECONDS),
-        document_seconds=min(_PROOF_SECONDS, limits.seconds or _PROOF_SECONDS),
-    )
 
 
 def _findings(row: RuleRow) -> RuleFindings:
@@ -420,26 +417,25 @@ async def explain(
     """
     text = code.strip().lower().replace("_", "-")
     if text in _CODES:
-        return Explanations(explanations=[_of_code(_CODES[text])])
+        known = _CODES[text]
+        explanation = Explanation(
+            code=known.value,
+            kind="failure" if isinstance(known, FailureCode) else "problem",
+            summary=known.message,
+            why=known.meaning,
+            bad=known.example,
+            fix=known.remedy,
+        )
+        return Explanations(explanations=[explanation])
     try:
         rules = rules_named(RULES, code)
     except ValueError as error:
         near = get_close_matches(text, [*_CODES, *(rule.name for rule in RULES.values())], 3)
-        hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else _EXPLAINED
+        hint = "list_sitemaps and check_site return codes that can be explained."
+        if near:
+            hint = f"did you mean {' or '.join(dict.fromkeys(near))}?"
         wrong = f"There is no rule, failure or problem {clean(code)!r}"
         raise ToolError(f"{wrong}; {hint}") from error
-    found = fitting([_of_rule(rule) for rule in rules])
+    facts = (rule.to_dict() | {"kind": "rule", "fix": rule.hint} for rule in rules)
+    found = fitting([Explanation.model_validate(one) for one in facts])
     return Explanations(explanations=found, more=[rule.code for rule in rules[len(found) :]])
-
-
-_EXPLAINED = "list_sitemaps and check_site return codes that can be explained."
-
-
-def _of_code(code: Code) -> Explanation:
-    kind = "failure" if isinstance(code, FailureCode) else "problem"
-    summary, why, bad, fix = code.message, code.meaning, code.example, code.remedy
-    return Explanation(code=code.value, kind=kind, summary=summary, why=why, bad=bad, fix=fix)
-
-
-def _of_rule(rule: Rule) -> Explanation:
-    return Explanation.model_validate(rule.to_dict() | {"kind": "rule", "fix": rule.hint})

@@ -110,24 +110,15 @@ def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]
     listed = []
     for entry in _files(options).values():
         with suppress(OSError, ValueError, OverflowError):  # gone by now, or written in no year
-            facts = entry.stat()
+            facts, site = entry.stat(), None
+            with suppress(Cancelled, OSError):
+                token.step()
+                site = start_of(entry.path)
+            written = utc(datetime.fromtimestamp(facts.st_mtime, UTC))
             listed.append(
-                RecordedSite(
-                    name=entry.name,
-                    site=_site(token, entry.path),
-                    modified=utc(datetime.fromtimestamp(facts.st_mtime, UTC)),
-                    bytes=facts.st_size,
-                )
+                RecordedSite(name=entry.name, site=site, modified=written, bytes=facts.st_size)
             )
     return sorted(listed, key=lambda one: one.modified, reverse=True)
-
-
-def _site(token: CancelToken, path: str) -> str | None:
-    try:
-        token.step()
-        return start_of(path)
-    except (Cancelled, OSError):
-        return None
 
 
 def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
@@ -166,11 +157,10 @@ async def diff_site(
     told because a sitemap failed is unknown, not removed.
     """
     wanted = frozenset(kinds or get_args(ChangeWord))
-    call = ToolCall(ctx, url, refresh=refresh)
-    before = await _loaded(call, snapshot)
-    asked = ("diff_site", url, sorted(wanted), snapshot, before.fetched)
-    part = await call.part(cursor, *asked)
-    cached = part.cached
+    before = await _loaded(ToolCall(ctx, url), snapshot)
+    asked = ("diff_site", sorted(wanted), snapshot, before.fetched)
+    call = ToolCall(ctx, url, refresh, asked)
+    cached = await call.tree(cursor)
     cached.require_pages()
     if _host(before.url) != _host(cached.url):
         raise ToolError(
@@ -178,16 +168,13 @@ async def diff_site(
             "list_snapshots tells which there are."
         )
     diff = Diff(before.tree, cached.tree)
-    found, total = await call.read(_changes, diff, wanted, part.begin, limit)
-    changes, next_cursor = part.fitting(found, total)
+    found, total = await call.read(_changes, diff, wanted, call.begin, limit)
     counts = diff.counts()
     return DiffResult(
-        source=call.source(cached),
+        **call.part(cached, total, changes=found),
         snapshot=snapshot,
         pages={kind.value: number for kind, number in counts.pages.items() if number},
         sitemaps={kind.value: number for kind, number in counts.sitemaps.items() if number},
-        changes=changes,
-        next_cursor=next_cursor,
     )
 
 
@@ -205,23 +192,23 @@ async def _loaded(call: ToolCall, name: str) -> CachedTree:
         raise ToolError(f"There is no snapshot {clean(name)!r}; {hint}.")
     facts = entry.stat(follow_symlinks=False)
     key = ("snapshot", name, facts.st_mtime_ns, facts.st_size)
-    cached = call.state.trees.newest(key)
+    cached = call.state.newest(key)
     if cached is not None:
         return cached
 
     def loaded(token: CancelToken) -> CachedTree:
         token.step()
         try:
+            recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
             tree = load(entry.path, limits=call.options.crawl.effective_limits)
-        except (OSError, SitemapException, ValueError) as error:
+        except (OSError, SitemapException, ValueError, OverflowError) as error:
             raise ToolError(
                 "The snapshot cannot be read; tell the operator, and choose another one."
             ) from error
-        recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
-        return CachedTree.of(key, tree.url, tree, recorded)
+        return CachedTree(key, tree.url, tree, recorded)
 
     cached = await call.read(loaded)
-    call.state.trees.keep(cached)
+    call.state.keep(cached)
     return cached
 
 
@@ -241,9 +228,8 @@ def _changes(
 
 
 def _change(change: Change) -> ChangeOf:
-    values: dict[str, object] = {"what": "sitemap", "kind": change.kind.value, "url": change.url}
     if isinstance(change, PageChange):
-        values |= {"what": "page", "fields": list(change.fields[:10]) or None}
+        more: dict[str, object] = {"what": "page", "fields": list(change.fields[:10]) or None}
     else:
-        values["reason"] = change.reason
-    return ChangeOf.model_validate(values)
+        more = {"what": "sitemap", "reason": change.reason}
+    return ChangeOf.model_validate({"kind": change.kind.value, "url": change.url, **more})

@@ -7,8 +7,6 @@ import hashlib
 import math
 import re
 import time
-from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple
@@ -19,13 +17,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from usp._base.display import counted, duration
 from usp.mcp import tree_cache
 from usp.mcp.tool_values import ResultSource, ToolValue, missing_by_reason, utc
-from usp.mcp.tree_cache import FairTurns, TreeCache, site_input
+from usp.mcp.tree_cache import ServerState, site_input
+from usp.objects.abstract_sitemap import walk
+from usp.objects.sitemap import AbstractIndexSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from usp.mcp import ServerOptions
-    from usp.mcp.page_tools import MatchingPages
     from usp.mcp.tree_cache import CachedTree
     from usp.objects.page import PageBlock
     from usp.objects.sitemap import AbstractSitemap
@@ -35,38 +33,11 @@ if TYPE_CHECKING:
     V = TypeVar("V", bound=ToolValue)
     Ts = TypeVarTuple("Ts")
 
-MOST_BYTES = 40_000
-"""Bytes of the items of one result, as JSON; the rest is in the next part."""
-
-THREADS = 8
-"""Calls that read pages at the same time; further ones wait."""
-
-CHECKS = 6
-"""Those of them that also fetch from other hosts, which may be slow: some threads stay free."""
-
-GRACE = 5.0
-"""Seconds that a thread may take to notice that its time is over."""
+MOST_BYTES = 40_000  # bytes of the items of one result, as JSON; the rest is in the next part
+GRACE = 5.0  # seconds that a thread may take to notice that its time is over
+ToolContext: TypeAlias = Context[ServerState]
 
 _CURSOR = re.compile("([A-Za-z0-9_-]+)[.]([0-9a-f]+)[.]([0-9]{1,15})")
-
-
-class ServerState:
-    """What all calls of a server share: its options, its trees, its threads."""
-
-    def __init__(self, options: ServerOptions) -> None:
-        self.options = options
-        self.trees = TreeCache(options)
-        self.lists: OrderedDict[tuple[str, str], MatchingPages] = OrderedDict()
-        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="usp-mcp")
-        self.turns, self.check_turns = FairTurns(THREADS), FairTurns(CHECKS)
-
-    async def close(self) -> None:
-        """Stop everything."""
-        await self.trees.close()
-        self.threads.shutdown(wait=False, cancel_futures=True)
-
-
-ToolContext: TypeAlias = Context[ServerState]
 
 
 class Cancelled(Exception):  # noqa: N818 - says what happened
@@ -110,29 +81,30 @@ class CancelToken:
                 yield block
 
 
+@dataclass(eq=False)
 class ToolCall:
     """One call about a website, or about none.
 
     A tree for a ``selection`` need not have all sitemaps. ``skipping`` is what the caller wrote that
     leaves some out: it tells such trees apart, because seven days ago is another moment each time.
+    ``asked`` is all that the calls for the parts of one list have in common; ``begin`` is the number of
+    the first item of this part.
     """
 
-    def __init__(
-        self,
-        ctx: ToolContext,
-        url: str = "",
-        *,
-        refresh: bool = False,
-        selection: Selection | None = None,
-        skipping: Hashable = None,
-    ) -> None:
-        self.state = ctx.request_context.lifespan_context
+    ctx: ToolContext
+    url: str = ""
+    refresh: bool = False
+    asked: Sequence[object] = ()
+    selection: Selection | None = None
+    skipping: Hashable = None
+    begin: int = 0
+
+    def __post_init__(self) -> None:
+        self.state = self.ctx.request_context.lifespan_context
         self.options = self.state.options
-        self._start = site_input(url) if url else None
-        self._refresh = refresh
-        self._selection = selection
-        self._skipping = skipping
-        self._ctx = ctx
+        self._start = site_input(self.url) if self.url else None
+        text = repr((self.url, *self.asked)).encode("utf-8", "surrogatepass")
+        self.digest = hashlib.blake2b(text, digest_size=9).hexdigest()
         self._began = time.monotonic()
         self._reported = 0.0
 
@@ -140,66 +112,69 @@ class ToolCall:
         """Report progress; the number must grow, as the protocol wants it."""
         if number > self._reported:
             self._reported = number
-            await self._ctx.report_progress(number, None, message)
+            await self.ctx.report_progress(number, None, message)
 
-    async def tree(self) -> CachedTree:
-        """Return the tree of the website, from the cache if there is one that has what is needed."""
-        start, trees, crawl = self._start, self.state.trees, self.options.crawl
-        assert start is not None
-        key = (start.start, self._skipping)
-        if not self._refresh:
-            for known in map(trees.newest, ((start.start, None), key)):
-                if known is not None:
-                    return known
-        if self._selection is not None:
-            crawl = self._selection.crawl_options(crawl)
-        with trees.crawling(key, start, crawl) as running:
-            while not (await asyncio.wait([running.task], timeout=tree_cache.EVERY))[0]:
-                message = f"fetching: {counted(running.done, 'document')} so far"
-                await self._report(running.done, message)
-        return running.task.result()
-
-    def source(self, cached: CachedTree) -> ResultSource:
-        """Return what a result that is made from a tree is based on."""
-        return ResultSource(
-            site=cached.tree.url,
-            fetched=utc(cached.fetched),
-            from_cache=cached.since < self._began,
-            complete=not cached.failures,
-            missing=missing_by_reason(cached.failures),
-            skipped=cached.skipped,
-        )
-
-    async def part(self, cursor: str, *asked: object) -> ListPart:
-        """Return the part of a list that begins at a cursor; the calls for all parts ask the same.
+    async def tree(self, cursor: str = "") -> CachedTree:
+        """Return the tree of the website, from the cache if there is one that has what is needed.
 
         A cursor names the tree that the list was made from, so that its parts belong together however
         often the website is fetched in the meantime, and what was asked for, so that it cannot be mixed
         up.
         """
-        text = repr(asked).encode("utf-8", "surrogatepass")
-        digest = hashlib.blake2b(text, digest_size=9).hexdigest()
-        if not cursor:
-            return ListPart(await self.tree(), digest)
-        if self._refresh:
+        if cursor:
+            return self._continued(cursor)
+        start, crawl = self._start, self.options.crawl
+        assert start is not None
+        key = (start.start, self.skipping)
+        if not self.refresh:
+            for known in map(self.state.newest, ((start.start, None), key)):
+                if known is not None:
+                    return known
+        if self.selection is not None:
+            crawl = self.selection.crawl_options(crawl)
+        return await self.state.crawl(key, start, crawl, self._report)
+
+    def _continued(self, cursor: str) -> CachedTree:
+        if self.refresh:
             raise ToolError("refresh begins a new list: leave out either refresh or the cursor.")
         found = _CURSOR.fullmatch(cursor)
         if found is None:
             raise ToolError(
                 "This is not a cursor: pass next_cursor of an earlier result, or leave it out."
             )
-        if found[2] != digest:
+        if found[2] != self.digest:
             raise ToolError(
                 "The cursor is from a call with other arguments, or of a snapshot that has changed "
                 "since: repeat the arguments of that call, or leave the cursor out to begin a new list."
             )
-        known = self.state.trees.find(found[1])
+        known = self.state.find(found[1])
         if known is None:
             raise ToolError(
                 f"The cursor has expired: results are kept for {duration(self.options.cache_seconds)}, "
                 "fewer if there are many. Call the tool again without a cursor."
             )
-        return ListPart(known, digest, int(found[3]))
+        self.begin = int(found[3])
+        return known
+
+    def source(self, cached: CachedTree) -> ResultSource:
+        """Return what a result that is made from a tree is based on."""
+        indexes = (node for node in walk(cached.tree) if isinstance(node, AbstractIndexSitemap))
+        return ResultSource(
+            site=cached.tree.url,
+            fetched=utc(cached.fetched),
+            from_cache=cached.since < self._began,
+            complete=not cached.failures,
+            missing=missing_by_reason(cached.failures),
+            skipped=sum(len(index.skipped) for index in indexes),
+        )
+
+    def part(self, cached: CachedTree, total: int, **items: Sequence[ToolValue]) -> dict[str, Any]:
+        """Return the fields of a result: as many items as there is room for, and the next cursor."""
+        ((name, given),) = items.items()
+        taken = fitting(given)
+        end = self.begin + len(taken)
+        more = f"{cached.name}.{self.digest}.{end}" if taken and end < total else None
+        return {"source": self.source(cached), "total": total, name: taken, "next_cursor": more}
 
     async def read(
         self, work: Callable[[CancelToken, *Ts], T], *arguments: *Ts, fetches: bool = False
@@ -209,10 +184,21 @@ class ToolCall:
         It may take as long as a crawl, and stops when the call is cancelled. One that ``fetches`` from
         other hosts while it reads leaves threads to others.
         """
-        seconds = self.options.limits.seconds
+        seconds, state = self.options.limits.seconds, self.state
         token = CancelToken(seconds)
-        running = asyncio.ensure_future(self._in_thread(token, fetches, work, *arguments))
-        running.add_done_callback(_retrieve)
+
+        async def in_thread() -> T:
+            """Wait for a turn, and keep it until the thread has ended, whoever waits for that."""
+            site = "" if self._start is None else self._start.url
+            checking = state.check_turns.turn(site) if fetches else nullcontext()
+            async with checking, state.turns.turn(site):
+                token.begin()
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(state.threads, work, token, *arguments)
+
+        running = asyncio.ensure_future(in_thread())
+        # Of an exception that nobody waits for any more, asyncio would write a log.
+        running.add_done_callback(lambda done: done.cancelled() or done.exception())
         begun = self._reported
         try:
             while not (await asyncio.wait([running], timeout=tree_cache.EVERY))[0]:
@@ -233,44 +219,6 @@ class ToolCall:
             "a sitemap (list_sitemaps lists them) instead of the website, or a shorter period. "
             "The operator of this server can raise the limit: usp mcp --max seconds=…"
         )
-
-    async def _in_thread(
-        self,
-        token: CancelToken,
-        fetches: bool,
-        work: Callable[[CancelToken, *Ts], T],
-        *arguments: *Ts,
-    ) -> T:
-        """Wait for a turn, and keep it until the thread has ended, whoever waits for that."""
-        state, site = self.state, "" if self._start is None else self._start.url
-        checking = state.check_turns.turn(site) if fetches else nullcontext()
-        async with checking, state.turns.turn(site):
-            token.begin()
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(state.threads, work, token, *arguments)
-
-
-def _retrieve(done: asyncio.Future[Any]) -> None:
-    """Take note of an exception that nobody waits for any more, so that asyncio does not log it."""
-    if not done.cancelled():
-        done.exception()
-
-
-@dataclass(frozen=True, slots=True)
-class ListPart:
-    """A part of a list that is made from a tree; ``digest`` stands for what was asked for."""
-
-    cached: CachedTree
-    digest: str
-    begin: int = 0
-
-    def fitting(self, items: Sequence[V], total: int) -> tuple[list[V], str | None]:
-        """Return as many of the items as there is room for, and the cursor of the next part."""
-        taken = fitting(items)
-        end = self.begin + len(taken)
-        if not taken or end >= total:
-            return taken, None
-        return taken, f"{self.cached.name}.{self.digest}.{end}"
 
 
 def fitting(items: Sequence[V]) -> list[V]:

@@ -6,6 +6,7 @@ direction marks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,12 +20,8 @@ from usp._base.reason import Topic, limit_advice
 if TYPE_CHECKING:
     from usp.objects.problem import Failure
 
-MOST_TEXT = 300
-"""Characters of a title, a message or a name."""
-
-MOST_URL = 3 * 2_048
-"""Characters of a URL: the limit of a crawl, after non-ASCII characters were escaped."""
-
+MOST_TEXT = 300  # characters of a title, a message or a name
+MOST_URL = 3 * 2_048  # characters of a URL: the limit of a crawl, after escaping
 _MOST_REASONS = 10
 
 
@@ -136,19 +133,17 @@ class ResultSource(ToolValue):
 
 def missing_by_reason(failures: Sequence[Failure]) -> list[Missing]:
     """Return failures, those with the same code together, the most frequent first."""
-    groups: dict[str, list[Failure]] = {}
-    for failure in failures:
-        groups.setdefault(failure.code.value, []).append(failure)
-    ranked = sorted(groups.items(), key=lambda item: -len(item[1]))
+    times = Counter(failure.code for failure in failures)
+    first = {failure.code: failure for failure in reversed(failures)}
     return [
         Missing(
-            code=code,
-            reason=clean(first.plain),
-            todo=remedy_of(first),
-            sitemaps=1 + len(more),
-            example=first.url,
+            code=code.value,
+            reason=reason_of(first[code]),
+            todo=remedy_of(first[code]),
+            sitemaps=count,
+            example=first[code].url,
         )
-        for code, (first, *more) in ranked[:_MOST_REASONS]
+        for code, count in times.most_common(_MOST_REASONS)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The trees of websites: crawled when they are asked for, shared by calls, kept for a while.
+"""What calls share: the trees of websites, crawled when they are asked for and kept for a while.
 
 Calls for the same website at the same time share one crawl, which ends when the last of them is
 cancelled. Trees are kept within bounds of age, number and size, so that the next part of a list needs
@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from asyncio import Semaphore
-from contextlib import asynccontextmanager, contextmanager
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from anyio import Semaphore
 from mcp.server.mcpserver.exceptions import ToolError
 
 from usp._base.display import counted
@@ -27,35 +30,27 @@ from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
 from usp.mcp.tool_values import clean, clean_url, nothing_read
 from usp.objects.abstract_sitemap import page_sitemaps, walk
-from usp.objects.sitemap import AbstractIndexSitemap
 from usp.web_client.aiohttp_client import AiohttpWebClient
-from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Hashable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 
     from usp._inputs import Input
     from usp.events import Event
     from usp.mcp import ServerOptions
+    from usp.mcp.page_tools import MatchingPages
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
 
-CRAWLS = 16
-"""Crawls at the same time; further ones wait."""
-
-PER_SITE = 2
-"""Crawls of a site, and calls that read its pages, at the same time."""
-
-MOST_WAITING = 16
-"""Calls that wait for the same site; further ones are refused."""
-
-MOST_SITEMAPS = 20_000
-"""Sitemaps in all trees that are kept."""
-
-EVERY = 0.5
-"""Seconds between two reports of progress."""
+CRAWLS = 16  # crawls at the same time; further ones wait
+THREADS = 8  # calls that read pages at the same time; further ones wait
+CHECKS = 6  # those that also fetch from other hosts, maybe slow ones: some threads stay free
+PER_SITE = 2  # crawls of a site, and calls that read its pages, at the same time
+MOST_WAITING = 16  # calls that wait for the same site; further ones are refused
+MOST_SITEMAPS = 20_000  # sitemaps in all trees that are kept
+EVERY = 0.5  # seconds between two reports of progress
 
 
 class FairTurns:
@@ -66,32 +61,21 @@ class FairTurns:
 
     def __init__(self, most: int) -> None:
         self._all = Semaphore(most)
-        self._sites: WeakValueDictionary[str, _SiteTurns] = WeakValueDictionary()
+        self._sites: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
         """Wait for a turn of the site of this URL, and take it during the block."""
         host = host_in(without_login(url))
-        site = self._sites.setdefault(host, _SiteTurns(PER_SITE))
-        if site.waiting >= MOST_WAITING:
+        site = self._sites.setdefault(host, Semaphore(PER_SITE))
+        waiting = site.statistics().tasks_waiting
+        if waiting >= MOST_WAITING:
             raise ToolError(
-                f"{counted(site.waiting, 'call')} are waiting for {clean(host)} already: try again "
+                f"{counted(waiting, 'call')} are waiting for {clean(host)} already: try again "
                 "later, and ask for one thing after another."
             )
-        site.waiting += 1
-        try:
-            await site.acquire()
-        finally:
-            site.waiting -= 1
-        try:
-            async with self._all:
-                yield
-        finally:
-            site.release()
-
-
-class _SiteTurns(Semaphore):
-    waiting = 0
+        async with site, self._all:
+            yield
 
 
 def site_input(text: str) -> Input:
@@ -106,7 +90,7 @@ def site_input(text: str) -> Input:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CachedTree:
     """A tree, and when it was fetched; ``key`` says of what, ``name`` is for cursors."""
 
@@ -114,27 +98,18 @@ class CachedTree:
     url: str
     tree: AbstractSitemap = field(repr=False)
     fetched: datetime
-    failures: tuple[Failure, ...] = field(repr=False)
-    sitemaps: int
-    size: int
-    skipped: int
     name: str = field(default_factory=lambda: secrets.token_urlsafe(6))
     since: float = field(default_factory=time.monotonic)
 
-    @classmethod
-    def of(cls, key: Hashable, url: str, tree: AbstractSitemap, fetched: datetime) -> CachedTree:
-        """Return a tree with what is to be known of it."""
-        nodes = list(walk(tree))
-        return cls(
-            key,
-            url,
-            tree,
-            fetched,
-            tuple(tree.failures()),
-            sitemaps=len(nodes),
-            size=sum(node.size or 0 for node in nodes),
-            skipped=sum(len(n.skipped) for n in nodes if isinstance(n, AbstractIndexSitemap)),
-        )
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """Which sitemaps are missing or incomplete."""
+        return self.tree.failures()
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of all documents."""
+        return sum(node.size or 0 for node in walk(self.tree))
 
     def require_response(self) -> None:
         """Raise ``ToolError`` if no server has sent anything, not even an error."""
@@ -156,19 +131,21 @@ class _RunningCrawl:
     done = 0
 
     def hear(self, event: Event) -> None:
-        """Count what has happened."""
         self.done += isinstance(event, SitemapFinished | SitemapFailed)
 
 
-class TreeCache:
-    """Crawls websites, and keeps their trees."""
+class ServerState:
+    """What all calls of a server share: its options, its trees, its threads."""
 
     def __init__(self, options: ServerOptions) -> None:
-        self._options = options
+        self.options = options
+        self.lists: OrderedDict[tuple[str, str], MatchingPages] = OrderedDict()
+        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="usp-mcp")
+        self.turns, self.check_turns = FairTurns(THREADS), FairTurns(CHECKS)
+        self._crawl_turns = FairTurns(CRAWLS)
+        self._client = AiohttpWebClient(**client_options(options))  # each crawl has a copy of it
         self._kept: dict[str, CachedTree] = {}  # by name, the last used at the end
         self._running: dict[Hashable, _RunningCrawl] = {}
-        self._client = AiohttpWebClient(**_client_options(options))  # each crawl has a copy of it
-        self._turns = FairTurns(CRAWLS)
 
     def find(self, name: str) -> CachedTree | None:
         """Return the tree that a cursor names, if it is still kept."""
@@ -185,33 +162,37 @@ class TreeCache:
 
     def keep(self, cached: CachedTree) -> None:
         """Keep a tree within the bounds; the last one always stays, until it is too old."""
-        kept, options = self._kept, self._options
+        kept, options = self._kept, self.options
         kept[cached.name] = cached
         while len(kept) > 1 and (
             len(kept) > options.cache_trees
             or sum(one.size for one in kept.values()) > options.cache_bytes
-            or sum(one.sitemaps for one in kept.values()) > MOST_SITEMAPS
+            or sum(one.tree.sitemap_count() for one in kept.values()) > MOST_SITEMAPS
         ):
             del kept[next(iter(kept))]
         self._drop_old()
 
     def _drop_old(self) -> None:
-        oldest = time.monotonic() - self._options.cache_seconds
+        oldest = time.monotonic() - self.options.cache_seconds
         self._kept = {name: one for name, one in self._kept.items() if one.since >= oldest}
 
-    async def close(self) -> None:
-        """Stop all crawls, and forget all trees."""
+    async def aclose(self) -> None:
+        """Stop everything, and forget all trees."""
         tasks = [one.task for one in self._running.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._kept.clear()
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
-    @contextmanager
-    def crawling(
-        self, key: Hashable, start: Input, options: CrawlOptions
-    ) -> Iterator[_RunningCrawl]:
-        """Share a crawl with all calls for the same key; the last one that leaves it stops it."""
+    async def crawl(
+        self,
+        key: Hashable,
+        start: Input,
+        options: CrawlOptions,
+        report: Callable[[float, str], Awaitable[None]],
+    ) -> CachedTree:
+        """Crawl together with all calls for the same key; the last one that leaves stops it."""
         running = self._running.get(key)
         if running is None:
             running = self._running[key] = _RunningCrawl()
@@ -219,7 +200,9 @@ class TreeCache:
             running.task = asyncio.create_task(self._crawl(key, start, options))
         running.waiting += 1
         try:
-            yield running
+            while not (await asyncio.wait([running.task], timeout=EVERY))[0]:
+                await report(running.done, f"fetching: {counted(running.done, 'document')} so far")
+            return running.task.result()
         finally:
             running.waiting -= 1
             if not running.waiting and self._running.get(key) is running:
@@ -227,7 +210,7 @@ class TreeCache:
                 running.task.cancel()  # nobody waits for it; does nothing if it is done
 
     async def _crawl(self, key: Hashable, start: Input, options: CrawlOptions) -> CachedTree:
-        async with self._turns.turn(start.url):
+        async with self._crawl_turns.turn(start.url):
             fetched = datetime.now(UTC)
             try:
                 tree = await tree_of_async(start, self._client, options)
@@ -235,16 +218,13 @@ class TreeCache:
                 raise ToolError(
                     f"{clean_url(str(error))} Use for example https://example.org/."
                 ) from error
-        cached = await asyncio.to_thread(CachedTree.of, key, start.url, tree, fetched)
+        cached = CachedTree(key, start.url, tree, fetched)
         self.keep(cached)
         return cached
 
-    def client(self) -> RequestsWebClient:
-        """Return a client for what a check fetches, in a thread."""
-        return RequestsWebClient(**_client_options(self._options))
 
-
-def _client_options(options: ServerOptions) -> dict[str, Any]:
+def client_options(options: ServerOptions) -> dict[str, Any]:
+    """Return the options of a client that fetches for a server."""
     return {
         "verify": options.verify,
         "user_agent": options.user_agent,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
@@ -14,25 +15,24 @@ from usp.report.markup import (
     card,
     figure,
     folded,
-    sentences,
     shown_text,
     shown_url,
     table,
+    tag,
     url_cell,
 )
 
 if TYPE_CHECKING:
-    from usp.objects.exchange import Exchange
-    from usp.report.summary import Spread, Summary
+    from usp.report.content import Spread
+    from usp.report.summary import Summary
 
-MAX_MONTHS = 300
-"""Beyond that many months, dates are counted by year."""
-
+MAX_MONTHS = 300  # beyond that many months, dates are counted by year
 _ORDINARY_YEARS = ("1990", "2100")
 _TENTHS = 10
 _SLOWEST = "The slowest documents, in the order of their requests"
 
 
+@dataclass
 class Cards:
     """Builds the cards of a summary.
 
@@ -40,37 +40,31 @@ class Cards:
     anything less becomes a sentence in ``facts``.
     """
 
-    def __init__(self, summary: Summary) -> None:
-        self.summary = summary
-        self.charts: dict[str, dict[str, Any]] = {}
-        self.facts: list[str] = []
+    summary: Summary
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)
 
     def all(self) -> list[Markup]:
         """Return the cards with something to show, and one with sentences about the others."""
         summary, totals = self.summary, self.summary.totals
-        cards: list[Markup] = []
+        links = f"{counted(totals.alternates, 'link')} to other languages"
+        images, videos = counted(totals.images, "image"), counted(totals.videos, "video")
+        stories = counted(totals.news, "news story")
+        with_links, with_images, with_videos = (
+            f" on {counted(pages, 'page')}"
+            for pages in (summary.with_alternates, summary.with_images, summary.with_videos)
+        )
+        spread, cards = self._spread, []
         if totals.pages:
-            cards += [self._sections(), self._dates(), self._frequencies(), self._priorities()]
-        if totals.alternates:
-            links = f"{counted(totals.alternates, 'link')} to other languages"
-            what = f"{links} on {counted(summary.with_alternates, 'page')}"
-            cards.append(
-                self._spread("languages", "Languages", summary.languages, "hreflang", what)
-            )
-        if totals.news:
-            stories = counted(totals.news, "news story")
-            cards.append(self._news(stories))
-            publications = ("publications", "Publications", summary.publications, "publication")
-            cards.append(self._spread(*publications, stories))
-        for noun, count, pages, hosts in (
-            ("image", totals.images, summary.with_images, summary.image_hosts),
-            ("video", totals.videos, summary.with_videos, summary.video_hosts),
-        ):
-            if count:
-                what = f"{counted(count, noun)} on {counted(pages, 'page')}"
-                title = f"{noun.capitalize()}s by host"
-                cards.append(self._spread(f"{noun}s", title, hosts, "host", what))
-        cards.append(self._fetches())
+            cards = [self._sections(), self._dates(), self._frequencies(), self._priorities()]
+        cards += [
+            spread("languages", "Languages", summary.languages, "hreflang", links + with_links),
+            self._news(stories),
+            spread("publications", "Publications", summary.publications, "publication", stories),
+            spread("images", "Images by host", summary.image_hosts, "host", images + with_images),
+            spread("videos", "Videos by host", summary.video_hosts, "host", videos + with_videos),
+            self._fetches(),
+        ]
         checks = summary.checks
         if totals.pages and checks.complete and not checks.has_duplicates:
             self.facts.append("No page is listed more than once.")
@@ -87,7 +81,8 @@ class Cards:
             listed = f"{', '.join(most)} or {last}" if most else last
             self.facts.append(f"No {listed} were found.")
         if self.facts:
-            cards.append(card("facts", "In short", sentences(self.facts), wide=True))
+            facts = tag("ul", *(tag("li", fact) for fact in self.facts))
+            cards.append(card("facts", "In short", facts, wide=True))
         return [one for one in cards if one]
 
     def _fact(self, text: str) -> Markup:
@@ -121,60 +116,59 @@ class Cards:
         for section in summary.sections:
             name = shown_url(section.name, 80)
             below = [(shown_url(text, 80), count) for text, count in section.below.items]
-            box: dict[str, Any] = {"name": name, "value": section.pages}
-            boxes.append(box)
+            boxes.append({"name": name, "value": section.pages})
             rows.append((url_cell(name), section.pages))
             if len(below) > 1:
                 rows += [(url_cell(f"{name}{text}/"), count) for text, count in below if text]
                 inside = [(f"{text}/" if text else name, count) for text, count in below]
                 inside += [("other", section.below.other)] if section.below.other else []
-                box["children"] = [{"name": text, "value": count} for text, count in inside]
+                boxes[-1]["children"] = [{"name": text, "value": count} for text, count in inside]
         if summary.other_sections:
             boxes.append({"name": "other sections", "value": summary.other_sections})
             rows.append(("other sections", summary.other_sections))
-        inside_card: list[Markup] = []
+        parts: list[Markup] = []
         note = ""
         if len(rows) > 1:
             label = "Pages by section of the path"
             self.charts["sections"] = {"type": "treemap", "data": boxes}
-            numbers = table(label, ("section", "pages"), rows)
-            inside_card.append(figure("sections", label, numbers))
+            parts.append(figure("sections", label, table(label, ("section", "pages"), rows)))
             note = "By the first and second folder of the path. Select a section to see its subfolders."
             note += _caution(summary.sections_exact)
         else:
             name = summary.sections[0].name
-            top = name == "/"
-            where = "at the top level of the site" if top else f"below {shown_url(name, 80)}"
+            where = (
+                f"below {shown_url(name, 80)}" if name != "/" else "at the top level of the site"
+            )
             self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
         if _several(summary.hosts):
-            inside_card.append(table("Pages by host", ("host", "number"), _listed(summary.hosts)))
-        if not inside_card:
-            return Markup("")
-        return card("sections", "Sections", *inside_card, wide=True, note=note)
+            parts.append(table("Pages by host", ("host", "number"), _listed(summary.hosts)))
+        return card("sections", "Sections", *parts, wide=True, note=note) if parts else Markup("")
 
     def _dates(self) -> Markup:
         months, undated = self.summary.months, self.summary.undated
         note = f"{counted(undated, 'page has', 'pages have')} no readable date." if undated else ""
-        if not months:
-            return self._fact("No page has a last-modified date.")
-        if len(months) == 1:
-            ((month, count),) = months
-            return self._fact(f"{_all(count, 'dated page')} from {month}. {note}".rstrip())
-        return self._months("dates", "Last modified", months, note)
+        few = "No page has a last-modified date."
+        for month, count in months[:1]:
+            few = f"{_all(count, 'dated page')} from {month}. {note}".rstrip()
+        return self._over_time("dates", "Last modified", months, note, few)
 
     def _news(self, stories: str) -> Markup:
         """Return the card for news stories by month; ``stories`` says how many there are."""
         months, count = self.summary.news_months, self.summary.news_undated
-        if not months:
-            return self._fact(f"{stories}, none with a readable date.")
+        if not self.summary.totals.news:
+            return Markup("")
         undated = f", {grouped(count)} undated" if count else ""
-        if len(months) == 1:
-            return self._fact(f"{stories}, all from {months[0][0]}{undated}.")
-        return self._months("news", "News over time", months, f"{stories}{undated}.")
+        few = f"{stories}, none with a readable date."
+        for month, _ in months[:1]:
+            few = f"{stories}, all from {month}{undated}."
+        return self._over_time("news", "News over time", months, f"{stories}{undated}.", few)
 
-    def _months(
-        self, name: str, title: str, months: Sequence[tuple[str, int]], note: str
+    def _over_time(
+        self, name: str, title: str, months: Sequence[tuple[str, int]], note: str, few: str
     ) -> Markup:
+        """Return a card with a column for each month or year; for one month or none, a sentence."""
+        if len(months) <= 1:
+            return self._fact(few)
         unit, steps = _axis(months)
         return self._chart(name, title, steps, unit, note, "columns", over_time=True)
 
@@ -201,7 +195,9 @@ class Cards:
 
     def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> Markup:
         """Return a card with the bars of a spread; ``what`` names what was counted."""
-        if not _several(spread) and spread.items:
+        if not spread.items:
+            return Markup("")
+        if not _several(spread):
             only = shown_text(spread.items[0][0], 60)
             return self._fact(f"{what}: {head} {only}." if only else f"{what}, without a {head}.")
         rows = _listed(spread, f"without a {head}")
@@ -210,11 +206,11 @@ class Cards:
     def _fetches(self) -> Markup:
         """Return the card for the slowest documents; for a single one a table is enough."""
         summary, addresses = self.summary, self.summary.addresses
-        fetches = summary.fetches
+        fetches, total = summary.fetches, summary.totals.fetches
         if fetches is None:
             return self._fact("Fetch times are not available.")
-        inside: list[Markup] = []
-        note = f"{counted(summary.totals.fetches, 'document was', 'documents were')} fetched."
+        parts: list[Markup] = []
+        note = f"{counted(total, 'document was', 'documents were')} fetched."
         if fetches:
             rows = [
                 (
@@ -225,15 +221,15 @@ class Cards:
                 )
                 for fetch in fetches
             ]
-            more = summary.totals.fetches - len(fetches)
+            more = total - len(fetches)
             foot = f"{counted(more, 'more was', 'more were')} faster." if more else ""
-            numbers = table(_SLOWEST, ("document", "time", "received", "attempts"), rows, foot)
-            inside.append(figure("fetches", _SLOWEST, numbers) if len(fetches) > 1 else numbers)
+            parts = [table(_SLOWEST, ("document", "time", "received", "attempts"), rows, foot)]
             if any(fetch.failed for fetch in fetches):
                 note += " Documents in red were declared but could not be fetched."
             if all(fetch.begin is None for fetch in fetches):
                 note += " Only durations are known, not start times."
         if len(fetches) > 1:
+            parts = [figure("fetches", _SLOWEST, *parts)]
             self.charts["fetches"] = {
                 "type": "waterfall",
                 "labels": [addresses.url(fetch.url, 60) for fetch in fetches],
@@ -243,22 +239,17 @@ class Cards:
                 "color": ["bad" if fetch.failed else "bar" for fetch in fetches],
             }
         if summary.probes:
-            inside.append(_probes(summary))
-        return card("fetches", "Fetching", *inside, wide=True, note=note)
-
-
-def _probes(summary: Summary) -> Markup:
-    total = summary.totals.probes
-    title = f"{counted(total, 'undeclared address was', 'undeclared addresses were')} tried"
-    rows = [
-        (url_cell(summary.addresses.url(fetch.url)), duration(fetch.seconds), fetch.attempts)
-        for fetch in summary.probes
-    ]
-    more = f"and {grouped(total - len(rows))} more" if total > len(rows) else ""
-    return folded(
-        f"{title}: robots.txt and known paths where no sitemap was found",
-        table(title, ("address", "time", "attempts"), rows, more),
-    )
+            total = summary.totals.probes
+            title = f"{counted(total, 'undeclared address was', 'undeclared addresses were')} tried"
+            tried = [
+                (url_cell(addresses.url(probe.url)), duration(probe.seconds), probe.attempts)
+                for probe in summary.probes
+            ]
+            foot = f"and {grouped(total - len(tried))} more" if total > len(tried) else ""
+            listed = table(title, ("address", "time", "attempts"), tried, foot)
+            where = "robots.txt and known paths where no sitemap was found"
+            parts.append(folded(f"{title}: {where}", listed))
+        return card("fetches", "Fetching", *parts, wide=True, note=note)
 
 
 def _listed(spread: Spread, empty: str = "none") -> list[tuple[str, int]]:
@@ -286,9 +277,9 @@ def _axis(months: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[str, int]]
         int(month[:4]) * 12 + int(month[5:7]) - 1 for month, _ in (months[0], months[-1])
     )
     if last - first >= MAX_MONTHS:
-        years: dict[str, int] = {}
+        years: Counter[str] = Counter()
         for month, count in months:
-            years[_year(month)] = years.get(_year(month), 0) + count
+            years[_year(month)] += count
         return "year", list(years.items())
     known = dict(months)
     every = (f"{at // 12:04}-{at % 12 + 1:02}" for at in range(first, last + 1))
@@ -337,23 +328,17 @@ def fetches_of(
 
     Both are in the order of their requests. The first is None if nothing was fetched, as from files.
     """
-    documents: dict[str, Exchange] = {}
-    failed: set[str] = set()
-    for node in nodes:
-        exchange = node.exchange
-        if exchange is not None and exchange.attempts:  # requested, not given
-            documents[exchange.url] = exchange
-            if isinstance(node, InvalidSitemap):
-                failed.add(exchange.url)
+    requested = [(node, node.exchange) for node in nodes if node.exchange is not None]
+    requested = [(node, one) for node, one in requested if one.attempts]  # and not given
+    documents = {one.url: one for _, one in requested}
+    failed = {one.url for node, one in requested if isinstance(node, InvalidSitemap)}
     missing = {failure.url for failure in tree.failures()}
     probes: set[str] = set()
-    for exchange in tree.tried if isinstance(tree, IndexWebsiteSitemap) else ():
-        if exchange.url not in documents:
-            documents[exchange.url] = exchange
-            if exchange.url in missing:
-                failed.add(exchange.url)
-            elif exchange.url != tree.url:
-                probes.add(exchange.url)
+    for one in tree.tried if isinstance(tree, IndexWebsiteSitemap) else ():
+        if one.url not in documents:
+            documents[one.url] = one
+            (failed if one.url in missing else probes).add(one.url)
+    probes.discard(tree.url)
     first = min((one.started for one in documents.values() if one.started), default=None)
     fetches = [
         FetchedDocument(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain
 from operator import itemgetter, methodcaller
@@ -15,11 +16,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.dates import known_date
 from usp._base.urls import host_in
 from usp.export.schema import read_frequency, read_priority
-from usp.objects.page import (
-    SITEMAP_PAGE_DEFAULT_PRIORITY,
-    PageBlock,
-    SitemapNewsStory,
-)
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, PageBlock, SitemapNewsStory
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
@@ -27,12 +24,23 @@ if TYPE_CHECKING:
 
     from usp.objects.video import SitemapVideo
 
-MAX_KEYS = 20_000
-"""How many distinct keys are counted before the rarest are merged."""
-
+MAX_KEYS = 20_000  # how many distinct keys are counted before the rarest are merged
+MAX_ROWS = 40  # how many names of a spread are listed
 _folder = methodcaller("rpartition", "/")
 _first = itemgetter(0)
 _SLASHES = 5  # in http://host/one/two/
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Names with their counts, the most frequent first; ``other`` is the sum of those not listed.
+
+    ``exact`` is False if there were too many names to count exactly (see :class:`Tally`).
+    """
+
+    items: tuple[tuple[str, int], ...]
+    other: int = 0
+    exact: bool = True
 
 
 class Tally:
@@ -41,8 +49,6 @@ class Tally:
     With more than ``most`` distinct keys the rarer half is merged into ``other``. From then on
     ``exact`` is False: the count of a rare key may be too low.
     """
-
-    __slots__ = ("_counts", "_most", "exact", "other")
 
     def __init__(self, keys: Iterable[str] = (), most: int = MAX_KEYS) -> None:
         self._counts: Counter[str] = Counter()
@@ -64,24 +70,23 @@ class Tally:
         """Return the sum of all counts."""
         return self._counts.total() + self.other
 
-    def top(self, most: int) -> tuple[list[tuple[str, int]], int]:
+    def top(self, most: int = MAX_ROWS) -> Spread:
         """Return the most frequent keys, and the sum of all others."""
-        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        return ranked[:most], self.total() - sum(count for _, count in ranked[:most])
+        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+        other = self.total() - sum(count for _, count in ranked)
+        return Spread(tuple(ranked), other, self.exact)
 
     def items(self) -> list[tuple[str, int]]:
         """Return all keys that are counted individually, sorted."""
         return sorted(self._counts.items())
 
 
+@dataclass
 class Dates:
     """Counts dates by month; anything else counts as undated."""
 
-    __slots__ = ("months", "undated")
-
-    def __init__(self) -> None:
-        self.months = Tally()
-        self.undated = 0
+    months: Tally = field(default_factory=Tally)
+    undated: int = 0
 
     def add(self, dates: Iterable[tuple[datetime | None, int]]) -> tuple[str, str] | None:
         """Count dates that come with their counts; return the first and the last day."""
@@ -96,15 +101,13 @@ class Dates:
         return (min(days), max(days)) if days else None
 
 
+@dataclass
 class ItemCount:
     """Counts what pages list, such as images: items, pages that have any, and items by name."""
 
-    __slots__ = ("items", "names", "pages")
-
-    def __init__(self) -> None:
-        self.items = 0
-        self.pages = 0
-        self.names = Tally()
+    items: int = 0
+    pages: int = 0
+    names: Tally = field(default_factory=Tally)
 
     def add(self, lists: Iterable[Sequence[Any] | None], name_of: Callable[[Any], str]) -> None:
         """Count the items of pages, each with its name."""

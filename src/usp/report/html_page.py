@@ -16,7 +16,7 @@ from usp._base.display import counted, duration, grouped, size
 from usp._base.files import replacing
 from usp.objects.sitemap import KINDS, AbstractSitemap, InvalidSitemap
 from usp.report.charts import Cards
-from usp.report.markup import DASH, Addresses, shown_url
+from usp.report.markup import DASH, Addresses, shown_url, tag
 from usp.report.problems import changes_card, damage_cards
 from usp.report.summary import SitemapRow, Summary, summarise
 
@@ -118,17 +118,16 @@ def _tiles(summary: Summary, content: str) -> str:
     read, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
     part = "" if read == sitemaps else f" in {grouped(read)} of {counted(sitemaps, 'sitemap')}"
     counts = [
-        ("tree", totals.sitemaps, "sitemap"),
-        ("sections", totals.pages, "page"),
-        ("failures", totals.failures, "failure"),
-        ("problems", totals.problems, "problem"),
-        ("news", totals.news, "news story"),
-        ("images", totals.images, "image"),
-        ("videos", totals.videos, "video"),
-        ("languages", totals.alternates, "alternate"),
+        ("tree", counted(totals.sitemaps, "sitemap")),
+        ("sections", counted(totals.pages, "page")),
+        ("failures", counted(totals.failures, "failure")),
+        ("problems", counted(totals.problems, f"problem{part}", f"problems{part}")),
+        ("news", counted(totals.news, "news story")),
+        ("images", counted(totals.images, "image")),
+        ("videos", counted(totals.videos, "video")),
+        ("languages", counted(totals.alternates, "alternate")),
     ]
-    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in counts]
-    tiles = [(name, n, f"{noun}{part}" if name == "problems" else noun) for name, n, noun in tiles]
+    tiles = [(name, *text.split(" ", 1)) for name, text in counts]
     tiles += [
         ("fetches", DASH if totals.received is None else size(totals.received), "received"),
         ("fetches", DASH if totals.seconds is None else duration(totals.seconds), "time"),
@@ -138,8 +137,8 @@ def _tiles(summary: Summary, content: str) -> str:
     for name, value, label in tiles:
         kind = (" bad" if bad.get(name) else "") + (" zero" if value == "0" else "")
         is_there = name == "tree" or bad.get(name) or f'id="{name}"' in content
-        shown = f'<a href="#{name}">{value}</a>' if is_there else value
-        found += f'<div class="tile{kind}"><dt>{label}</dt><dd>{shown}</dd></div>'
+        shown = tag("a", value, href=f"#{name}") if is_there else value
+        found += tag("div", tag("dt", label), tag("dd", shown), class_=f"tile{kind}")
     return found
 
 

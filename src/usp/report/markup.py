@@ -8,17 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from html import escape
 from itertools import islice
 
 from usp._base.display import counted, excerpt, grouped, printable
 from usp._base.urls import origin_of
 
-FIRST_ROWS = 10
-"""How many rows of a long table are shown at first; the others can be expanded."""
-
-_NUMBER = ' class="number"'
+FIRST_ROWS = 10  # how many rows of a long table are shown at first; the others can be expanded
 _PAIR = 2  # columns: so narrow a table is not stacked on a phone
 
 
@@ -31,8 +27,20 @@ class Markup(str):
 Cell = str | int | None
 
 
-def safe(value: Cell) -> str:
-    """Return a value as HTML: numbers grouped, texts escaped, None as a dash."""
+def tag(name: str, *inside: Cell, **attributes: str) -> Markup:
+    """Return an element: texts escaped, numbers grouped, None as a dash; ``class_`` is ``class``.
+
+    Attributes that are empty are left out.
+    """
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+        if value
+    )
+    return Markup(f"<{name}{given}>{''.join(map(_safe, inside))}</{name}>")
+
+
+def _safe(value: Cell) -> str:
     if value is None:
         return DASH
     if isinstance(value, Markup):
@@ -42,7 +50,7 @@ def safe(value: Cell) -> str:
 
 def url_cell(text: str) -> Markup:
     """Return a URL, isolated from the direction of the surrounding text."""
-    return Markup(f'<bdi class="url" dir="ltr">{escape(text)}</bdi>')
+    return tag("bdi", text, class_="url", dir="ltr")
 
 
 def table(
@@ -54,28 +62,28 @@ def table(
     labelled lines. Roles are explicit, since browsers drop those of a table that is laid out so.
     """
     listed = list(rows)
-    body = "".join(f'<tr role="row">{_cells(heads, row)}</tr>' for row in listed)
+    body = [tag("tr", *map(_cell, heads, row), role="row") for row in listed]
     numbers = {at for row in listed for at, cell in enumerate(row) if isinstance(cell, int)}
-    head = "".join(
-        f'<th scope="col" role="columnheader"{_NUMBER if at in numbers else ""}>{escape(name)}</th>'
+    top = [
+        tag("th", name, scope="col", role="columnheader", class_="number" if at in numbers else "")
         for at, name in enumerate(heads)
+    ]
+    inside = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *top, role="row"), role="rowgroup"),
+        tag("tbody", *body, role="rowgroup"),
+        role="table",
     )
-    foot = f'<p class="more">{escape(more)}</p>' if more else ""
-    wide = " wide-table" if len(heads) > _PAIR else ""
-    return Markup(
-        f'<div class="scroll{wide}" tabindex="0" role="region" aria-label="Table: {escape(caption)}">'
-        f'<table role="table"><caption>{escape(caption)}</caption>'
-        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>'
-        f'<tbody role="rowgroup">{body}</tbody></table></div>{foot}'
-    )
+    kind = "scroll wide-table" if len(heads) > _PAIR else "scroll"
+    label = f"Table: {caption}"
+    shown = tag("div", inside, class_=kind, tabindex="0", role="region", aria_label=label)
+    return Markup(shown + tag("p", more, class_="more") if more else shown)
 
 
-def _cells(heads: Sequence[str], row: Sequence[Cell]) -> str:
-    return "".join(
-        f'<td role="cell" data-head="{escape(head)}"{_NUMBER if isinstance(cell, int) else ""}>'
-        f"{safe(cell)}</td>"
-        for head, cell in zip(heads, row, strict=True)
-    )
+def _cell(head: str, cell: Cell) -> Markup:
+    kind = "number" if isinstance(cell, int) else ""
+    return tag("td", cell, role="cell", data_head=head, class_=kind)
 
 
 def long_table(
@@ -95,40 +103,35 @@ def long_table(
     return Markup(shown + folded(counted(len(rest), "more row"), table(caption, heads, rest, more)))
 
 
-def card(name: str, title: str, *inside: str, wide: bool = False, note: str = "") -> Markup:
+def card(name: str, title: str, *inside: Cell, wide: bool = False, note: str = "") -> Markup:
     """Return a section of the page."""
-    words = f'<p class="note">{escape(note)}</p>' if note else ""
-    return Markup(
-        f'<section class="card{" wide" if wide else ""}" id="{name}" '
-        f'aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(title)}</h2>{words}'
-        f"{''.join(inside)}</section>"
+    head, kind = tag("h2", title, id=f"{name}-title"), "card wide" if wide else "card"
+    words = [tag("p", note, class_="note")] if note else []
+    return tag(
+        "section", head, *words, *inside, class_=kind, id=name, aria_labelledby=f"{name}-title"
     )
 
 
 def figure(name: str, label: str, data: Markup) -> Markup:
     """Return the element for a chart, with its data as a table to expand."""
-    return Markup(
-        f'<figure><div class="chart" id="chart-{name}" role="img" aria-label="{escape(label)}">'
-        f"</div><details><summary>{escape(label)}: the numbers</summary>{data}</details></figure>"
-    )
+    chart = tag("div", class_="chart", id=f"chart-{name}", role="img", aria_label=label)
+    return tag("figure", chart, tag("details", tag("summary", f"{label}: the numbers"), data))
 
 
 def chip(text: str, kind: str = "") -> Markup:
     """Return a short text in a box; ``kind`` is its severity: ``warn`` or ``bad``."""
-    return Markup(f'<span class="chip{f" {kind}" if kind else ""}">{escape(text)}</span>')
+    return tag("span", text, class_=f"chip {kind}".strip())
 
 
-def folded(title: str, inside: str, *beside: str) -> Markup:
+def chips(*inside: Markup) -> Markup:
+    """Return a line of chips."""
+    return tag("p", Markup(" ".join(inside)), class_="chips") if inside else Markup("")
+
+
+def folded(title: str, inside: Markup, *beside: Markup) -> Markup:
     """Return a title with content to expand below it; ``beside`` is shown next to the title."""
-    return Markup(
-        f'<details class="folded"><summary><span>{escape(title)}</span> {" ".join(beside)}</summary>'
-        f"{inside}</details>"
-    )
-
-
-def sentences(texts: Iterable[str]) -> Markup:
-    """Return sentences as a list."""
-    return Markup(f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>")
+    summary = tag("summary", tag("span", title), " ", Markup(" ".join(beside)))
+    return tag("details", summary, inside, class_="folded")
 
 
 # What a website wrote, as the report, notebooks and the command line show it -----------------------
@@ -171,13 +174,7 @@ def without_origin(text: str, start: str) -> str:
     """
     if "://" not in start or not start.endswith("/"):
         return text
-    return _addresses_at(start).sub("/", text)
-
-
-@lru_cache(maxsize=8)
-def _addresses_at(start: str) -> re.Pattern[str]:
-    """Return a pattern for the URLs of a website in a text, except its homepage."""
-    return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
+    return re.sub(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)", "/", text)
 
 
 class Addresses:

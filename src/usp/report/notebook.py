@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from usp._base.display import counted, grouped, size
 from usp.objects.sitemap import (
@@ -18,19 +17,14 @@ from usp.objects.sitemap import (
     kind_of,
     state_of,
 )
-from usp.report.markup import Addresses, shared_origin, shown_url
+from usp.report.markup import Addresses, Markup, shared_origin, shown_url, tag
 
-MAX_NODES = 200
-"""How many sitemaps are shown in total."""
-
-MAX_SIBLINGS = 20
-"""How many sitemaps of one index are shown."""
-
+MAX_NODES = 200  # how many sitemaps are shown in total
+MAX_SIBLINGS = 20  # how many sitemaps of one index are shown
 MAX_DEPTH = 12
 
-MAX_READ = 2 * 1024 * 1024
-"""Pages are counted if all documents together have at most this many bytes."""
-
+MAX_READ = 2 * 1024 * 1024  # bytes of all documents up to which their pages are counted
+_INDENT = "padding-left:1.1em"
 _COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e", NOT_FOLLOWED: "inherit"}
 
 
@@ -41,18 +35,14 @@ def repr_html(node: AbstractSitemap) -> str:
     counted where they are a list already, or if all documents together are small.
     """
     nodes = [node, *node.all_sitemaps()]
-    writer = _TreeHtml(
-        Addresses(shared_origin(one.url for one in nodes)),
-        count=sum(one.size or 0 for one in nodes) <= MAX_READ,
-    )
-    totals = [f"<span>{counted(node.sitemap_count(), 'sitemap')}</span>", *_damage(nodes)]
-    return (
-        '<div style="font-family:monospace;font-size:13px">'
-        f"<div>{', '.join(totals)}</div>{writer.node(node, 0)}</div>"
-    )
+    count = sum(one.size or 0 for one in nodes) <= MAX_READ
+    writer = _TreeHtml(Addresses(shared_origin(one.url for one in nodes)), count=count)
+    totals = [tag("span", counted(node.sitemap_count(), "sitemap")), *_damage(nodes)]
+    head = tag("div", Markup(", ".join(totals)))
+    return tag("div", head, writer.node(node, 0), style="font-family:monospace;font-size:13px")
 
 
-def _damage(nodes: Sequence[AbstractSitemap]) -> Iterator[str]:
+def _damage(nodes: Sequence[AbstractSitemap]) -> Iterator[Markup]:
     """Yield how many sitemaps failed, and how many are incomplete, if any."""
     states = Counter(state_of(node)[0] for node in nodes)
     for state in (FAILED, INCOMPLETE):
@@ -60,8 +50,8 @@ def _damage(nodes: Sequence[AbstractSitemap]) -> Iterator[str]:
             yield _colored(f"{grouped(states[state])} {state}", state)
 
 
-def _colored(text: str, state: str) -> str:
-    return f'<span style="color:{_COLORS[state]}">{escape(text)}</span>'
+def _colored(text: str, state: str) -> Markup:
+    return tag("span", text, style=f"color:{_COLORS[state]}")
 
 
 class _TreeHtml:
@@ -70,12 +60,12 @@ class _TreeHtml:
         self._count = count
         self._room = MAX_NODES
 
-    def node(self, node: AbstractSitemap, depth: int) -> str:
+    def node(self, node: AbstractSitemap, depth: int) -> Markup:
         self._room -= 1
         line = self._line(node)
         below = node.sub_sitemaps
         if not below:
-            return f'<div style="padding-left:1.1em">{line}</div>'
+            return tag("div", line, style=_INDENT)
         inside = []
         for child in below[:MAX_SIBLINGS] if depth < MAX_DEPTH else ():
             if self._room <= 0:
@@ -84,14 +74,12 @@ class _TreeHtml:
         rest = below[len(inside) :]
         if rest:
             more = ", ".join([f"… {grouped(len(rest))} more", *_damage(rest)])
-            inside.append(f'<div style="padding-left:1.1em;opacity:.8">{more}</div>')
+            inside.append(tag("div", Markup(more), style=f"{_INDENT};opacity:.8"))
         opened = " open" if depth < 2 else ""  # noqa: PLR2004 - the root and its children
-        return (
-            f"<details{opened}><summary>{line}</summary>"
-            f'<div style="padding-left:1.1em">{"".join(inside)}</div></details>'
-        )
+        shown = tag("summary", line) + tag("div", *inside, style=_INDENT)
+        return Markup(f"<details{opened}>{shown}</details>")
 
-    def _line(self, node: AbstractSitemap) -> str:
+    def _line(self, node: AbstractSitemap) -> Markup:
         website = isinstance(node, IndexWebsiteSitemap)
         url = shown_url(node.url, 120) if website else self._addresses.url(node.url, 120)
         words = [] if isinstance(node, InvalidSitemap) else [kind_of(node).label]
@@ -102,10 +90,10 @@ class _TreeHtml:
             words.append(counted(node.page_count(), "page"))
         if node.size is not None:
             words.append(size(node.size))
-        line = f'<bdi dir="ltr">{escape(url)}</bdi>'
+        parts = [tag("bdi", url, dir="ltr")]
         if words:
-            line += f' <span style="opacity:.7">{", ".join(words)}</span>'
+            parts.append(tag("span", ", ".join(words), style="opacity:.7"))
         state, reason = state_of(node)
         if state is not None:
-            line += " " + _colored(f"{state}: {self._addresses.text(reason or '', 120)}", state)
-        return line
+            parts.append(_colored(f"{state}: {self._addresses.text(reason or '', 120)}", state))
+        return Markup(" ".join(parts))

@@ -5,9 +5,8 @@ The rules also tell what the parser found inside documents, and which pages are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
@@ -22,10 +21,12 @@ from usp.report.markup import (
     Markup,
     card,
     chip,
+    chips,
     folded,
     long_table,
     shown_text,
     table,
+    tag,
     url_cell,
 )
 
@@ -33,22 +34,14 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
 
-MAX_ODD_PAGES = 200_000
-"""How many pages of sitemaps that look damaged are read for the number of their problems."""
-
-MAX_OTHER_PAGES = 25_000
-"""The same for sitemaps that look fine."""
-
-MAX_CHECKED_PAGES = 200_000
-"""How many pages are checked by rules; the rest of a larger website is not."""
-
+MAX_ODD_PAGES = 200_000  # pages of sitemaps that look damaged that are read to count problems
+MAX_OTHER_PAGES = 25_000  # the same for sitemaps that look fine
+MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
 MAX_TABLE = 100
 MAX_REASONS = 8
 MAX_RULES = 60
 MAX_HINT = 400
-MAX_EXAMPLES = 5
-"""How many findings of one rule are listed."""
-
+MAX_EXAMPLES = 5  # how many findings of one rule are listed
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 _DUPLICATES = frozenset({"SM409", "SM410"})
 
@@ -142,19 +135,18 @@ def checks_of(tree: AbstractSitemap, *, everything: bool = False) -> CheckList:
 def damage_cards(summary: Summary) -> list[Markup]:
     """Return the cards for failures and problems; first a sentence if nothing was lost."""
     cards = []
+    problems, checks = summary.problems, summary.checks
     if summary.totals.failures:
         cards.append(_failures_card(summary))
-    elif not summary.totals.problems:
-        looked, sitemaps = summary.problems.looked_at, counted(summary.problems.sitemaps, "sitemap")
-        text = "Nothing is missing, and no problems were found. "
-        if looked == summary.problems.sitemaps:
-            text += "All sitemaps were checked."
-        else:
-            text += f"{grouped(looked)} of {sitemaps} were checked for problems."
-        if not summary.checks.rules:
-            text += f" {_checked(summary.checks)}"
-        cards.append(Markup(f'<p class="good">{text}</p>'))
-    if summary.checks.rules:
+    elif not problems.count:
+        looked = "All sitemaps were checked."
+        if problems.looked_at != problems.sitemaps:
+            sitemaps = counted(problems.sitemaps, "sitemap")
+            looked = f"{grouped(problems.looked_at)} of {sitemaps} were checked for problems."
+        text = f"Nothing is missing, and no problems were found. {looked}"
+        text += "" if checks.rules else f" {_checked(checks)}"
+        cards.append(tag("p", text, class_="good"))
+    if checks.rules:
         cards.append(_problems_card(summary))
     return cards
 
@@ -172,41 +164,36 @@ def _failures_card(summary: Summary) -> Markup:
         for failure in summary.failures[:MAX_TABLE]
     ]
     heads = ("sitemap", "reason", "status", "attempts")
-    chips = []
+    told = []
     if total > FIRST_ROWS:  # more than are shown at first: their reasons with counts
         reasons = summary.failure_reasons.items[:MAX_REASONS]
-        chips = [chip(f"{addresses.text(why, 80)}: {grouped(n)}", "bad") for why, n in reasons]
+        told = [chip(f"{addresses.text(why, 80)}: {grouped(n)}", "bad") for why, n in reasons]
         if other := total - sum(count for _, count in reasons):
-            chips.append(chip(f"other reasons: {grouped(other)}"))
+            told.append(chip(f"other reasons: {grouped(other)}"))
     return card(
         "failures",
         "Failures",
-        _chips(chips),
+        chips(*told),
         long_table("Missing or incomplete sitemaps", heads, rows, total),
         wide=True,
         note=f"{counted(total, 'sitemap is', 'sitemaps are')} missing or incomplete.",
     )
 
 
-def _chips(chips: Iterable[str]) -> str:
-    inside = " ".join(chips)
-    return f'<p class="chips">{inside}</p>' if inside else ""
-
-
 def _problems_card(summary: Summary) -> Markup:
     found, lost = summary.checks, summary.problems.lost
-    chips = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
+    told = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
     if lost:
-        chips.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
+        told.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
     rules = [_rule(row, summary.addresses) for row in found.rules[:MAX_RULES]]
     left = len(found.rules) - MAX_RULES
     if left > 0:
-        rules.append(Markup(f'<p class="more">and {counted(left, "more rule")}</p>'))
+        rules.append(tag("p", f"and {counted(left, 'more rule')}", class_="more"))
     first, rest = rules[:FIRST_ROWS], rules[FIRST_ROWS:]
     if rest:
         more = counted(len(found.rules) - FIRST_ROWS, "more rule")
-        first.append(folded(more, "".join(rest)))
-    return card("problems", "Problems", _chips(chips), *first, wide=True, note=_checked(found))
+        first.append(folded(more, Markup("".join(rest))))
+    return card("problems", "Problems", chips(*told), *first, wide=True, note=_checked(found))
 
 
 def _checked(found: CheckList) -> str:
@@ -224,25 +211,23 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
     """Return what one rule found: how often, what to do, and examples to expand."""
     title = f"{row.code} {row.name}"
     left = row.count - sum(example.times for example in row.examples)
-    pages = any(example.page is not None for example in row.examples)
-    examples = table(
-        title,
-        ("sitemap", "line", "finding", *(["page"] if pages else [])),
-        [
-            (
-                url_cell(addresses.url(example.sitemap)),
-                example.line,
-                addresses.text(example.message),
-                *([example.page and url_cell(addresses.url(example.page))] if pages else []),
-            )
-            for example in row.examples
-        ],
-        f"and {left:,} more" if left > 0 else "",
-    )
-    hint = f'<p class="note">{escape(shown_text(row.hint, MAX_HINT))}</p>'
+    rows = [
+        (
+            url_cell(addresses.url(example.sitemap)),
+            example.line,
+            addresses.text(example.message),
+            example.page and url_cell(addresses.url(example.page)),
+        )
+        for example in row.examples
+    ]
+    columns = 4 if any(page for *_, page in rows) else 3
+    heads = ("sitemap", "line", "finding", "page")[:columns]
+    more = f"and {grouped(left)} more" if left > 0 else ""
+    examples = table(title, heads, [cells[:columns] for cells in rows], more)
+    hint = tag("p", shown_text(row.hint, MAX_HINT), class_="note")
     return folded(
         title,
-        hint + examples,
+        Markup(hint + examples),
         chip(row.severity.value, _CHIPS[row.severity]),
         chip(counted(row.count, "time")),
         chip(counted(row.sitemaps, "sitemap")),
@@ -252,9 +237,7 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
 # What changed since another tree ---------------------------------------------------------------------
 
 
-MAX_CHANGES = 100
-"""How many changes of one kind are listed."""
-
+MAX_CHANGES = 100  # how many changes of one kind are listed
 _BAD = frozenset({ChangeKind.FAILED, ChangeKind.UNKNOWN})
 
 
@@ -292,20 +275,16 @@ def changes_card(summary: Summary) -> Markup:
     found = summary.changes
     if found is None:
         return Markup("")
-    both = (("page", found.pages), ("sitemap", found.sitemaps))
-    tables = [one for noun, kinds in both for one in _tables(noun, kinds, summary.addresses)]
-    note = f"Compared with {shown_text(found.since)}."
-    if not tables:
-        note += " Nothing changed."
-    return card("changes", "Changes", *tables, wide=True, note=note)
-
-
-def _tables(noun: str, kinds: Mapping[str, KindOfChange], addresses: Addresses) -> Iterator[Markup]:
-    for kind in ChangeKind:
-        if found := kinds.get(kind.value):
-            title = f"{counted(found.count, noun)} {kind.value}"
+    tables = []
+    for noun, kinds in (("page", found.pages), ("sitemap", found.sitemaps)):
+        for kind in filter(kinds.__contains__, ChangeKind):
+            count, first = kinds[kind].count, kinds[kind].first
+            title = f"{counted(count, noun)} {kind.value}"
             rows = [
-                (url_cell(addresses.url(url)), shown_text(details)) for url, details in found.first
+                (url_cell(summary.addresses.url(url)), shown_text(details))
+                for url, details in first
             ]
-            listed = long_table(title, (noun, "details"), rows, found.count)
-            yield folded(title, listed, chip(kind.value, "warn" if kind in _BAD else ""))
+            listed = long_table(title, (noun, "details"), rows, count)
+            tables.append(folded(title, listed, chip(kind.value, "warn" if kind in _BAD else "")))
+    note = f"Compared with {shown_text(found.since)}.{'' if tables else ' Nothing changed.'}"
+    return card("changes", "Changes", *tables, wide=True, note=note)

@@ -11,7 +11,7 @@ from typing import Any
 from usp.objects.problem import Failure, FailureCode, how_many
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
-from usp.report.content import Content, Tally
+from usp.report.content import Content, Spread, Tally
 from usp.report.markup import Addresses, shared_origin
 from usp.report.problems import (
     MAX_ODD_PAGES,
@@ -27,8 +27,6 @@ MAX_FAILURES = 200
 MAX_SECTIONS = 40
 MAX_BELOW = 12
 MAX_FETCHES = 60
-MAX_ROWS = 40
-"""How many names of a spread are listed."""
 
 
 @dataclass(slots=True)
@@ -53,24 +51,6 @@ class SitemapRow:
     lost: int = 0
     state: str | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Names with their counts, the most frequent first; ``other`` is the sum of those not listed.
-
-    ``exact`` is False if there were too many names to count exactly (see :class:`Tally`).
-    """
-
-    items: tuple[tuple[str, int], ...]
-    other: int = 0
-    exact: bool = True
-
-    @classmethod
-    def of(cls, tally: Tally, most: int = MAX_ROWS) -> Spread:
-        """Return the most frequent names of a tally."""
-        items, other = tally.top(most)
-        return cls(tuple(items), other, tally.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +151,13 @@ def summarise(
     failures = tree.failures()
     content, problems = Content(), ProblemCount(sitemaps=tree.sitemap_count())
     room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}  # for pages that are read for problems
-    for node, parent in _walk(tree):
-        row = _row(node, parent)
+    waiting = [(tree, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        waiting += [(child, len(nodes)) for child in reversed(node.sub_sitemaps)]
+        row, looks_odd = _row(node, parent, content)
         nodes.append(node)
         rows.append(row)
-        looks_odd = _read_pages(node, row, content)
         if all_problems or row.pages <= room[looks_odd]:
             room[looks_odd] -= row.pages
             found = node.problems
@@ -183,9 +165,8 @@ def summarise(
             problems.looked_at += not isinstance(node, IndexWebsiteSitemap)
             problems.count += row.problems
             problems.lost += row.lost
-    for row in reversed(rows):
-        if row.parent >= 0:
-            rows[row.parent].pages += row.pages
+    for row in reversed(rows[1:]):
+        rows[row.parent].pages += row.pages
     fetches, probes = fetches_of(tree, nodes)
     requests = [*(fetches or ()), *probes]
     ends = [fetch.begin + fetch.seconds for fetch in requests if fetch.begin is not None]
@@ -209,8 +190,8 @@ def summarise(
             probes=len(probes),
         ),
         sitemaps=rows,
-        kinds=Spread.of(Tally(row.kind for row in rows)),
-        hosts=Spread.of(content.hosts),
+        kinds=Tally(row.kind for row in rows).top(),
+        hosts=content.hosts.top(),
         sections=sections,
         other_sections=other_sections,
         sections_exact=content.sections.exact,
@@ -219,18 +200,18 @@ def summarise(
         frequencies=dict(content.frequencies),
         priorities=dict(content.priorities),
         only_default_priority=content.only_default_priority,
-        languages=Spread.of(content.alternates.names),
+        languages=content.alternates.names.top(),
         with_alternates=content.alternates.pages,
         news_months=tuple(content.news_dates.months.items()),
         news_undated=content.news_dates.undated,
-        publications=Spread.of(content.publications),
+        publications=content.publications.top(),
         with_images=content.images.pages,
-        image_hosts=Spread.of(content.images.names),
+        image_hosts=content.images.names.top(),
         with_videos=content.videos.pages,
-        video_hosts=Spread.of(content.videos.names),
+        video_hosts=content.videos.names.top(),
         problems=problems,
         failures=failures[:MAX_FAILURES],
-        failure_reasons=Spread.of(Tally(_reasons(failures))),
+        failure_reasons=Tally(_reasons(failures)).top(),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
         changes=None if before is None else changes_of(before, tree),
@@ -254,28 +235,12 @@ def _slowest(fetches: list[FetchedDocument]) -> list[FetchedDocument]:
     return [fetches[at] for at in sorted(places)]
 
 
-def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
-    """Yield all nodes in the order of the tree, each with the index of its parent."""
-    at = 0
-    waiting = [(tree, -1)]
-    while waiting:
-        node, parent = waiting.pop()
-        yield node, parent
-        waiting.extend((child, at) for child in reversed(node.sub_sitemaps))
-        at += 1
-
-
-def _row(node: AbstractSitemap, parent: int) -> SitemapRow:
-    row = SitemapRow(node.url, type(node).__name__, parent)
+def _row(node: AbstractSitemap, parent: int, content: Content) -> tuple[SitemapRow, bool]:
+    """Count the pages of a sitemap; return its row, and whether it looks damaged."""
+    row = SitemapRow(node.url, type(node).__name__, parent, received=node.size)
     row.state, row.reason = state_of(node)
-    row.received = node.size
     if node.exchange is not None and node.exchange.attempts and node.size is not None:
         row.seconds = node.exchange.seconds
-    return row
-
-
-def _read_pages(node: AbstractSitemap, row: SitemapRow, content: Content) -> bool:
-    """Count the pages of a sitemap; return whether it looks damaged."""
     looks_odd = row.state is not None
     for _, block in node.page_blocks() if isinstance(node, AbstractPagesSitemap) else ():
         row.pages += len(block.urls)
@@ -284,7 +249,7 @@ def _read_pages(node: AbstractSitemap, row: SitemapRow, content: Content) -> boo
             row.first = min(span[0], row.first or span[0])
             row.last = max(span[1], row.last or span[1])
         looks_odd = looks_odd or is_odd
-    return looks_odd
+    return row, looks_odd
 
 
 def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
@@ -295,9 +260,9 @@ def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
         _, first, *rest = path.split("/")
         firsts.add({first: count})
         seconds.setdefault(first, Tally()).add({"/".join(rest[:-1]): count})
-    listed, other = firsts.top(MAX_SECTIONS)
+    listed = firsts.top(MAX_SECTIONS)
     sections = tuple(
-        PathSection(f"/{name}/" if name else "/", count, Spread.of(seconds[name], MAX_BELOW))
-        for name, count in listed
+        PathSection(f"/{name}/" if name else "/", count, seconds[name].top(MAX_BELOW))
+        for name, count in listed.items
     )
-    return sections, other + tally.other
+    return sections, listed.other + tally.other
