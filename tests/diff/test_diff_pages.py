@@ -105,7 +105,6 @@ def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypa
     """Also if hardly anything may be kept, so that pages are looked for in parts and read again."""
     if small:
         monkeypatch.setattr(comparison, "_TOGETHER", 2)
-        monkeypatch.setattr(comparison, "_MOST_IN_MEMORY", 100)
 
     @few
     @given(websites, websites)
