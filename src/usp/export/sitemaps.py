@@ -154,16 +154,14 @@ def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[s
 
 def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], kinds: Mapping[str, str]) -> None:
     pa = pyarrow()
-    columns = zip(*rows, strict=True)
-    values = {name: list(next(columns, ())) for name in kinds}
-    arrays = {
-        name: texts_array(values[name]) if kind == "string" else pa.array(values[name], kind)
-        for name, kind in kinds.items()
-    }
-    table = pa.table(arrays)
-    writer = ParquetFileWriter(lambda: out, table.schema, ())
-    for batch in table.to_batches():
-        writer.add(batch)
+    columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+    arrays = [
+        texts_array(column) if kind == "string" else pa.array(column, kind)
+        for column, kind in zip(columns, kinds.values(), strict=True)
+    ]
+    batch = pa.RecordBatch.from_arrays(arrays, list(kinds))
+    writer = ParquetFileWriter(lambda: out, batch.schema, ())
+    writer.add(batch)
     writer.close()
 
 

@@ -282,48 +282,38 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
     if not isinstance(stream, io.TextIOBase):
         return cast("IO[bytes]", stream)
     stream.flush()
-    if hasattr(stream, "buffer"):
-        below = cast("IO[bytes]", stream.buffer)
-        return cast("IO[bytes]", _Terminal(below, form)) if stream.isatty() else below
-    if form == "parquet":
-        raise ValueError(
-            "parquet cannot be written to a text stream; use a file or a binary stream"
-        )
-    return cast("IO[bytes]", _Decoding(stream))
+    if not hasattr(stream, "buffer"):
+        if form == "parquet":
+            raise ValueError(
+                "parquet cannot be written to a text stream; use a file or a binary stream"
+            )
+        return cast("IO[bytes]", _Decoding(stream.write, "strict"))
+    below = cast("IO[bytes]", stream.buffer)
+    if not stream.isatty():
+        return below
+    escape = _ESCAPES.get(form, printable)
+
+    def escaped(found: re.Match[str]) -> str:
+        return found[0] if found[0].isprintable() else escape(found[0])
+
+    def show(text: str) -> None:
+        below.write(_SUSPECT.sub(escaped, text).encode("utf-8", "replace"))
+
+    return cast("IO[bytes]", _Decoding(show, "replace"))
 
 
 class _Decoding:
-    """A binary stream that writes to a text stream."""
+    """A binary stream that writes text; a line end is never split."""
 
-    def __init__(self, stream: io.TextIOBase) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def write(self, data: bytes) -> int:
-        self._stream.write(self._decoder.decode(data))
-        return len(data)
-
-
-class _Terminal:
-    """A binary stream that writes to a terminal, with control characters escaped."""
-
-    def __init__(self, stream: IO[bytes], form: str) -> None:
-        self._stream = stream
-        self._escape = _ESCAPES.get(form, printable)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""  # a carriage return whose next character has not arrived yet
+    def __init__(self, write: Callable[[str], object], errors: str) -> None:
+        self._write = write
+        decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=False)
 
     def write(self, data: bytes) -> int:
         """Write all complete characters; return the number of bytes accepted."""
-        text = self._held + self._decoder.decode(data)
-        self._held = "\r" if text.endswith("\r") else ""
-        text = text[: len(text) - len(self._held)]
-        self._stream.write(_SUSPECT.sub(self._escaped, text).encode("utf-8", "replace"))
+        self._write(self._decoder.decode(data))
         return len(data)
-
-    def _escaped(self, found: re.Match[str]) -> str:
-        char = found[0]
-        return char if char.isprintable() else self._escape(char)
 
 
 def _in_json(char: str) -> str:
