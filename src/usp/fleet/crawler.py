@@ -8,7 +8,7 @@ import logging
 import queue
 import threading
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -120,10 +120,9 @@ class _Crawler:
         )
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
-        self._ready: deque[tuple[str, Assignment]] = deque()
         self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
         self._unread = 0
 
     def run(self) -> None:
@@ -137,49 +136,24 @@ class _Crawler:
             self.out.put_nowait(None)  # the reader need not wait any longer
 
     async def _crawl(self) -> None:
-        loop = asyncio.get_running_loop()
         limit = descriptor_limit() or 1 << 20
         self._most = max(1, min(self._options.in_flight, limit // _DESCRIPTORS))
         resolvers = max(1, min(_RESOLVERS, limit // _DESCRIPTORS_TO_A_NAME))
-        loop.set_default_executor(ThreadPoolExecutor(resolvers, "usp-fleet-names"))
-        self._reading = asyncio.Lock()
-        self._change = asyncio.Event()
-        more = True
-        with ThreadPoolExecutor(1, "usp-fleet-sites") as feeder:
-            pull: asyncio.Future[Any] | None = None
-            while not self.stopped.is_set() and self.failure is None:
-                self._begin()
-                if more and pull is None and not self._ready and self._has_room():
-                    pull = loop.run_in_executor(feeder, next, self._batches, None)
-                if not more and not self._tasks:
-                    break
-                change = asyncio.ensure_future(self._change.wait())
-                waits: set[asyncio.Future[Any]] = {change} if pull is None else {change, pull}
-                await asyncio.wait(waits, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
-                change.cancel()
-                self._change.clear()
-                if pull is not None and pull.done():
-                    batch = pull.result()
-                    pull, more = None, batch is not None
-                    self._ready.extend(batch or ())
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        # One more thread than that: for the list of sites, which may let others wait.
+        executor = ThreadPoolExecutor(resolvers + 1, "usp-fleet-names")
+        asyncio.get_running_loop().set_default_executor(executor)
+        self._reading, self._change = asyncio.Lock(), asyncio.Event()
+        self._start(self._start_sites())
+        while self._tasks and not self.stopped.is_set() and self.failure is None:
+            await asyncio.wait(self._tasks, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _has_room(self) -> bool:
-        return len(self._tasks) < self._most and (self._unread < _UNREAD or not self._tasks)
-
-    def _begin(self) -> None:
-        """Start as many sites as there is room for; those whose key is busy wait for it."""
-        while self._ready and self._has_room():
-            site, place = self._ready.popleft()
-            if self._busy[place.key] >= self._options.together:
-                self._waiting[place.key].append((site, place))
-                continue
-            self._busy[place.key] += 1
-            task = asyncio.create_task(self._crawl_key(site, place))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -187,6 +161,29 @@ class _Crawler:
         error = None if task.cancelled() else task.exception()
         self.failure = self.failure or error
         self._change.set()
+
+    async def _start_sites(self) -> None:
+        """Start every site once there is room for it; those whose key is busy wait for that."""
+        while (batch := await self._next_batch()) is not None:
+            for site, place in batch:
+                await self._room()
+                if self._busy[place.key] >= self._options.together:
+                    self._waiting[place.key].append((site, place))
+                else:
+                    self._busy[place.key] += 1
+                    self._start(self._crawl_key(site, place))
+
+    async def _next_batch(self) -> Batch | None:
+        await self._room()
+        return await asyncio.to_thread(next, self._batches, None)
+
+    async def _room(self) -> None:
+        """Wait until another site can be started."""
+        while (others := len(self._tasks) - 1) and (
+            others >= self._most or self._unread >= _UNREAD
+        ):
+            self._change.clear()
+            await self._change.wait()
 
     async def _crawl_key(self, site: str, place: Assignment) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
