@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from deltalake import DeltaTable
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
@@ -47,6 +49,7 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
             server.kill()
 
 
+ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 COMMAND = "from usp.cli.commands.cmd_crawl import command; command()"
 WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main()"
 
@@ -111,6 +114,12 @@ def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
     """Read a table of a dataset as its log says."""
     rows: list[dict[str, Any]] = Dataset(root).table(table).to_pyarrow_table().to_pylist()
     return rows
+
+
+def counts_of(root: Path | str, table: str) -> Counter[str]:
+    """Count the rows of each site in a table of a dataset."""
+    read = DeltaTable(f"{root}/{table}").to_pyarrow_table(columns=["site"])
+    return Counter(read.column("site").to_pylist())
 
 
 def files_of(root: Path) -> set[str]:

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fleet_support import OPTIONS, crawled, invoke, rows_of, tables_of
+from fleet_support import OPTIONS, crawled, rows_of, tables_of
 
-from usp.cli.commands import cmd_crawl as crawl
-from usp.fleet import DatasetError, FleetRun
+from usp.fleet import DatasetError
 from usp.fleet.dataset import Dataset
 from usp.selection import Selection
 from website import TaggedSite, index, robots, urlset
 
 
 @pytest.fixture
-def web() -> Iterator[list[TaggedSite]]:
+def web(served) -> list[TaggedSite]:
     """Three websites: an index of three, one sitemap, and a text file."""
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(TaggedSite(answers))
-            for answers in (
-                {
-                    "/robots.txt": robots("/index.xml"),
-                    "/index.xml": index("/a.xml", "/b.xml", "/c.xml"),
-                    "/a.xml": urlset("/a", "/bb", "/ccc"),
-                    "/b.xml": urlset("/d"),
-                    "/c.xml": urlset("/e", "/ff"),
-                },
-                {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m", "/nn")},
-                {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"},
-            )
-        ]
+    indexed = {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index("/a.xml", "/b.xml", "/c.xml"),
+        "/a.xml": urlset("/a", "/bb", "/ccc"),
+        "/b.xml": urlset("/d"),
+        "/c.xml": urlset("/e", "/ff"),
+    }
+    single = {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m", "/nn")}
+    text = {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"}
+    return served(indexed, single, text, kind=TaggedSite)
 
 
 def all_rows(root: Path) -> dict[str, list[str]]:
@@ -144,12 +136,3 @@ def test_older_versions_can_be_read_if_they_are_kept(web, tmp_path):
     before = tables_of(root)
     crawled(web, root)  # without them, plain globs are exact again
     assert len(tables_of(root)["pages"]) == pages - 1 < len(before["pages"])
-
-
-def test_again_and_retry_failed_are_not_for_one_run(tmp_path):
-    with pytest.raises(ValueError, match="choose one of them"):
-        FleetRun(again=True, retry_failed=True)
-    argv = ("-", "-o", tmp_path / "d", "--again", "--retry-failed")
-    result = invoke(crawl.command, *argv, stdin="example.org")
-    assert result.exit_code == 2
-    assert "choose one of them" in " ".join(result.output.replace("│", " ").split())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from fleet_support import Served, check_truth, tables_of
+from fleet_support import ALLOWED, Served, check_truth, tables_of
 from fleet_support import invoke as run
 
 from patience import soon
@@ -21,8 +21,6 @@ from usp.cli.commands import cmd_stats as stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
 from website import Answer, urlset
-
-ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +127,8 @@ def test_a_wrong_call_is_told_what_is_wrong(tmp_path, monkeypatch):
             ["-", "-o", "d", "--address", "auto"],
             "--address is that of a Ray cluster; add --engine ray",
         ),
+        (["-", "-o", "d", "--again", "--retry-failed"], "choose one of them"),
+        (["-", "-o", "d", "--since", "30m"], "'30m' is not a date; use 2025-01-31, 12h, 7d or 4w"),
         (["-", "-o", " "], "choose a folder for the dataset"),
         (["-"], "Missing option '-o' / '--output'"),
     ]:

@@ -6,14 +6,13 @@ import json
 from functools import partial
 
 import pytest
-from fleet_support import OPTIONS, Served, invoke, rows_of
+from fleet_support import ALLOWED, OPTIONS, Served, invoke, rows_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
 
-ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 run = partial(invoke, crawl.command)
 
 
@@ -102,9 +101,3 @@ def test_sitemaps_that_the_patterns_leave_out_are_not_downloaded_unless_asked_fo
         assert asked == everything
     else:
         assert asked == {site.at(path) for path in ("/robots.txt", "/index.xml", "/part1.xml")}
-
-
-def test_a_filter_that_cannot_be_read_is_a_wrong_call(tmp_path):
-    result = run("-", "-o", tmp_path / "d", "--since", "30m", stdin="example.org")
-    assert result.exit_code == 2
-    assert "'30m' is not a date; use 2025-01-31, 12h, 7d or 4w" in result.output

@@ -6,15 +6,13 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from fleet_support import ZONES
 
 from usp.events import SitemapFailed
-from usp.fleet import FleetOptions, crawl_sites, unwrap
+from usp.fleet import FleetOptions, FleetRun, crawl_sites, unwrap
 from usp.limits import Limits
 from usp.web_client.zones import Zones
 from website import index, robots, urlset
-
-ZONES = Zones(allow=("127.0.0.0/8",), trust_start=False)
-
 
 COUNTS = ("in_flight", "per_host", "together")
 REFUSED = [
@@ -27,12 +25,21 @@ REFUSED = [
     ({"headers": {"X-Key": 5}}, "'X-Key' must be a string"),
     *(({name: 0}, f"{name} must be a positive integer") for name in COUNTS),
 ]
+RUNS = [
+    ({"again": True, "retry_failed": True}, "choose one of them"),
+    ({"accept": True}, "add again or retry_failed"),
+    ({"engine": "steam"}, "unknown engine 'steam'; choose from local, ray"),
+    ({"address": "auto"}, "it needs engine='ray'"),
+]
 
 
 def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_fetched():
-    for options, error in REFUSED:
+    for kind, options, error in [
+        *((FleetOptions, *case) for case in REFUSED),
+        *((FleetRun, *case) for case in RUNS),
+    ]:
         with pytest.raises((TypeError, ValueError), match=error):
-            FleetOptions(**options)
+            kind(**options)
 
 
 def test_headers_are_sent_to_every_site(serve):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fleet_support import OPTIONS, crawled, invoke, rows_of
+from fleet_support import ALLOWED, OPTIONS, crawled, invoke, rows_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
@@ -40,9 +39,8 @@ KINDS = [
 
 
 @pytest.fixture(params=KINDS)
-def web(request) -> Iterator[list[Site]]:
-    with ExitStack() as stack:
-        yield [stack.enter_context(request.param(ANSWERS)) for _ in range(2)]
+def web(request, served) -> list[Site]:
+    return served(ANSWERS, ANSWERS, kind=request.param)
 
 
 def paths(root: Path, site: Site) -> Counter[str]:
@@ -183,8 +181,8 @@ def test_the_command_says_it_and_ends_with_1_and_stats_show_it(web, tmp_path):
     web[0].answers = dict.fromkeys(ANSWERS, DOWN)
 
     def run(*more: str) -> Any:
-        argv = ("-", "-o", root, "--workers", "1", "--allow-network", "127.0.0.0/8", *more)
-        return invoke(crawl.command, *argv, stdin="\n".join(site.base for site in web))
+        stdin = "\n".join(site.base for site in web)
+        return invoke(crawl.command, "-", "-o", root, *ALLOWED, *more, stdin=stdin)
 
     told = run("--again", "--quiet")
     assert told.exit_code == 1
