@@ -1,19 +1,17 @@
 """Kills workers and drivers of real runs at random moments, again and again, while others read.
 
-``PYTHONPATH=tests python tests/fleet/kills.py --engine local --store s3 --times 30`` prints what it has
-done. A run is started, and after a random time one of its workers, its driver, or (Ray) one of its nodes
-is killed with signal 9; then the same command goes on. When no site is left, those that failed are crawled
-again in the same way. Then the tables must be what the websites serve, and the next dataset is begun. All
-the time, readers look at the tables.
+``USP_FLEET_KILLS=30 pytest -m proof -s tests/fleet/test_fleet_killed.py`` prints what it has done. A run
+is started, and after a random time one of its workers, or its driver, is killed with signal 9; then the
+same command goes on. When no site is left, those that failed are crawled again in the same way. Then the
+tables must be what the websites serve, and the next dataset is begun. All the time, readers look at the
+tables.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import random
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,7 +19,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +27,7 @@ import deltalake
 import duckdb
 import polars as pl
 from fleet_processes import below, is_worker
-from fleet_stores import BUCKET, serving_s3
-from fleet_support import Served, check_truth, serving, start
+from fleet_support import Served, check_truth, start
 
 from usp._base.files import FileStore
 
@@ -185,40 +182,3 @@ def kill_many_times(
             print(f"{datasets}: {killer.killed.total()} killed, {looks} looks", flush=True)
     killed = ", ".join(f"{name} {count}" for name, count in sorted(killer.killed.items()))
     return f"killed: {killed}; {runs} runs, {datasets} datasets, {looks} looks; nothing wrong"
-
-
-@contextmanager
-def roots(store: str) -> Iterator[Callable[[], str]]:
-    """Yield a function that returns a new place for a dataset, in a store of some kind."""
-    numbers = itertools.count()
-    with ExitStack() as stack:
-        if store == "s3":
-            server = stack.enter_context(serving_s3())
-            os.environ.update(server.environment)
-            yield lambda: f"s3://{BUCKET}/killed-{next(numbers)}"
-        else:
-            folder = Path(tempfile.mkdtemp())
-            stack.callback(shutil.rmtree, folder)
-            yield lambda: str(folder / f"killed-{next(numbers)}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", choices=("local", "ray"), default="local")
-    parser.add_argument("--store", choices=("folder", "s3"), default="folder")
-    parser.add_argument("--times", type=int, default=30)
-    parser.add_argument("--sites", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    given = parser.parse_args()
-    print(f"seed {given.seed}", flush=True)
-    chance = random.Random(given.seed)
-    websites = serving(given.sites, 0.25)
-    with roots(given.store) as new_root:
-        try:
-            print(kill_many_times(next(websites), new_root, given.engine, given.times, chance))
-        finally:
-            websites.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import re
@@ -102,6 +103,8 @@ def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fle
 
 # Again and again, see kills.py -----------------------------------------------------------------------
 
+KILLS = int(os.environ.get("USP_FLEET_KILLS", "1"))
+
 
 @pytest.fixture(scope="module")
 def websites():
@@ -116,8 +119,11 @@ def test_after_any_kills_the_tables_are_what_the_websites_serve(
 ):
     if engine == "ray":
         pytest.importorskip("ray")
-    root = f"s3://{BUCKET}/kills-{engine}" if store == "s3" else str(tmp_path / "dataset")
-    print(kill_many_times(websites, lambda: root, engine, 1, random.Random()))
+    place = f"s3://{BUCKET}" if store == "s3" else str(tmp_path)
+    roots = (f"{place}/kills-{engine}-{number}" for number in itertools.count())
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}", flush=True)
+    print(kill_many_times(websites, roots.__next__, engine, KILLS, random.Random(seed)))
 
 
 def test_readers_see_what_is_doubled_missing_or_unknown(websites, tmp_path):

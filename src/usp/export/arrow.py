@@ -33,7 +33,6 @@ from usp.selection import Selection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
-    from datetime import datetime
 
     from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock, PageFields
@@ -251,19 +250,11 @@ def _records(values: Sequence[Any], table: Table, kind: Any) -> Any:
     )
 
 
-def _moment(date: datetime) -> datetime:
-    """Return a date as Arrow takes it: in UTC, or without an offset, which means the same to it."""
-    return date if date.tzinfo is None or date.tzinfo is UTC else in_utc(date)
-
-
-def _whole(number: int) -> int:
-    return max(-_LARGEST, min(number, _LARGEST))
-
-
 _SINGLE: Mapping[Kind, Callable[[Any], Any]] = {
-    Kind.TIME: _moment,
+    # Arrow takes a date without an offset as one in UTC, too.
+    Kind.TIME: lambda date: date if date.tzinfo is None or date.tzinfo is UTC else in_utc(date),
     Kind.NUMBER: float,
-    Kind.WHOLE: _whole,
+    Kind.WHOLE: lambda number: max(-_LARGEST, min(number, _LARGEST)),
 }
 
 

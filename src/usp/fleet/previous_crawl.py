@@ -178,42 +178,36 @@ class _Rows:
         self, store: FileStore, names: tuple[str, ...], *, columns: Sequence[str] | None
     ) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._last: tuple[int, Any] = (-1, None)
         self._groups: list[Any] = []
+        self._places = defaultdict[str, list[tuple[int, int, int]]](list)
+        self._group = lru_cache(maxsize=1)(self._load)  # sites come in the order of the file
         if names:
             table = names[0].partition("/")[0]
             self._schemas = plain_schema(table, columns), schema_of(table, columns)
             with store.words():
-                files = scan(store, names, columns).get_fragments()
-                self._groups = [group for file in files for group in file.split_by_row_group()]
-        with store.words():
-            self._places = _places(self._groups)
+                for file in scan(store, names, columns).get_fragments():
+                    for group in file.split_by_row_group():
+                        self._add(group)
+
+    def _add(self, group: Any) -> None:
+        """Take note of the first row and the number of rows that each site has in a row group."""
+        pa, start = pyarrow(), 0
+        sites = group.to_table(pa.schema([("site", pa.string())])).column("site")
+        runs = pyarrow(".compute").run_end_encode(sites.combine_chunks())
+        for site, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            self._places[site].append((len(self._groups), start, end - start))
+            start = end
+        self._groups.append(group)
 
     def of(self, site: str) -> Iterator[Any]:
         """Yield the rows of a site, in tables."""
         for group, start, length in self._places.get(site, ()):
-            yield self._row_group(group).slice(start, length)
+            yield self._group(group).slice(start, length)
 
-    def _row_group(self, number: int) -> Any:
-        """Return a row group; the last one is kept, since sites come in the order of the file."""
-        with self._lock, self._store.words():
-            if self._last[0] != number:
-                plain, schema = self._schemas
-                self._last = (number, self._groups[number].to_table(plain).cast(schema))
-            return self._last[1]
-
-
-def _places(groups: list[Any]) -> dict[str, list[tuple[int, int, int]]]:
-    """Return where the rows of each site are: row groups, and the first row and number of rows."""
-    pa, places = pyarrow(), defaultdict[str, list[tuple[int, int, int]]](list)
-    for number, group in enumerate(groups):
-        sites = group.to_table(pa.schema([("site", pa.string())])).column("site")
-        runs, start = pyarrow(".compute").run_end_encode(sites.combine_chunks()), 0
-        for site, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            places[site].append((number, start, end - start))
-            start = end
-    return places
+    def _load(self, number: int) -> Any:
+        plain, schema = self._schemas
+        with self._store.words():
+            return self._groups[number].to_table(plain).cast(schema)
 
 
 def _text(url: str) -> str:
