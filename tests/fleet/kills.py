@@ -26,8 +26,7 @@ from typing import Any
 import deltalake
 import duckdb
 import polars as pl
-from fleet_processes import below, is_worker
-from fleet_support import Served, check_truth, start
+from fleet_support import Served, below, check_truth, is_worker, start
 
 from usp._base.files import FileStore
 

@@ -15,9 +15,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fleet_processes import below, is_alive, is_worker, parents, wait_for
 from fleet_stores import BUCKET
-from fleet_support import SLOW, check_truth, committed_files, files_of, serving, start
+from fleet_support import (
+    SLOW,
+    below,
+    check_truth,
+    committed_files,
+    files_of,
+    is_alive,
+    is_worker,
+    parents,
+    serving,
+    start,
+    wait_for,
+)
 from kills import Readers, kill_many_times
 
 from usp.fleet.dataset import Dataset

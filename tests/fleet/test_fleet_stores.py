@@ -13,9 +13,8 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
-from fleet_processes import wait_for
 from fleet_stores import BUCKET, Gate, free_port
-from fleet_support import OPTIONS, check_truth, serving, start
+from fleet_support import OPTIONS, check_truth, serving, start, wait_for
 from pyarrow import parquet
 
 from usp._base import files as store
