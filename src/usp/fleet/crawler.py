@@ -114,16 +114,14 @@ class _Crawler:
         self.failure: BaseException | None = None
         self._batches = batches
         self._options = options
-        self._run = None if job is None else job.run
-        self._find = (
-            None if job is None else finder(FileStore(job.root), options, accept=job.accept)
-        )
+        self._run = job.run if job else None
+        self._find = finder(FileStore(job.root), options, accept=job.accept) if job else None
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
         self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
-        self._unread = 0
+        self._crawls: set[Any] = set()  # whose documents are received, or not read yet
 
     def run(self) -> None:
         """Crawl all sites; runs in a thread."""
@@ -179,8 +177,8 @@ class _Crawler:
 
     async def _room(self) -> None:
         """Wait until another site can be started."""
-        while (others := len(self._tasks) - 1) and (
-            others >= self._most or self._unread >= _UNREAD
+        while len(self._tasks) > self._most or (
+            self._crawls and sum(crawl.received for crawl in self._crawls) >= _UNREAD
         ):
             self._change.clear()
             await self._change.wait()
@@ -195,19 +193,13 @@ class _Crawler:
         self._busy -= Counter([place.key])  # and forget a key that is free
 
     async def _crawl_site(self, site: str, place: Assignment) -> None:
-        held = 0
-
-        def hold(received: int) -> None:
-            nonlocal held
-            held += received
-            self._unread += received
-
         previous = None
         if place.older and self._find is not None:
             previous = await asyncio.to_thread(self._find, site, place.older)
         client = self._site.FleetClient(self._options, self._turns, previous)
         reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
-        crawl = self._site.SiteCrawl(site, self._options, client, hold, previous, self._run, reason)
+        crawl = self._site.SiteCrawl(site, self._options, client, previous, self._run, reason)
+        self._crawls.add(crawl)
         try:
             if reason is None:
                 await crawl.fetch()
@@ -215,7 +207,7 @@ class _Crawler:
                 async for item in crawl.tables():
                     await self._put(item)
         finally:
-            self._unread -= held
+            self._crawls.discard(crawl)
             self._change.set()
             await client.close()
 

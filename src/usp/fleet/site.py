@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
@@ -51,7 +51,6 @@ class SiteCrawl:
         site: str,
         options: FleetOptions,
         client: Any = None,
-        on_bytes: Callable[[int], None] = lambda _: None,
         previous: PreviousCrawl | None = None,
         run: int | None = None,
         reason: Reason | None = None,
@@ -59,7 +58,6 @@ class SiteCrawl:
         self.site = site
         self._options = options
         self._client = client
-        self._on_bytes = on_bytes
         self._previous = previous
         self._run = run
         self._reason = reason
@@ -73,14 +71,13 @@ class SiteCrawl:
         self._read_until: float | None = None
         self._started = datetime.now(UTC)
         self._duration = 0.0
-        self._requests = self._bytes = 0
+        self._requests = self.received = 0  # bytes, so far
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, SitemapStarted):
             self._requests += 1
         elif isinstance(event, SitemapReceived):
-            self._bytes += event.received
-            self._on_bytes(event.received)
+            self.received += event.received
 
     async def fetch(self) -> None:
         """Fetch the sitemaps of the site, within its limits."""
@@ -295,7 +292,7 @@ class SiteCrawl:
             "code": code,
             "sitemaps": len(sitemaps),
             "pages": pages,
-            "bytes": self._bytes,
+            "bytes": self.received,
             "requests": self._requests,
             "duration": self._duration,
             "started": started,
