@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import threading
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import fleet_poison
 import pytest
@@ -37,16 +38,12 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, 
     assert outcomes == {site.url: "complete" for site in some}
 
 
-def test_workers_that_never_begin_end_the_run(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "work", fleet_poison.never_begins)
-    with pytest.raises(DatasetError, match="exit status: 7"):
-        crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
-
-
-def test_a_full_disk_ends_the_run_with_its_reason(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "work", fleet_poison.has_no_room)
-    with pytest.raises(DatasetError, match="No space left"):
-        crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
+def test_workers_that_never_begin_and_full_disks_end_the_run(fleet, tmp_path, monkeypatch):
+    for worker, said in ((fleet_poison.never_begins, "exit status: 7"),
+                         (fleet_poison.has_no_room, "No space left")):  # fmt: skip
+        monkeypatch.setattr(engines, "work", worker)
+        with pytest.raises(DatasetError, match=said):
+            crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
 # The parts of both engines, in this process ---------------------------------------------------------
@@ -143,24 +140,10 @@ class FakeRay:
     )
 
     def __init__(self, error=None, deaths=()):
-        self.begun = {}
-        self.error = error
         self.deaths = list(deaths)
-        self.ended = False
-
-    def is_initialized(self):
-        return False
-
-    def init(self, **options):
-        self.begun = options
-        if self.error:
-            raise self.error
-
-    def shutdown(self):
-        self.ended = True
-
-    def cluster_resources(self):
-        return {"CPU": 2.0}
+        self.init, self.shutdown = Mock(side_effect=error), Mock()
+        self.is_initialized = Mock(return_value=False)
+        self.cluster_resources = Mock(return_value={"CPU": 2.0})
 
     def remote(self, **_):
         return lambda function: SimpleNamespace(
@@ -206,8 +189,8 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
     lost = [one for one in told if one is Signal.LOST]
     assert len(lost) == deaths.count(0)
-    assert fake.begun["num_cpus"] == 2
-    assert fake.ended
+    assert fake.init.call_args.kwargs["num_cpus"] == 2
+    assert fake.shutdown.called
 
 
 def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
@@ -217,18 +200,14 @@ def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
 
 
-def test_what_ray_cannot_do_is_told(tmp_path, monkeypatch):
-    engine = engine_on(FakeRay(ConnectionError()), monkeypatch, tmp_path, address="nowhere:1")
-    with pytest.raises(DatasetError, match="cannot connect to Ray: ConnectionError"):
-        list(engine.run(Assignments([])))
-
-
-def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
-    fake = FakeRay()
-    fake.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
-    engine = engine_on(fake, monkeypatch, tmp_path)
-    with pytest.raises(DatasetError, match="a worker failed: the store is gone"):
-        list(engine.run(Assignments([("a", [fleet.urls[0]])])))
+def test_what_ray_cannot_do_and_an_error_of_a_task_end_the_run(fleet, tmp_path, monkeypatch):
+    failing = FakeRay()
+    failing.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
+    for fake, said in ((FakeRay(ConnectionError()), "cannot connect to Ray: ConnectionError"),
+                       (failing, "a worker failed: the store is gone")):  # fmt: skip
+        engine = engine_on(fake, monkeypatch, tmp_path, address="nowhere:1")
+        with pytest.raises(DatasetError, match=said):
+            list(engine.run(Assignments([("a", [fleet.urls[0]])])))
 
 
 def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from fleet_support import CHANGING, OPTIONS, Served, check_rows
+from fleet_support import ALLOWED, CHANGING, OPTIONS, Served, check_rows
 
 from usp._base.interrupts import InterruptibleThread
 from usp.cli import main
@@ -21,11 +21,9 @@ RUN = FleetRun(workers=1, options=OPTIONS, commit_seconds=0.05)
 
 
 @pytest.fixture(autouse=True)
-def _ctrl_c_raises() -> Iterator[None]:
+def _ctrl_c_raises(_process_as_it_was: None) -> None:
     """Whoever started the tests may have it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -79,18 +77,23 @@ def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
     assert seen[-1].safe == len(Dataset(tmp_path / "d").sites()) > 0
 
 
+def told_by(root, urls, capsys, *options: str) -> tuple[object, str, str]:
+    """Run the command; return its exit status, what it told, and how much is safe."""
+    sites = root.with_suffix(".txt")
+    sites.write_text("\n".join(urls))
+    with pytest.raises(SystemExit) as ended:
+        main(["crawl", str(sites), "-o", str(root), *ALLOWED, "--commit-seconds", "0.05", *options])
+    told = " ".join(capsys.readouterr().err.split())
+    there = len(Dataset(root).sites())
+    verb = "is" if there == 1 else "are"
+    return ended.value.code, told, f"{there} of {len(urls)} sites {verb} in {root}"
+
+
 def test_the_command_says_what_is_safe_at_once_and_at_the_end(
     fleet: Served, tmp_path, silent, capsys
 ):
-    sites, root = tmp_path / "sites.txt", tmp_path / "d"
-    sites.write_text("\n".join(fleet.urls[:30]))
-    options = ("--workers", "1", "--commit-seconds", "0.05", "--allow-network", "127.0.0.0/8")
-    with pytest.raises(SystemExit) as ended:
-        main(["crawl", str(sites), "-o", str(root), *options])
-    assert ended.value.code == 130
-    told = " ".join(capsys.readouterr().err.split())
-    there = len(Dataset(root).sites())
-    position = f"{there} of 30 sites {'is' if there == 1 else 'are'} in {root}"
+    status, told, position = told_by(tmp_path / "d", fleet.urls[:30], capsys)
+    assert status == 130
     assert f"press Ctrl-C again to quit now: {position}" in told
     assert told.count(position) == 2
 
@@ -100,9 +103,7 @@ def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
     fleet: Served, tmp_path, monkeypatch, capsys
 ):
     """The first process of a container survives a SIGTERM that it does not handle."""
-    sites, root = tmp_path / "sites.txt", tmp_path / "d"
     quick = [site for site in fleet.sites if site.kind == "small"][:30]
-    sites.write_text("\n".join(site.url for site in quick))
     sent, commit = [], Dataset.commit
 
     def then_sigterm(self: Dataset, *given: object) -> None:
@@ -113,20 +114,14 @@ def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
 
     monkeypatch.setattr(Dataset, "commit", then_sigterm)
     monkeypatch.setattr("usp.cli.run_options.os.kill", lambda _, number: sent.append(number))
-    options = ("--workers", "1", "--in-flight", "2", "--commit-seconds", "0.05")
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main(["crawl", str(sites), "-o", str(root), *options, "--allow-network", "127.0.0.0/8"])
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert ended.value.code == 128 + signal.SIGTERM
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    urls = [site.url for site in quick]
+    status, told, position = told_by(tmp_path / "d", urls, capsys, "--in-flight", "2")
+    assert status == 128 + signal.SIGTERM
     assert sent == [signal.SIGTERM] * 2
-    dataset = Dataset(root)
+    dataset = Dataset(tmp_path / "d")
     there = dataset.sites()
     assert 0 < len(there) < len(quick)
     tables = {name: dataset.table(name).to_pyarrow_dataset() for name in CHANGING}
     check_rows(tables, [site for site in quick if site.url in there])
-    told = " ".join(capsys.readouterr().err.split())
-    position = f"{len(there)} of {len(quick)} sites {'is' if len(there) == 1 else 'are'} in {root}"
     assert told == f"usp: {position}; the same command goes on"
