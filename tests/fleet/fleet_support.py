@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from click.testing import CliRunner, Result
 from deltalake import DeltaTable
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
-from usp.fleet import FLEET_LIMITS, FleetOptions, FleetRun, crawl_fleet
+from usp.fleet import FLEET_LIMITS, FleetOptions, FleetRun, crawl_fleet, crawl_sites, unwrap
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
@@ -85,6 +86,16 @@ def crawled(web: list[Any], root: Path, options: FleetOptions = OPTIONS, **how: 
     options = replace(options, use_known_paths=False, together=9)
     run = FleetRun(workers=1, options=options, **how)
     return crawl_fleet([site.base for site in web], root, run)
+
+
+def wide_rows(urls: list[str], options: FleetOptions = OPTIONS) -> list[Any]:
+    """Crawl sites by the job of a worker, without a dataset; give what it yields."""
+    return list(crawl_sites([pa.table({"site": urls})], options))
+
+
+def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
+    """Give the rows of one table in what the job has yielded."""
+    return [row for batch in unwrap(batches, table) for row in batch.to_pylist()]
 
 
 def invoke(command: Any, *arguments: object, stdin: str | None = None) -> Result:

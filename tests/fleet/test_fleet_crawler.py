@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 from fleet_server import Loopback
 from fleet_sites import Answer
-from fleet_support import OPTIONS, ZONES
+from fleet_support import OPTIONS, ZONES, rows_in, wide_rows
 
 from usp._http.aiohttp_sessions import HostTurns
 from usp.events import SitemapFailed
-from usp.fleet import FleetOptions, FleetRun, crawl_sites, unwrap
+from usp.fleet import FleetOptions, FleetRun
 from usp.fleet.crawler import Job, crawl_parts, crawl_tables
 from usp.limits import Limits
 from usp.web_client.zones import Zones
@@ -63,8 +63,7 @@ def web() -> Iterator[Web]:
 
 
 def outcomes(urls: list[str], options: FleetOptions = OPTIONS) -> dict[str, dict[str, object]]:
-    batches = list(crawl_sites([pa.table({"site": urls})], options))
-    return {row["site"]: row for batch in unwrap(batches, "sites") for row in batch.to_pylist()}
+    return {row["site"]: row for row in rows_in(wide_rows(urls, options), "sites")}
 
 
 def test_sites_of_one_host_follow_each_other(web):
@@ -138,9 +137,7 @@ def test_problems_are_counted_if_they_are_wanted(web):
     web.serve("127.0.12.1", "/sitemap.xml", urlset(entry))
     for wanted, count in ((True, 1), (False, None)):
         options = FleetOptions(zones=ZONES, problems=wanted)
-        given = [pa.table({"site": [web.url("127.0.12.1")]})]
-        batches = list(crawl_sites(given, options))
-        (row,) = [r for batch in unwrap(batches, "sitemaps") for r in batch.to_pylist()]
+        (row,) = rows_in(wide_rows([web.url("127.0.12.1")], options), "sitemaps")
         assert row["problems"] == count
 
 
@@ -226,7 +223,7 @@ def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_fetched():
 def test_headers_are_sent_to_every_site(serve):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
     options = FleetOptions(zones=ZONES, headers={"X-Key": "s3cret-key"}, use_known_paths=False)
-    batches = list(crawl_sites([pa.table({"site": [site.url("/")]})], options))
+    batches = wide_rows([site.url("/")], options)
     assert {request.headers.get("X-Key") for request in site.requests} == {"s3cret-key"}
     assert "s3cret-key" not in repr([batch.to_pylist() for batch in batches])
 
@@ -234,7 +231,7 @@ def test_headers_are_sent_to_every_site(serve):
 def test_all_requests_go_to_the_proxy(serve):
     proxy = serve({})
     options = FleetOptions(zones=Zones(allow=("any",)), proxy=proxy.base)
-    list(crawl_sites([pa.table({"site": ["http://example.invalid/"]})], options))
+    wide_rows(["http://example.invalid/"], options)
     assert proxy.requests
 
 
@@ -267,14 +264,13 @@ def test_sites_are_crawled_with_the_options_of_a_crawl(serve):
         on_event=events.append,
         on_failure=failures.append,
     )
-    batches = list(crawl_sites([pa.table({"site": [site.url("/")]})], options))
-    pages = pa.Table.from_batches(unwrap(batches, "pages"))["url"].to_pylist()
-    assert pages == [site.url("/a"), site.url("/extra")]
+    batches = wide_rows([site.url("/")], options)
+    assert [row["url"] for row in rows_in(batches, "pages")] == [site.url("/a"), site.url("/extra")]
     assert site.hits["/sitemap.xml"] == site.hits["/b.xml"] == 0
     (failed,) = [event for event in events if isinstance(event, SitemapFailed)]
     assert failed.url == site.url("/gone.xml")
     assert [failure.url for failure in failures] == [failed.url]
-    (row,) = pa.Table.from_batches(unwrap(batches, "sites")).to_pylist()
+    (row,) = rows_in(batches, "sites")
     assert row["outcome"] == "partial"
     assert row["requests"] == sum(site.hits.values())
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from fleet_support import ZONES, on_loopback
+from fleet_support import ZONES, on_loopback, wide_rows
 from pyarrow import dataset
 
 import usp.fleet
@@ -92,9 +92,7 @@ def test_the_documented_job_for_spark_writes_what_the_function_yields(tmp_path):
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         subprocess.run([sys.executable, "job.py"], cwd=tmp_path, env=environment, check=True)
-        wide = list(
-            usp.fleet.crawl_sites([pa.table({"site": sites})], usp.fleet.FleetOptions(zones=ZONES))
-        )
+        wide = wide_rows(sites, usp.fleet.FleetOptions(zones=ZONES))
     for table in ("pages", "sitemaps", "sites"):
         truth = pa.Table.from_batches(usp.fleet.unwrap(wide, table))
         found = dataset.dataset(tmp_path / "spark-dataset" / table, format="parquet").to_table()

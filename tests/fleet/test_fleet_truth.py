@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from fleet_support import OPTIONS, check_truth, crawl, tables_of
+from fleet_support import OPTIONS, check_truth, crawl, rows_in, tables_of, wide_rows
 from pyarrow import parquet
 
 from usp.fleet import (
@@ -77,12 +77,8 @@ def test_the_tables_have_the_schema_that_is_documented(local_dataset):
 # The job by itself ----------------------------------------------------------------------------------
 
 
-def rows_in(batches, table):
-    return pa.Table.from_batches(list(unwrap(batches, table))).to_pylist()
-
-
-def test_the_job_takes_and_gives_arrow(fleet):
-    some = fleet.sites[:30]
+def test_the_job_takes_and_gives_arrow_and_the_rows_of_a_site_stand_together(fleet):
+    some = fleet.sites[:40]
     given = [
         pa.table({"site": [site.url for site in some[:10]], "rank": range(10)}),
         pa.RecordBatch.from_pydict({"site": [site.url for site in some[10:]]}),
@@ -95,13 +91,9 @@ def test_the_job_takes_and_gives_arrow(fleet):
     assert sorted(row["url"] for row in rows_in(batches, "pages")) == sorted(
         url for site in some for _, url in site.pages
     )
-
-
-def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
-    given = [pa.table({"site": fleet.urls[:40]})]
     seen: list[str] = []
-    last_table = "sites"
-    for batch in crawl_sites(given, OPTIONS):
+    last_table = "sites"  # the row of the site itself comes last
+    for batch in batches:
         (site,) = set(batch.column("site").to_pylist())
         (table,) = set(batch.column("table").to_pylist())
         if last_table == "sites":
@@ -110,7 +102,7 @@ def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
         assert seen[-1] == site
         last_table = table
     assert last_table == "sites"
-    assert sorted(seen) == sorted(fleet.urls[:40])
+    assert sorted(seen) == sorted(site.url for site in some)
 
 
 def test_a_caller_who_has_seen_enough_may_leave(fleet):
@@ -126,18 +118,16 @@ def test_a_table_without_sites_is_the_callers_mistake():
 
 
 def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
-    given = [pa.table({"site": fleet.urls[1:2]})]
-    (row,) = rows_in(list(crawl_sites(given, FleetOptions())), "sites")
+    (row,) = rows_in(wide_rows(fleet.urls[1:2], FleetOptions()), "sites")
     assert row["outcome"] == "failed"
     assert "only public addresses are trusted" in row["reason"]
 
 
 def test_pages_may_be_counted_only_and_columns_be_chosen(fleet, tmp_path):
     site = next(site for site in fleet.sites if site.kind == "indexed")
-    given = [pa.table({"site": [site.url]})]
-    counted = list(crawl_sites(given, FleetOptions(zones=OPTIONS.zones, pages=False)))
+    counted = wide_rows([site.url], replace(OPTIONS, pages=False))
     assert rows_in(counted, "sites")[0]["pages"] == len(site.pages)
     assert not list(unwrap(counted, "pages"))
-    chosen = FleetOptions(zones=OPTIONS.zones, columns=("url", "lastmod"))
-    (first, *_) = rows_in(list(crawl_sites(given, chosen)), "pages")
+    chosen = replace(OPTIONS, columns=("url", "lastmod"))
+    (first, *_) = rows_in(wide_rows([site.url], chosen), "pages")
     assert list(first) == ["site", "url", "lastmod"]
