@@ -65,6 +65,11 @@ class FleetSite:
         )
         return self.serve(path, urlset(*entries), "urlset", pages[:found], **how)
 
+    def declared(self, count: int, *others: str, **how: Any) -> bytes:
+        """Serve a sitemap of so many pages that robots.txt declares, with other paths."""
+        self.robots("/map.xml", *others)
+        return self.urlset("/map.xml", count, **how)
+
     def fails(self, path: str, outcome: str, reason: str) -> None:
         """Let the tree have a sitemap that is none, which is why the site ends like that."""
         self.sitemaps.append((self.at(path), "invalid", None))
@@ -72,15 +77,6 @@ class FleetSite:
 
 
 # The kinds ------------------------------------------------------------------------------------------
-
-
-def small(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 1 + number % 40)
-
-
-def known_path(site: FleetSite, number: int) -> None:
-    site.urlset("/sitemap.xml", 1 + number % 15)
 
 
 def indexed(site: FleetSite, number: int) -> None:
@@ -124,20 +120,6 @@ def rich(site: FleetSite, number: int) -> None:
     site.serve("/rich.xml", urlset(*entries).replace("<urlset", spaces), "urlset", pages)
 
 
-def slow(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 10, pause=0.5)
-
-
-def dripping(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 60, drip=0.05)
-
-
-def empty(site: FleetSite, number: int) -> None:
-    site.outcome = "empty"
-
-
 def forbidden(site: FleetSite, number: int) -> None:
     site.robots("/map.xml")
     site.answers["/map.xml"] = Answer(b"no", "403 Forbidden")
@@ -152,8 +134,7 @@ def half(site: FleetSite, number: int) -> None:
 
 def broken(site: FleetSite, number: int) -> None:
     """End a document in the middle of its ninth entry."""
-    site.robots("/map.xml")
-    body = site.urlset("/map.xml", 20, found=8)
+    body = site.declared(20, found=8)
     end = [at for at in range(len(body)) if body.startswith(b"<url>", at)][8] + 9
     site.answers["/map.xml"] = Answer(body[:end])
     site.outcome, site.reason = "partial", "breaks off"
@@ -172,16 +153,14 @@ def no_site(site: FleetSite, number: int) -> None:
 
 def leading_inside(site: FleetSite, number: int) -> None:
     """Lead to the network of whoever crawls."""
-    site.robots("/map.xml", "/away.xml")
-    site.urlset("/map.xml", 4)
+    site.declared(4, "/away.xml")
     inside = "Location: http://169.254.169.254/latest/meta-data"
     site.answers["/away.xml"] = Answer(b"", "302 Found", (inside,))
     site.fails("/away.xml", "partial", "refused to connect to 169.254.169.254")
 
 
 def bomb(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml", "/bomb.xml.gz")
-    site.urlset("/map.xml", 4)
+    site.declared(4, "/bomb.xml.gz")
     blank = urlset().removesuffix("</urlset>").encode() + b" " * 40_000_000
     site.answers["/bomb.xml.gz"] = Answer(gzip.compress(blank, 9, mtime=0))
     site.sitemaps.append((site.at("/bomb.xml.gz"), "urlset", 0))
@@ -214,33 +193,40 @@ def huge(site: FleetSite, number: int) -> None:
 
 def unwell(site: FleetSite, number: int) -> None:
     """Fail twice before every answer; see the server."""
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 5)
+    site.declared(5)
     site.answers["/map.xml"].headers = ("X-Fail-First: 1",)
 
 
-USUAL = (small, known_path, indexed, packed, text, feed, rich)
-_RARE: dict[int, Callable[[FleetSite, int], None]] = dict(
-    enumerate(
-        (
-            slow, dripping, empty, forbidden, half, broken, refusing, no_site, leading_inside,
-            circular, entities, unwell, empty, half,
-        ),
-    )
-)  # fmt: skip
-_SELDOM = {17: bomb, 117: huge}  # of every two hundred
+KINDS: dict[str, Callable[[FleetSite, int], object]] = {
+    "small": lambda site, number: site.declared(1 + number % 40),
+    "known_path": lambda site, number: site.urlset("/sitemap.xml", 1 + number % 15),
+    "slow": lambda site, _: site.declared(10, pause=0.5),
+    "dripping": lambda site, _: site.declared(60, drip=0.05),
+    "empty": lambda site, _: setattr(site, "outcome", "empty"),
+    **{
+        kind.__name__: kind
+        for kind in (
+            indexed, packed, text, feed, rich, forbidden, half, broken, refusing, no_site,
+            leading_inside, bomb, circular, entities, huge, unwell,
+        )
+    },
+}  # fmt: skip
+USUAL = ("small", "known_path", "indexed", "packed", "text", "feed", "rich")
+_RARE = (
+    *("slow", "dripping", "empty", "forbidden", "half", "broken", "refusing", "no_site"),
+    *("leading_inside", "circular", "entities", "unwell", "empty", "half"),
+    *[None] * 14,
+)
+_SELDOM = {17: "bomb", 117: "huge"}  # of every two hundred
 
 
 def site_of(number: int, port: int) -> FleetSite:
     """Make the site of a number: at an address of its own, all at one port."""
     address = f"127.{1 + number // 62500}.{1 + number // 250 % 250}.{1 + number % 250}"
-    site = FleetSite(f"http://{address}:{port}/", "")
-    kind = _SELDOM.get(number % 200)
-    if kind is None:
-        kind = _RARE.get(number // 3 % 28) if number % 3 == 0 else None
-    kind = kind or USUAL[number % 7]
-    site.kind = kind.__name__
-    kind(site, number)
+    rare = _RARE[number // 3 % 28] if number % 3 == 0 else None
+    kind = _SELDOM.get(number % 200) or rare or USUAL[number % 7]
+    site = FleetSite(f"http://{address}:{port}/", kind)
+    KINDS[kind](site, number)
     return site
 
 
