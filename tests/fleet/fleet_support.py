@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -18,7 +19,15 @@ from deltalake import DeltaTable
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
-from usp.fleet import FLEET_LIMITS, FleetOptions, FleetRun, crawl_fleet, crawl_sites, unwrap
+from usp.fleet import (
+    FLEET_LIMITS,
+    FleetOptions,
+    FleetRun,
+    crawl_fleet,
+    crawl_sites,
+    engines,
+    unwrap,
+)
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
@@ -40,7 +49,7 @@ class Served:
 
 
 def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
-    command = [sys.executable, str(HERE / "fleet_server.py"), str(count), str(latency)]
+    command = [sys.executable, str(HERE / "fleet_sites.py"), str(count), str(latency)]
     env = os.environ | {"PYTHONPATH": str(HERE.parent)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
@@ -230,3 +239,31 @@ def wait_for(condition, seconds=180.0):
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.02)
     return value
+
+
+# Workers that die: by a site that kills whoever reads it, or before they have begun ---------------
+
+
+POISON = "poison"
+
+
+def dies_of_poison(pipe, job):
+    """Work as a worker does, and die as soon as a site with a certain name is given."""
+    batches = engines._Driver.batches
+
+    def tasted(self):
+        for batch in batches(self):
+            if any(POISON in site for site, _ in batch):
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+
+    engines._Driver.batches = tasted
+    engines.work(pipe, job)
+
+
+def never_begins(pipe, job):
+    os._exit(7)
+
+
+def has_no_room(pipe, job):
+    pipe.send("OSError: [Errno 28] No space left on device")

@@ -15,8 +15,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 import pytest
-from fleet_server import Loopback
-from fleet_sites import Answer
+from fleet_sites import Answer, Loopback
 from fleet_support import OPTIONS, ZONES, rows_in, wide_rows
 
 from usp._http.aiohttp_sessions import HostTurns

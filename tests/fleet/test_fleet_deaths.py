@@ -8,7 +8,7 @@ import threading
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import fleet_poison
+import fleet_support
 import pytest
 from fleet_support import OPTIONS
 
@@ -24,7 +24,7 @@ RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 
 
 def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "work", fleet_poison.dies_of_poison)
+    monkeypatch.setattr(engines, "work", fleet_support.dies_of_poison)
     monkeypatch.setattr(engines, "_BATCH", 4)
     some = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:12]
     urls = [site.url for site in some]
@@ -39,8 +39,8 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, 
 
 
 def test_workers_that_never_begin_and_full_disks_end_the_run(fleet, tmp_path, monkeypatch):
-    for worker, said in ((fleet_poison.never_begins, "exit status: 7"),
-                         (fleet_poison.has_no_room, "No space left")):  # fmt: skip
+    for worker, said in ((fleet_support.never_begins, "exit status: 7"),
+                         (fleet_support.has_no_room, "No space left")):  # fmt: skip
         monkeypatch.setattr(engines, "work", worker)
         with pytest.raises(DatasetError, match=said):
             crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
