@@ -72,7 +72,9 @@ _number_text = lru_cache(maxsize=1024)(repr)  # priorities repeat
 
 def _csv_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     """Return cells, an empty one where there is no value; nested values are JSON."""
-    write = _CSV_VALUES.get(kind) if isinstance(kind, Kind) else _quoted_json
+    write = (
+        _CSV_VALUES.get(kind) if isinstance(kind, Kind) else lambda value: quoted(to_json(value))
+    )
     if write is not None:
         return ["" if value is None else write(value) for value in values]
     texts = [value or "" for value in values]
@@ -85,10 +87,6 @@ def _csv_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
 def _json_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     encode = _JSON_VALUES.get(kind, to_json) if isinstance(kind, Kind) else to_json
     return ["null" if value is None else encode(value) for value in values]
-
-
-def _quoted_json(value: Any) -> str:
-    return quoted(to_json(value))
 
 
 _CSV_VALUES: Mapping[Kind, Callable[[Any], str]] = {
@@ -321,8 +319,7 @@ def _in_json(char: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def _in_xml(char: str) -> str:
-    return f"&#x{ord(char):X};"
-
-
-_ESCAPES: dict[str, Callable[[str], str]] = {"json": _in_json, "jsonl": _in_json, "xml": _in_xml}
+_ESCAPES: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(("json", "jsonl"), _in_json),
+    "xml": lambda char: f"&#x{ord(char):X};",
+}

@@ -162,18 +162,14 @@ class _Crawler:
 
     async def _start_sites(self) -> None:
         """Start every site once there is room for it; those whose key is busy wait for that."""
-        while (batch := await self._next_batch()) is not None:
+        while (batch := await asyncio.to_thread(next, self._batches, None)) is not None:
             for site, place in batch:
-                await self._room()
                 if self._busy[place.key] >= self._options.together:
                     self._waiting[place.key].append((site, place))
                 else:
                     self._busy[place.key] += 1
                     self._start(self._crawl_key(site, place))
-
-    async def _next_batch(self) -> Batch | None:
-        await self._room()
-        return await asyncio.to_thread(next, self._batches, None)
+                await self._room()
 
     async def _room(self) -> None:
         """Wait until another site can be started."""
