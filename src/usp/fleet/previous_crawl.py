@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -150,25 +150,20 @@ class PreviousCrawl:
         parents = {row["url"]: row["parent"] for row in self.rows}
         for url in [url for url in failed if url in above and url not in parents]:
             failed.setdefault(above[url], 0)  # the same, of a sitemap: it is one that it had
-        rows = [row for row in self.rows if self._is_lost(row, parents, above, failed)]
-        return rows if any(row["pages"] for row in rows) else []
 
-    @staticmethod
-    def _is_lost(
-        row: dict[str, Any],
-        parents: Mapping[str, str | None],
-        there: Collection[str],
-        failed: Mapping[str | None, int],
-    ) -> bool:
-        url: str | None = row["url"]
-        if url in there or url in failed:
-            better = row["failure"] is None or (row["pages"] or 0) > failed.get(url, 0)
-            return url in failed and (better or url not in there)
-        for _ in range(len(parents)):  # not for ever, whatever the rows say
-            url = parents.get(url) if url is not None else None
-            if url is None or url in there or url in failed:
-                break
-        return url in failed
+        def is_lost(row: dict[str, Any]) -> bool:
+            url: str | None = row["url"]
+            if url in above:
+                better = row["failure"] is None or (row["pages"] or 0) > failed.get(url, 0)
+                return url in failed and better
+            for _ in range(len(parents) + 1):  # not for ever, whatever the rows say
+                if url is None or url in above or url in failed:
+                    break
+                url = parents.get(url)
+            return url in failed
+
+        rows = list(filter(is_lost, self.rows))
+        return rows if any(row["pages"] for row in rows) else []
 
 
 class _Rows:
