@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -116,10 +117,7 @@ def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, opt
 def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypatch):
     root = tmp_path / "dataset"
     crawled(web, root)
-
-    def lost(*_: object) -> None:
-        raise DatasetError("the store does not respond")
-
+    lost = Mock(side_effect=DatasetError("the store does not respond"))
     for step, some in (("commit", web), ("end_again", web[:2])):  # none is done, then two are
         with monkeypatch.context() as patch:
             patch.setattr(Dataset, step, lost)

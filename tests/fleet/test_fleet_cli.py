@@ -8,6 +8,7 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import Result
@@ -311,9 +312,7 @@ def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(
 def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
     fleet: Served, tmp_path, monkeypatch
 ):
-    def silent(*_: object) -> None:
-        raise DatasetError("the store does not respond")
-
+    silent = Mock(side_effect=DatasetError("the store does not respond"))
     root, few = tmp_path / "dataset", fleet.urls[:1]
     crawl_fleet(few, root, FleetRun(workers=1, options=OPTIONS))
     monkeypatch.setattr(Dataset, "commit", silent)

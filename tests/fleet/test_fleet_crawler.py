@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -121,10 +122,7 @@ def test_a_site_that_takes_too_long_is_given_up(web, monkeypatch, grace):
     ],
 )
 def test_what_should_not_happen_to_a_site_is_its_reason(web, monkeypatch, name, said):
-    def fail(*_, **__):
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr(f"usp.fleet.site.{name}", fail)
+    monkeypatch.setattr(f"usp.fleet.site.{name}", Mock(side_effect=OSError("the disk is gone")))
     web.urlset("127.0.10.3", "/sitemap.xml", 5)
     (row,) = outcomes([web.url("127.0.10.3")]).values()
     assert row["outcome"] == "failed"

@@ -6,6 +6,7 @@ import errno
 import socket
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 from fleet_support import COMMAND, HERE, check_truth
@@ -122,9 +123,7 @@ def test_a_shortage_that_passes_leaves_no_trace_and_one_that_stays_ends_the_craw
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT], ids=errno.errorcode.get)
 def test_a_full_disk_ends_the_crawl_at_once(serve, monkeypatch, code):
-    def full(*_args, **_options):
-        raise OSError(code, "full")
-
+    full = Mock(side_effect=OSError(code, "full"))
     monkeypatch.setattr("usp._store.tempfile.TemporaryFile", full)
     site = serve({"/a.xml": urlset(*(f"/{n}" + "x" * 500 for n in range(1000)))})
     with pytest.raises(LocalShortageError, match="TMPDIR"):
