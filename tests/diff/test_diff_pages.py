@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import sqlite3
 from unittest.mock import Mock
 
 import pytest
@@ -184,6 +186,15 @@ def test_a_document_that_did_not_change_is_read_once(monkeypatch):
     assert read == [f"{H}/a.xml", f"{H}/b.xml", f"{H}/b.xml"]
 
 
+def test_a_full_disk_is_an_error_of_the_system(monkeypatch):
+    full = Mock()
+    full.executemany.side_effect = sqlite3.OperationalError("database or disk is full")
+    monkeypatch.setattr(sqlite3, "connect", Mock(return_value=full))
+    with pytest.raises(OSError, match="disk is full") as raised:
+        list(diff(tree(("a", [(1, "")])), tree(("a", [(1, "2024-01-01")]))))
+    assert raised.value.errno == errno.ENOSPC
+
+
 def test_the_same_bytes_at_another_address_may_mean_other_pages():
     text = b"<urlset><url><loc>/page</loc></url></urlset>"
     here, there = (sitemap_from_bytes(text, f"http://{host}/a.xml") for host in ("h", "g"))
@@ -223,14 +234,10 @@ def test_a_change_is_printed_as_one_line():
 NAMES = {"last_modified": "lastmod", "change_frequency": "changefreq", "news_story": "news"}
 
 
-def nodes_of(tree):
-    return list(tree.all_sitemaps())
-
-
 def listings(tree) -> dict[str, dict[str, object]]:
     """Give by URL the sitemaps that list it, each with the fields."""
     found: dict[str, dict[str, object]] = {}
-    for node in nodes_of(tree):
+    for node in tree.all_sitemaps():
         if isinstance(node, AbstractPagesSitemap):
             for page in node.all_pages():
                 found.setdefault(page.url, {}).setdefault(node.url, page.fields())
@@ -238,17 +245,17 @@ def listings(tree) -> dict[str, dict[str, object]]:
 
 
 def broken(tree) -> set[str]:
-    failed = {node.url for node in nodes_of(tree) if node.failure is not None}
+    failed = {node.url for node in tree.all_sitemaps() if node.failure is not None}
     return failed | {failure.url for failure in tree.not_found}
 
 
 def accounts(tree, other, *, wary: bool) -> dict[str, bool]:
     """Give for each sitemap of the other tree whether this one can tell what became of it."""
-    urls = {node.url for node in nodes_of(tree)} | broken(tree)
+    urls = {node.url for node in tree.all_sitemaps()} | broken(tree)
     skipped = {
-        child.url for node in [tree, *nodes_of(tree)] for child in getattr(node, "skipped", ())
+        child.url for node in [tree, *tree.all_sitemaps()] for child in getattr(node, "skipped", ())
     }
-    theirs = {node.url for node in nodes_of(other)} | broken(other)
+    theirs = {node.url for node in other.all_sitemaps()} | broken(other)
     fresh = wary and bool(broken(tree) - theirs)
     result: dict[str, bool] = {}
 
