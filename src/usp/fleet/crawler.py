@@ -10,7 +10,7 @@ import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -267,20 +267,16 @@ def crawl_parts(
 @contextmanager
 def _as_a_worker() -> Iterator[None]:
     """Set up the process for this work, and restore it afterwards: it may be the caller's."""
-    logger = logging.getLogger("usp")
-    level, thresholds = logger.level, gc.get_threshold()
-    pool = pyarrow().default_memory_pool()
-    logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
-    gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
-    # Batches are freed by another thread than made them, and other pools then keep their memory.
-    pyarrow().set_memory_pool(pyarrow().system_memory_pool())
-    try:
-        with more_descriptors():
-            yield
-    finally:
-        logger.setLevel(level)
-        gc.set_threshold(*thresholds)
-        pyarrow().set_memory_pool(pool)
+    logger, arrow = logging.getLogger("usp"), pyarrow()
+    with more_descriptors(), ExitStack() as before:
+        before.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
+        before.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
+        before.callback(arrow.set_memory_pool, arrow.default_memory_pool())
+        # Batches are freed by another thread than made them: other pools then keep their memory.
+        arrow.set_memory_pool(arrow.system_memory_pool())
+        yield
 
 
 def killer_part(job: Job, site: str, place: Assignment) -> Part:
