@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from json.encoder import encode_basestring
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from usp._base.dates import known_utc_text, precision_of_text, utc_text
@@ -285,7 +286,7 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
             raise ValueError(
                 "parquet cannot be written to a text stream; use a file or a binary stream"
             )
-        return cast("IO[bytes]", _Decoding(stream.write, "strict"))
+        return _decoding(stream.write, "strict")
     below = cast("IO[bytes]", stream.buffer)
     if not stream.isatty():
         return below
@@ -297,21 +298,19 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
     def show(text: str) -> None:
         below.write(_SUSPECT.sub(escaped, text).encode("utf-8", "replace"))
 
-    return cast("IO[bytes]", _Decoding(show, "replace"))
+    return _decoding(show, "replace")
 
 
-class _Decoding:
-    """A binary stream that writes text; a line end is never split."""
+def _decoding(write: Callable[[str], object], errors: str) -> IO[bytes]:
+    """Return a binary stream that writes text, as far as its characters and line ends are complete."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    lines = io.IncrementalNewlineDecoder(decoder, translate=False)
 
-    def __init__(self, write: Callable[[str], object], errors: str) -> None:
-        self._write = write
-        decoder = codecs.getincrementaldecoder("utf-8")(errors)
-        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=False)
-
-    def write(self, data: bytes) -> int:
-        """Write all complete characters; return the number of bytes accepted."""
-        self._write(self._decoder.decode(data))
+    def accept(data: bytes) -> int:
+        write(lines.decode(data))
         return len(data)
+
+    return cast("IO[bytes]", SimpleNamespace(write=accept))
 
 
 def _in_json(char: str) -> str:
