@@ -235,7 +235,7 @@ async def all_rows(crawl: SiteCrawl) -> dict[str, list]:
 
 
 async def crawl_site(**options) -> dict[str, list]:
-    crawl = SiteCrawl(H + "/", FleetOptions(**options), AsyncClient(Web(PAGES)), lambda _: None)
+    crawl = SiteCrawl(H + "/", FleetOptions(**options), AsyncClient(Web(PAGES)))
     await crawl.fetch()
     return await all_rows(crawl)
 

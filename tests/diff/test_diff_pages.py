@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import sqlite3
 from unittest.mock import Mock
 
 import pytest
-from diff_oracle import expected
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from usp.objects.child import SkippedSitemap, SkipReason
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import (
+    AbstractPagesSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
     InvalidSitemap,
@@ -105,7 +107,6 @@ def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypa
     """Also if hardly anything may be kept, so that pages are looked for in parts and read again."""
     if small:
         monkeypatch.setattr(comparison, "_TOGETHER", 2)
-        monkeypatch.setattr(comparison, "_MOST_IN_MEMORY", 100)
 
     @few
     @given(websites, websites)
@@ -185,6 +186,15 @@ def test_a_document_that_did_not_change_is_read_once(monkeypatch):
     assert read == [f"{H}/a.xml", f"{H}/b.xml", f"{H}/b.xml"]
 
 
+def test_a_full_disk_is_an_error_of_the_system(monkeypatch):
+    full = Mock()
+    full.executemany.side_effect = sqlite3.OperationalError("database or disk is full")
+    monkeypatch.setattr(sqlite3, "connect", Mock(return_value=full))
+    with pytest.raises(OSError, match="disk is full") as raised:
+        list(diff(tree(("a", [(1, "")])), tree(("a", [(1, "2024-01-01")]))))
+    assert raised.value.errno == errno.ENOSPC
+
+
 def test_the_same_bytes_at_another_address_may_mean_other_pages():
     text = b"<urlset><url><loc>/page</loc></url></urlset>"
     here, there = (sitemap_from_bytes(text, f"http://{host}/a.xml") for host in ("h", "g"))
@@ -216,3 +226,87 @@ def test_a_change_is_printed_as_one_line():
     ]
     failed = SitemapChange(ChangeKind.FAILED, "http://h/a.xml", "404 Not Found")
     assert f"{failed}" == "! sitemap http://h/a.xml failed: 404 Not Found"
+
+
+# What a comparison must find, said in the plainest way: dictionaries of everything ----------------
+
+
+NAMES = {"last_modified": "lastmod", "change_frequency": "changefreq", "news_story": "news"}
+
+
+def listings(tree) -> dict[str, dict[str, object]]:
+    """Give by URL the sitemaps that list it, each with the fields."""
+    found: dict[str, dict[str, object]] = {}
+    for node in tree.all_sitemaps():
+        if isinstance(node, AbstractPagesSitemap):
+            for page in node.all_pages():
+                found.setdefault(page.url, {}).setdefault(node.url, page.fields())
+    return found
+
+
+def broken(tree) -> set[str]:
+    failed = {node.url for node in tree.all_sitemaps() if node.failure is not None}
+    return failed | {failure.url for failure in tree.not_found}
+
+
+def accounts(tree, other, *, wary: bool) -> dict[str, bool]:
+    """Give for each sitemap of the other tree whether this one can tell what became of it."""
+    urls = {node.url for node in tree.all_sitemaps()} | broken(tree)
+    skipped = {
+        child.url for node in [tree, *tree.all_sitemaps()] for child in getattr(node, "skipped", ())
+    }
+    theirs = {node.url for node in other.all_sitemaps()} | broken(other)
+    fresh = wary and bool(broken(tree) - theirs)
+    result: dict[str, bool] = {}
+
+    def visit(node, above: bool) -> None:
+        if node.url in urls:
+            known = node.url not in broken(tree)
+        elif isinstance(node, IndexWebsiteSitemap):
+            known = above
+        else:
+            known = above and not fresh and node.url not in skipped
+        result[node.url] = result.get(node.url, True) and known
+        for child in node.sub_sitemaps:
+            visit(child, known)
+
+    visit(other, tree.failure is None and not tree.not_found)
+    return result
+
+
+def expected(before, after) -> set[tuple[object, ...]]:
+    """Give every change of a page as ``(kind, url, fields, left, joined)``."""
+    old, new = listings(before), listings(after)
+    is_known, was_known = accounts(after, before, wary=True), accounts(before, after, wary=False)
+    found: set[tuple[object, ...]] = set()
+    for url in old.keys() | new.keys():
+        was, now = old.get(url, {}), new.get(url, {})
+        if not was or not now:
+            known = was_known if now else is_known
+            gone = ChangeKind.ADDED if now else ChangeKind.REMOVED
+            kind = gone if all(known[key] for key in was or now) else ChangeKind.UNKNOWN
+            found.add((kind, url, (), tuple(was), tuple(now)))
+            continue
+        left = [key for key in was if key not in now]
+        joined = [key for key in now if key not in was]
+        sure_left = tuple(key for key in left if is_known[key])
+        sure_joined = tuple(key for key in joined if was_known[key])
+        fields: tuple[object, ...] = ()
+        for key in now:
+            if key in was and not fields:
+                fields = differing(was[key], now[key])
+        if not fields and not (was.keys() & now.keys()) and sure_joined:
+            fields = differing(was[left[0]], now[joined[0]])
+        if fields:
+            found.add((ChangeKind.CHANGED, url, fields, sure_left, sure_joined))
+        elif sure_left or sure_joined:
+            found.add((ChangeKind.MOVED, url, (), sure_left, sure_joined))
+    return found
+
+
+def differing(was, now) -> tuple[str, ...]:
+    return tuple(
+        NAMES.get(name, name)
+        for name, one, two in zip(was._fields, was, now, strict=True)
+        if one != two
+    )

@@ -69,6 +69,7 @@ def names(tree, **options) -> list[str]:
         (datetime(2024, 5, 10, 2, tzinfo=timezone(timedelta(hours=2))), "2024-05-10", [10]),
         ("2024-05", "2024-05", [*range(1, 31)]),
         ("2024", "2024", [*range(1, 31)]),
+        (None, None, [*range(1, 31)]),
         ("2024-06", None, []),
         (None, "2023", []),
         (None, "9999", [*range(1, 31)]),
@@ -81,10 +82,6 @@ def test_dates_are_periods_and_both_ends_are_in_them(since, until, expected):
     tree = tree_of(DAYS)
     assert days(tree, since=since, until=until, keep_undated=False) == expected
     assert days(tree, since=since, until=until) == [*expected, 99]
-
-
-def test_pages_without_a_date_can_be_left_out():
-    assert 99 not in days(tree_of(DAYS), keep_undated=False)
     assert urls(tree_of(urlset(plain_entry(1))), keep_undated=False) == []
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fleet_support import COUNT, SLOW, Served, serving
 
 from usp.fleet import engines
 from usp.fleet.dataset import Dataset
+from website import Site
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +71,13 @@ def _process_as_it_was() -> Iterator[None]:
         os.environ.clear()
         os.environ.update(environment)
     engines.START_METHOD = start
+
+
+@pytest.fixture
+def served() -> Iterator[Callable[..., list[Site]]]:
+    """Serve tables of answers on loopback, each a website, until the test ends."""
+    with ExitStack() as stack:
+        yield lambda *tables, kind=Site: [stack.enter_context(kind(one)) for one in tables]
 
 
 @pytest.fixture

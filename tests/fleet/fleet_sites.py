@@ -1,11 +1,16 @@
-"""Generated websites on loopback addresses, and what a crawl must find on each.
+"""Generated websites on loopback addresses, what a crawl must find on each, and their server.
 
 The site of a number is always the same: the server makes its answers from it, the tests the truth.
+``python fleet_sites.py COUNT [LATENCY]`` is a thousand websites in one process, and prints its port:
+whichever address of loopback is asked, that one answers.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +70,11 @@ class FleetSite:
         )
         return self.serve(path, urlset(*entries), "urlset", pages[:found], **how)
 
+    def declared(self, count: int, *others: str, **how: Any) -> bytes:
+        """Serve a sitemap of so many pages that robots.txt declares, with other paths."""
+        self.robots("/map.xml", *others)
+        return self.urlset("/map.xml", count, **how)
+
     def fails(self, path: str, outcome: str, reason: str) -> None:
         """Let the tree have a sitemap that is none, which is why the site ends like that."""
         self.sitemaps.append((self.at(path), "invalid", None))
@@ -72,15 +82,6 @@ class FleetSite:
 
 
 # The kinds ------------------------------------------------------------------------------------------
-
-
-def small(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 1 + number % 40)
-
-
-def known_path(site: FleetSite, number: int) -> None:
-    site.urlset("/sitemap.xml", 1 + number % 15)
 
 
 def indexed(site: FleetSite, number: int) -> None:
@@ -124,20 +125,6 @@ def rich(site: FleetSite, number: int) -> None:
     site.serve("/rich.xml", urlset(*entries).replace("<urlset", spaces), "urlset", pages)
 
 
-def slow(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 10, pause=0.5)
-
-
-def dripping(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 60, drip=0.05)
-
-
-def empty(site: FleetSite, number: int) -> None:
-    site.outcome = "empty"
-
-
 def forbidden(site: FleetSite, number: int) -> None:
     site.robots("/map.xml")
     site.answers["/map.xml"] = Answer(b"no", "403 Forbidden")
@@ -152,8 +139,7 @@ def half(site: FleetSite, number: int) -> None:
 
 def broken(site: FleetSite, number: int) -> None:
     """End a document in the middle of its ninth entry."""
-    site.robots("/map.xml")
-    body = site.urlset("/map.xml", 20, found=8)
+    body = site.declared(20, found=8)
     end = [at for at in range(len(body)) if body.startswith(b"<url>", at)][8] + 9
     site.answers["/map.xml"] = Answer(body[:end])
     site.outcome, site.reason = "partial", "breaks off"
@@ -172,16 +158,14 @@ def no_site(site: FleetSite, number: int) -> None:
 
 def leading_inside(site: FleetSite, number: int) -> None:
     """Lead to the network of whoever crawls."""
-    site.robots("/map.xml", "/away.xml")
-    site.urlset("/map.xml", 4)
+    site.declared(4, "/away.xml")
     inside = "Location: http://169.254.169.254/latest/meta-data"
     site.answers["/away.xml"] = Answer(b"", "302 Found", (inside,))
     site.fails("/away.xml", "partial", "refused to connect to 169.254.169.254")
 
 
 def bomb(site: FleetSite, number: int) -> None:
-    site.robots("/map.xml", "/bomb.xml.gz")
-    site.urlset("/map.xml", 4)
+    site.declared(4, "/bomb.xml.gz")
     blank = urlset().removesuffix("</urlset>").encode() + b" " * 40_000_000
     site.answers["/bomb.xml.gz"] = Answer(gzip.compress(blank, 9, mtime=0))
     site.sitemaps.append((site.at("/bomb.xml.gz"), "urlset", 0))
@@ -214,35 +198,127 @@ def huge(site: FleetSite, number: int) -> None:
 
 def unwell(site: FleetSite, number: int) -> None:
     """Fail twice before every answer; see the server."""
-    site.robots("/map.xml")
-    site.urlset("/map.xml", 5)
+    site.declared(5)
     site.answers["/map.xml"].headers = ("X-Fail-First: 1",)
 
 
-USUAL = (small, known_path, indexed, packed, text, feed, rich)
-_RARE: dict[int, Callable[[FleetSite, int], None]] = dict(
-    enumerate(
-        (
-            slow, dripping, empty, forbidden, half, broken, refusing, no_site, leading_inside,
-            circular, entities, unwell, empty, half,
-        ),
-    )
-)  # fmt: skip
-_SELDOM = {17: bomb, 117: huge}  # of every two hundred
+KINDS: dict[str, Callable[[FleetSite, int], object]] = {
+    "small": lambda site, number: site.declared(1 + number % 40),
+    "known_path": lambda site, number: site.urlset("/sitemap.xml", 1 + number % 15),
+    "slow": lambda site, _: site.declared(10, pause=0.5),
+    "dripping": lambda site, _: site.declared(60, drip=0.05),
+    "empty": lambda site, _: setattr(site, "outcome", "empty"),
+    **{
+        kind.__name__: kind
+        for kind in (
+            indexed, packed, text, feed, rich, forbidden, half, broken, refusing, no_site,
+            leading_inside, bomb, circular, entities, huge, unwell,
+        )
+    },
+}  # fmt: skip
+USUAL = ("small", "known_path", "indexed", "packed", "text", "feed", "rich")
+_RARE = (
+    *("slow", "dripping", "empty", "forbidden", "half", "broken", "refusing", "no_site"),
+    *("leading_inside", "circular", "entities", "unwell", "empty", "half"),
+    *[None] * 14,
+)
+_SELDOM = {17: "bomb", 117: "huge"}  # of every two hundred
 
 
 def site_of(number: int, port: int) -> FleetSite:
     """Make the site of a number: at an address of its own, all at one port."""
     address = f"127.{1 + number // 62500}.{1 + number // 250 % 250}.{1 + number % 250}"
-    site = FleetSite(f"http://{address}:{port}/", "")
-    kind = _SELDOM.get(number % 200)
-    if kind is None:
-        kind = _RARE.get(number // 3 % 28) if number % 3 == 0 else None
-    kind = kind or USUAL[number % 7]
-    site.kind = kind.__name__
-    kind(site, number)
+    rare = _RARE[number // 3 % 28] if number % 3 == 0 else None
+    kind = _SELDOM.get(number % 200) or rare or USUAL[number % 7]
+    site = FleetSite(f"http://{address}:{port}/", kind)
+    KINDS[kind](site, number)
     return site
 
 
 def fleet_of(count: int, port: int) -> list[FleetSite]:
     return [site_of(number, port) for number in range(count)]
+
+
+# A server that is all of them ---------------------------------------------------------------------
+
+
+_NOT_FOUND = Answer(b"no", "404 Not Found")
+
+
+class Loopback:
+    """Answers by address and path, each after some ``latency``; ``most`` were asked for at a time."""
+
+    def __init__(self, latency: float) -> None:
+        self.latency = latency
+        self.port = 0
+        self.answers: dict[str, dict[str, Answer]] = defaultdict(dict)
+        self.most: Counter[str] = Counter()
+        self._active: Counter[str] = Counter()
+        self._asked: Counter[tuple[str, str]] = Counter()
+
+    def answers_of(self, address: str) -> dict[str, Answer]:
+        return self.answers[address]
+
+    async def start(self) -> asyncio.Server:
+        server = await asyncio.start_server(self._serve, "0.0.0.0", 0, backlog=4096)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = writer.get_extra_info("sockname")[0]
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                path = head.split(b" ", 2)[1].decode()
+                answer = self.answers_of(address).get(path, _NOT_FOUND)
+                self._asked[address, path] += 1
+                if "X-Fail-First: 1" in answer.headers and self._asked[address, path] <= 1:
+                    answer = Answer(b"later", "503 Service Unavailable", ("Retry-After: 0",))
+                self._active[address] += 1
+                self.most[address] = max(self.most[address], self._active[address])
+                await asyncio.sleep(self.latency + answer.pause)
+                self._active[address] -= 1
+                await self._send(writer, answer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def _send(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
+        lines = [
+            f"HTTP/1.1 {answer.status}",
+            f"Content-Length: {len(answer.body)}",
+            *answer.headers,
+        ]
+        writer.write("\r\n".join([*lines, "\r\n"]).encode())
+        step = len(answer.body) // 8 + 1 if answer.drip else len(answer.body) or 1
+        for at in range(0, len(answer.body), step):
+            writer.write(answer.body[at : at + step])
+            await writer.drain()
+            await asyncio.sleep(answer.drip)
+
+
+class Fleet(Loopback):
+    """The sites of numbers, made when they are first asked for."""
+
+    def __init__(self, count: int, latency: float) -> None:
+        super().__init__(latency)
+        self._count = count
+
+    def answers_of(self, address: str) -> dict[str, Answer]:
+        if address not in self.answers:
+            _, a, b, c = map(int, address.split("."))
+            number = (a - 1) * 62500 + (b - 1) * 250 + c - 1
+            known = 0 <= number < self._count
+            self.answers[address] = site_of(number, self.port).answers if known else {}
+        return self.answers[address]
+
+
+async def main() -> None:
+    fleet = Fleet(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
+    server = await fleet.start()
+    print(fleet.port, flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -21,24 +21,19 @@ def free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-def environment(port: int) -> dict[str, str]:
-    """Give what a user of the server has in his environment."""
-    return {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ALLOW_HTTP": "true",
-    }
-
-
 class S3:
     """A server with a bucket. ``put`` and ``names`` are what another program does with it."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self.process = process
         self.port = port
-        self.environment = environment(port)
+        self.environment = {  # of a user
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ALLOW_HTTP": "true",
+        }
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
         url = f"http://127.0.0.1:{self.port}/{path}"

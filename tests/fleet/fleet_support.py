@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from click.testing import CliRunner, Result
+from deltalake import DeltaTable
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
-from usp.fleet import FLEET_LIMITS, FleetOptions, FleetRun, crawl_fleet
+from usp.fleet import (
+    FLEET_LIMITS,
+    FleetOptions,
+    FleetRun,
+    crawl_fleet,
+    crawl_sites,
+    engines,
+    unwrap,
+)
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
@@ -36,7 +49,7 @@ class Served:
 
 
 def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
-    command = [sys.executable, str(HERE / "fleet_server.py"), str(count), str(latency)]
+    command = [sys.executable, str(HERE / "fleet_sites.py"), str(count), str(latency)]
     env = os.environ | {"PYTHONPATH": str(HERE.parent)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
@@ -47,6 +60,7 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
             server.kill()
 
 
+ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 COMMAND = "from usp.cli.commands.cmd_crawl import command; command()"
 WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main()"
 
@@ -83,6 +97,16 @@ def crawled(web: list[Any], root: Path, options: FleetOptions = OPTIONS, **how: 
     return crawl_fleet([site.base for site in web], root, run)
 
 
+def wide_rows(urls: list[str], options: FleetOptions = OPTIONS) -> list[Any]:
+    """Crawl sites by the job of a worker, without a dataset; give what it yields."""
+    return list(crawl_sites([pa.table({"site": urls})], options))
+
+
+def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
+    """Give the rows of one table in what the job has yielded."""
+    return [row for batch in unwrap(batches, table) for row in batch.to_pylist()]
+
+
 def invoke(command: Any, *arguments: object, stdin: str | None = None) -> Result:
     """Run a command in this process."""
     return CliRunner().invoke(command, [str(one) for one in arguments], input=stdin)
@@ -111,6 +135,12 @@ def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
     """Read a table of a dataset as its log says."""
     rows: list[dict[str, Any]] = Dataset(root).table(table).to_pyarrow_table().to_pylist()
     return rows
+
+
+def counts_of(root: Path | str, table: str) -> Counter[str]:
+    """Count the rows of each site in a table of a dataset."""
+    read = DeltaTable(f"{root}/{table}").to_pyarrow_table(columns=["site"])
+    return Counter(read.column("site").to_pylist())
 
 
 def files_of(root: Path) -> set[str]:
@@ -162,3 +192,78 @@ def on_loopback(code: str, url: str) -> str:
     code = code.replace("https://example.org/", url).replace("example.com", "http://127.0.0.1:9/")
     zones = "__import__('usp.web_client.zones').web_client.zones." + repr(ZONES)
     return code.replace("FleetOptions(", f"FleetOptions(zones={zones}, ").replace(", )", ")")
+
+
+# The processes of a run, found in /proc -----------------------------------------------------------
+
+
+def parents() -> dict[int, tuple[int, str]]:
+    """Give the parent and the command line of every process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            found[int(entry.name)] = (int(stat.rpartition(")")[2].split()[1]), line)
+    return found
+
+
+def below(pid: int) -> dict[int, str]:
+    """Give the processes that a process has started, and those that they have, and so on."""
+    known = parents()
+    found = {pid: ""}
+    while more := {p: line for p, (of, line) in known.items() if of in found and p not in found}:
+        found |= more
+    del found[pid]
+    return found
+
+
+def is_alive(pid: int, line: str) -> bool:
+    """Tell whether a process is still the one that it was; one that has only ended counts as gone."""
+    known = parents().get(pid)
+    return known is not None and known[1] == line
+
+
+def is_worker(engine: str, line: str) -> bool:
+    if engine == "ray":
+        return line.startswith("ray::") and "IDLE" not in line and "_crawl" in line
+    return "spawn_main" in line
+
+
+def wait_for(condition, seconds=180.0):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+    return value
+
+
+# Workers that die: by a site that kills whoever reads it, or before they have begun ---------------
+
+
+POISON = "poison"
+
+
+def dies_of_poison(pipe, job):
+    """Work as a worker does, and die as soon as a site with a certain name is given."""
+    batches = engines._Driver.batches
+
+    def tasted(self):
+        for batch in batches(self):
+            if any(POISON in site for site, _ in batch):
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+
+    engines._Driver.batches = tasted
+    engines.work(pipe, job)
+
+
+def never_begins(pipe, job):
+    os._exit(7)
+
+
+def has_no_room(pipe, job):
+    pipe.send("OSError: [Errno 28] No space left on device")

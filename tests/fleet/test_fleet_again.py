@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from fleet_support import OPTIONS, crawled, invoke, rows_of, tables_of
+from click.testing import CliRunner
+from fleet_support import ALLOWED, OPTIONS, crawled, invoke, rows_of, tables_of
 
 from usp.cli.commands import cmd_crawl as crawl
-from usp.fleet import DatasetError, FleetRun
+from usp.cli.commands import cmd_stats as stats
+from usp.fleet import DatasetError
+from usp.fleet.crawler import Job, killer_part
 from usp.fleet.dataset import Dataset
+from usp.fleet.site_list import Assignment
 from usp.selection import Selection
-from website import TaggedSite, index, robots, urlset
+from website import Answer, Site, TaggedSite, index, robots, urlset
 
 
 @pytest.fixture
-def web() -> Iterator[list[TaggedSite]]:
+def web(served) -> list[TaggedSite]:
     """Three websites: an index of three, one sitemap, and a text file."""
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(TaggedSite(answers))
-            for answers in (
-                {
-                    "/robots.txt": robots("/index.xml"),
-                    "/index.xml": index("/a.xml", "/b.xml", "/c.xml"),
-                    "/a.xml": urlset("/a", "/bb", "/ccc"),
-                    "/b.xml": urlset("/d"),
-                    "/c.xml": urlset("/e", "/ff"),
-                },
-                {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m", "/nn")},
-                {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"},
-            )
-        ]
+    indexed = {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index("/a.xml", "/b.xml", "/c.xml"),
+        "/a.xml": urlset("/a", "/bb", "/ccc"),
+        "/b.xml": urlset("/d"),
+        "/c.xml": urlset("/e", "/ff"),
+    }
+    single = {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m", "/nn")}
+    text = {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"}
+    return served(indexed, single, text, kind=TaggedSite)
 
 
 def all_rows(root: Path) -> dict[str, list[str]]:
@@ -114,10 +117,7 @@ def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, opt
 def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypatch):
     root = tmp_path / "dataset"
     crawled(web, root)
-
-    def lost(*_: object) -> None:
-        raise DatasetError("the store does not respond")
-
+    lost = Mock(side_effect=DatasetError("the store does not respond"))
     for step, some in (("commit", web), ("end_again", web[:2])):  # none is done, then two are
         with monkeypatch.context() as patch:
             patch.setattr(Dataset, step, lost)
@@ -146,10 +146,194 @@ def test_older_versions_can_be_read_if_they_are_kept(web, tmp_path):
     assert len(tables_of(root)["pages"]) == pages - 1 < len(before["pages"])
 
 
-def test_again_and_retry_failed_are_not_for_one_run(tmp_path):
-    with pytest.raises(ValueError, match="choose one of them"):
-        FleetRun(again=True, retry_failed=True)
-    argv = ("-", "-o", tmp_path / "d", "--again", "--retry-failed")
-    result = invoke(crawl.command, *argv, stdin="example.org")
-    assert result.exit_code == 2
-    assert "choose one of them" in " ".join(result.output.replace("│", " ").split())
+# One bad round does not empty a dataset: what failed or collapsed keeps what it had ---------------
+
+
+Answers = dict[str, Any]
+
+ANSWERS: Answers = {
+    "/robots.txt": robots("/index.xml"),
+    "/index.xml": index("/a.xml", "/b.xml"),
+    "/a.xml": urlset(*(f"/a{number}" for number in range(6))),
+    "/b.xml": urlset("/b0", "/b1"),
+}
+# A request for 503 is repeated after pauses; 404 is as bad and takes no time.
+DOWN = Answer("", 404)
+KINDS = [
+    pytest.param(Site, id="plain", marks=pytest.mark.long),
+    pytest.param(TaggedSite, id="tagged"),
+]
+
+
+@pytest.fixture(params=KINDS)
+def pair(request, served) -> list[Site]:
+    return served(ANSWERS, ANSWERS, kind=request.param)
+
+
+def paths(root: Path, site: Site) -> Counter[str]:
+    """Give the paths of the pages that a dataset has of a site."""
+    found = (row["url"] for row in rows_of(root, "pages") if row["site"] == f"{site.base}/")
+    return Counter(url.removeprefix(site.base) for url in found)
+
+
+def check_counts(root: Path) -> None:
+    """What the tables say about each other is true."""
+    pages = Counter(row["site"] for row in rows_of(root, "pages"))
+    sitemaps = Counter(row["site"] for row in rows_of(root, "sitemaps"))
+    in_sitemaps = Counter[str]()
+    for row in rows_of(root, "sitemaps"):
+        in_sitemaps[row["site"]] += row["pages"] or 0
+    for row in rows_of(root, "sites"):
+        assert row["pages"] == pages[row["site"]] == in_sitemaps[row["site"]]
+        assert row["sitemaps"] == sitemaps[row["site"]]
+
+
+ALL = Counter({*(f"/a{number}" for number in range(6)), "/b0", "/b1"})
+
+ROUNDS: dict[str, Callable[[Answers], Answers]] = {
+    "robots.txt is gone": lambda answers: answers | {"/robots.txt": DOWN},
+    "robots.txt is empty": lambda answers: answers | {"/robots.txt": ""},
+    "robots.txt fails": lambda answers: answers | {"/robots.txt": Answer("", 403)},
+    "the index is empty": lambda answers: answers | {"/index.xml": index()},
+    "the index is gone": lambda answers: answers | {"/index.xml": DOWN},
+    "the index is a page": lambda answers: answers | {"/index.xml": "<html>back soon</html>"},
+    "the index is cut off": lambda answers: answers | {"/index.xml": index("/b.xml")[:-20]},
+    "a sitemap is gone": lambda answers: answers | {"/a.xml": DOWN},
+    "a sitemap is empty": lambda answers: answers | {"/a.xml": urlset()},
+    "a sitemap is cut off": lambda answers: (
+        answers | {"/a.xml": Answer(urlset("/x", "/y"), cut=180)}
+    ),
+    "a small sitemap is gone": lambda answers: answers | {"/b.xml": DOWN},
+    "everything is gone": lambda answers: dict.fromkeys(answers, DOWN),
+    "connections are dropped": lambda answers: dict.fromkeys(answers, Answer(hang_up=True)),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bad", ROUNDS.values(), ids=ROUNDS)
+def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, tmp_path, bad):
+    root = tmp_path / "dataset"
+    crawled(pair, root)
+    pair[0].answers = bad(ANSWERS)
+    for _ in range(2):  # the second time, there is only what was kept
+        summary = crawled(pair, root, again=True)
+        assert summary["kept"] == summary["outcomes"]["kept"] == 1
+        assert [paths(root, site) for site in pair] == [ALL, ALL]
+        check_counts(root)
+        (row,) = (row for row in rows_of(root, "sites") if row["outcome"] == "kept")
+        assert row["site"] == f"{pair[0].base}/"
+        assert "of an earlier crawl kept: " in row["reason"]
+    pair[0].answers = dict(ANSWERS)
+    assert crawled(pair, root, retry_failed=True)["outcomes"] == {"complete": 1}
+    assert [paths(root, site) for site in pair] == [ALL, ALL]
+    check_counts(root)
+
+
+def test_a_host_that_refuses_connections_keeps_what_it_had(tmp_path):
+    root = tmp_path / "dataset"
+    with Site(ANSWERS) as site:
+        crawled([site], root)
+    assert crawled([site], root, again=True)["kept"] == 1
+    assert paths(root, site) == ALL
+    assert crawled([site], root, again=True, accept=True)["outcomes"] == {"failed": 1}
+    assert not paths(root, site)
+
+
+def test_a_failure_keeps_only_what_has_failed(pair, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(pair, root)
+    pair[0].answers |= {"/b.xml": DOWN, "/a.xml": urlset("/a0", "/new", "/newer", "/last")}
+    assert crawled(pair, root, again=True)["kept"] == 1
+    assert set(paths(root, pair[0])) == {"/a0", "/new", "/newer", "/last", "/b0", "/b1"}
+    (row,) = (row for row in rows_of(root, "sitemaps") if row["url"] == pair[0].url("/b.xml"))
+    assert (row["pages"], row["status"], row["code"]) == (2, 404, "not-found")
+    check_counts(root)
+
+
+def test_up_to_half_of_the_pages_may_go_and_a_sitemap_that_is_not_declared_any_more(pair, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(pair, root)
+    pair[0].answers["/a.xml"] = urlset("/a0", "/a1")
+    pair[1].answers["/index.xml"] = index("/a.xml")
+    summary = crawled(pair, root, again=True)
+    assert (summary["kept"], summary["outcomes"]) == (0, {"complete": 2})
+    assert [len(paths(root, site)) for site in pair] == [4, 6]
+    check_counts(root)
+
+
+def test_the_new_state_is_taken_if_it_is_accepted(pair, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(pair, root)
+    pair[0].answers["/a.xml"] = urlset("/a0")
+    pair[1].answers["/a.xml"] = DOWN
+    assert crawled(pair, root, again=True)["kept"] == 2
+    summary = crawled(pair, root, retry_failed=True, accept=True)
+    assert (summary["kept"], summary["outcomes"]) == (0, {"complete": 1, "partial": 1})
+    assert [set(paths(root, site)) for site in pair] == [{"/a0", "/b0", "/b1"}, {"/b0", "/b1"}]
+    check_counts(root)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        replace(OPTIONS, columns=("url",)),
+        replace(OPTIONS, selection=Selection(unique=True)),
+        replace(OPTIONS, pages=False),
+    ],
+    ids=["columns", "unique", "counts"],
+)
+def test_whatever_the_options_nothing_is_lost(pair, tmp_path, options):
+    root = tmp_path / "dataset"
+    crawled(pair, root, options)
+    pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
+    pair[1].answers["/b.xml"] = DOWN
+    assert crawled(pair, root, options, again=True)["kept"] == 2
+    assert {row["pages"] for row in rows_of(root, "sites")} == {8}
+    if options.pages:
+        assert [paths(root, site) for site in pair] == [ALL, ALL]
+
+
+def test_an_outage_keeps_rows_that_other_options_have_chosen(pair, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(pair, root)
+    pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
+    chosen = replace(OPTIONS, selection=Selection(include=["*/b0"]))
+    assert crawled(pair, root, chosen, again=True)["kept"] == 1
+    assert [paths(root, site) for site in pair] == [ALL, Counter(["/b0"])]
+
+
+def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(pair, root)
+    pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
+
+    def run(*more: str) -> Any:
+        stdin = "\n".join(site.base for site in pair)
+        return invoke(crawl.command, "-", "-o", root, *ALLOWED, *more, stdin=stdin)
+
+    told = run("--again", "--quiet")
+    assert told.exit_code == 1
+    assert "1 site failed or lost more than half of the pages" in told.output
+    assert "--retry-failed --accept" in told.output
+    shown = CliRunner().invoke(stats.command, [str(root)], env={"COLUMNS": "200"})
+    assert "Kept from an earlier crawl" in shown.output
+    (row,) = json.loads(invoke(stats.command, root, "-f", "json").output)["kept"]
+    assert (row["site"], row["pages"]) == (f"{pair[0].base}/", 8)
+    assert run("--quiet").exit_code == 0  # every site is there
+    assert run("--accept").exit_code == 2
+    assert run("--retry-failed", "--accept", "--quiet").exit_code == 0
+    assert not paths(root, pair[0])
+
+
+def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, tmp_path):
+    root, site = tmp_path / "dataset", f"{pair[0].base}/"
+    crawled(pair, root)
+    older = Dataset(root).files_with({site}, [site])
+
+    async def in_a_loop() -> Any:  # as in a notebook
+        return killer_part(Job(str(root), 2, OPTIONS), site, Assignment("", older[site]))
+
+    group = asyncio.run(in_a_loop())
+    ((row,), rows) = group.sites, {part.table: part.rows for part in group.files}
+    assert (row["outcome"], row["code"]) == ("kept", "internal-error")
+    assert rows == {"pages": 8, "sitemaps": 4, "sites": 1}

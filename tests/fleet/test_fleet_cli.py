@@ -6,23 +6,23 @@ import io
 import json
 import re
 import sys
+from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import Result
-from fleet_support import Served, check_truth, tables_of
-from fleet_support import invoke as run
+from fleet_support import ALLOWED, OPTIONS, Served, check_truth, invoke, rows_of, tables_of
 
 from patience import soon
-from usp._base.files import DatasetError
 from usp.cli import main
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
-from usp.fleet import FleetProgress, dataset_stats
+from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
 from website import Answer, urlset
 
-ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
+run = partial(invoke, crawl.command)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def crawled(some, tmp_path_factory) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("cli")
     sites = folder / "sites.txt"
     sites.write_text("# some sites\n" + "\n".join(some.urls))
-    result = run(crawl.command, sites, "-o", folder / "dataset", *ALLOWED)
+    result = run(sites, "-o", folder / "dataset", *ALLOWED)
     return folder / "dataset", result
 
 
@@ -73,7 +73,7 @@ def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):
 def test_the_same_command_again_has_nothing_to_do(crawled, some):
     root, _ = crawled
     before = tables_of(root)
-    result = run(crawl.command, "-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
+    result = run("-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
     assert result.exit_code == 0
     assert f"nothing to do ({len(some.urls)} were already there" in result.output
     summary = json.loads((root / "_summary.json").read_text())
@@ -86,16 +86,16 @@ def test_only_those_that_failed_are_tried_again(some, tmp_path):
     good, bad = some.sites[0], next(site for site in some.sites if site.kind == "forbidden")
     root, sites = tmp_path / "dataset", tmp_path / "sites.csv"
     sites.write_text(f"site,rank\n{good.url},1\n{bad.url},2\n")
-    result = run(crawl.command, sites, "-o", root, "--workers", "1")
+    result = run(sites, "-o", root, "--workers", "1")
     assert result.exit_code == 0  # both are in the dataset, as failures
     assert set(Dataset(root).sites().values()) == {"failed"}
-    result = run(crawl.command, sites, "-o", root, *ALLOWED)
+    result = run(sites, "-o", root, *ALLOWED)
     assert "nothing to do (2 were already there; 2 failed, --retry-failed" in result.output
-    result = run(crawl.command, sites, "-o", root, *ALLOWED, "--retry-failed")
+    result = run(sites, "-o", root, *ALLOWED, "--retry-failed")
     assert result.exit_code == 0, result.output
     check_truth(root, [good, bad])
     before = tables_of(root)
-    result = run(crawl.command, sites, "-o", root, *ALLOWED, "--retry-failed", "-q")
+    result = run(sites, "-o", root, *ALLOWED, "--retry-failed", "-q")
     assert result.output == ""
     assert tables_of(root) == before
 
@@ -110,7 +110,7 @@ def test_columns_limits_and_networks_are_as_they_are_given(some, tmp_path, monke
         monkeypatch.setenv("USP_MAX", "pages=3")
         monkeypatch.setenv("USP_ALLOW_NETWORK", "127.0.0.0/8")
     site = next(site for site in some.sites if site.kind == "indexed")
-    result = run(crawl.command, "-", "-o", tmp_path / "d", *given, stdin=site.url)
+    result = run("-", "-o", tmp_path / "d", *given, stdin=site.url)
     assert result.exit_code == 0, result.output
     told = dataset_stats(tmp_path / "d")
     assert told["totals"]["pages"] == 3
@@ -129,11 +129,13 @@ def test_a_wrong_call_is_told_what_is_wrong(tmp_path, monkeypatch):
             ["-", "-o", "d", "--address", "auto"],
             "--address is that of a Ray cluster; add --engine ray",
         ),
+        (["-", "-o", "d", "--again", "--retry-failed"], "choose one of them"),
+        (["-", "-o", "d", "--since", "30m"], "'30m' is not a date; use 2025-01-31, 12h, 7d or 4w"),
         (["-", "-o", " "], "choose a folder for the dataset"),
         (["-"], "Missing option '-o' / '--output'"),
     ]:
         monkeypatch.chdir(tmp_path)
-        result = run(crawl.command, *arguments, stdin="example.org")
+        result = run(*arguments, stdin="example.org")
         assert result.exit_code == 2
         assert said in " ".join(result.output.replace("│", " ").split())
         assert not list(tmp_path.iterdir())  # no empty dataset is left
@@ -141,7 +143,7 @@ def test_a_wrong_call_is_told_what_is_wrong(tmp_path, monkeypatch):
 
 def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp_path):
     stdin = f"{some.urls[0]}\n{'x' * 9000}\n"
-    result = run(crawl.command, "-", "-o", tmp_path / "d", *ALLOWED, stdin=stdin)
+    result = run("-", "-o", tmp_path / "d", *ALLOWED, stdin=stdin)
     assert result.exit_code == 0, result.output
     assert "standard input: line 2 has more than 8,192 characters; left out" in result.output
     check_truth(tmp_path / "d", some.sites[:1])
@@ -161,7 +163,7 @@ def test_what_is_not_installed_is_named_with_what_installs_it(
     monkeypatch.chdir(tmp_path)
     Dataset("d").make()
     monkeypatch.setitem(sys.modules, module, None)
-    result = run(*command, stdin="example.org")
+    result = invoke(*command, stdin="example.org")
     assert result.exit_code == 1
     told = result.output or str(result.exception)  # which the command line reports for all
     assert f"pip install '{extra}'" in " ".join(told.replace("│", " ").split())
@@ -218,26 +220,26 @@ def test_the_statistics_are_those_of_the_websites(crawled, some):
 
 
 def test_the_statistics_are_shown_as_tables_and_as_json(crawled):
-    shown = run(stats.command, crawled[0])
+    shown = invoke(stats.command, crawled[0])
     assert shown.exit_code == 0, shown.output
     for title in ("Outcomes", "Largest sites", "Formats", "Extensions", "Pages by"):
         assert title in shown.output
-    as_json = json.loads(run(stats.command, crawled[0], "-f", "json").output)
+    as_json = json.loads(invoke(stats.command, crawled[0], "-f", "json").output)
     assert as_json == json.loads(json.dumps(dataset_stats(crawled[0])))
 
 
 def test_an_empty_dataset_has_statistics_too(tmp_path):
     Dataset(tmp_path / "d").make()
-    result = run(stats.command, tmp_path / "d")
+    result = invoke(stats.command, tmp_path / "d")
     assert result.exit_code == 0, result.output
     assert "0 sites" in result.output
     assert "No page has a date." in result.output
-    told = json.loads(run(stats.command, tmp_path / "d", "-f", "json").output)
+    told = json.loads(invoke(stats.command, tmp_path / "d", "-f", "json").output)
     assert set(told["totals"].values()) == {0}
 
 
 def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
-    result = run(stats.command, tmp_path)
+    result = invoke(stats.command, tmp_path)
     assert result.exit_code == 2
     assert "'usp crawl SITES -o" in " ".join(result.output.split())
 
@@ -269,3 +271,91 @@ def test_a_dataset_is_made_and_summed_up_the_same(serve, tmp_path):
     ran = run_on_terminal("stats", "plain", stdout="terminal", cwd=tmp_path)
     lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
     assert [line.rstrip() for line in shown(ran.screen)] == lines
+
+
+# What an operator is told: why sites failed and what helps, how much is safe, the exit status -----
+
+
+def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_helps(tmp_path):
+    sites = [f"http://10.0.0.{number}/" for number in range(1, 4)] + ["http://h.invalid/"]
+    stdin = "\n".join(sites)
+    root = tmp_path / "dataset"
+    result = run("-", "-o", root, "--workers", "1", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    line = next(line for line in result.output.splitlines() if "address-refused" in line)
+    assert line.startswith("  3 sites address-refused: connections to this address are not allowed")
+    assert "for example http://10.0.0." in line
+    assert line.endswith("--allow-network NET permits it")
+    first, second = json.loads((root / "_summary.json").read_text())["failures"]
+    assert (first["code"], first["sites"]) == ("address-refused", 3)
+    assert first["example"] in sites
+    assert "a private address" in first["example_reason"]
+    assert "--allow-network" in first["remedy"]
+    assert second["example"] == "http://h.invalid/"
+    (failure, _) = dataset_stats(root)["failures"]
+    known = tuple(failure[name] for name in ("code", "sites", "example"))
+    assert known == ("address-refused", 3, sites[0])
+    assert "a private address" in failure["example_reason"]
+    shown = " ".join(invoke(stats.command, root).output.split())
+    assert "3 sites address-refused: connections to this address are not allowed" in shown
+    assert f"for example {sites[0]}; --allow-network NET permits it" in shown
+
+
+def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(fleet, tmp_path):
+    root, one, other = tmp_path / "dataset", *fleet.urls[:2]
+    run("-", "-o", root, *ALLOWED, stdin=one)
+    result = run("-", "-o", root, *ALLOWED, "--retry-failed", stdin=f"{one}\n{other}\n")
+    assert result.exit_code == 1
+    assert f"sites that are not in {root}: 1; run it without --retry-failed" in result.output
+
+
+def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
+    fleet: Served, tmp_path, monkeypatch
+):
+    silent = Mock(side_effect=DatasetError("the store does not respond"))
+    root, few = tmp_path / "dataset", fleet.urls[:1]
+    crawl_fleet(few, root, FleetRun(workers=1, options=OPTIONS))
+    monkeypatch.setattr(Dataset, "commit", silent)
+    result = run("-", "-o", root, *ALLOWED, stdin="\n".join(fleet.urls[:3]))
+    assert result.exit_code == 1
+    told = " ".join(result.output.replace("│", " ").split())
+    assert "the store does not respond" in told
+    assert "1 of 3 sites is in" in told
+    assert "the same command goes on" in told
+
+
+# Filters --------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_pages_that_the_filters_select_and_they_are_counted(fleet, tmp_path):
+    chosen = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:4]
+    root = tmp_path / "dataset"
+    filters = ("--since", "2024-03", "--until", "2024-08", "--exclude", "re:[02468]$")
+    stdin = "\n".join(site.url for site in chosen)
+    assert run("-", "-o", root, *ALLOWED, *filters, stdin=stdin).exit_code == 0
+    truth = sorted(
+        (site.url, url)
+        for site in chosen
+        for _, url in site.pages
+        if 2 <= (number := int(url.rpartition("-")[2])) % 12 <= 7 and number % 2
+    )
+    assert truth
+    assert sorted((row["site"], row["url"]) for row in rows_of(root, "pages")) == truth
+    for table in ("sites", "sitemaps"):
+        assert sum(row["pages"] or 0 for row in rows_of(root, table)) == len(truth)
+
+
+@pytest.mark.parametrize("more", [(), ("--no-skip",)])
+def test_sitemaps_that_the_patterns_leave_out_are_not_downloaded_unless_asked_for(
+    fleet, tmp_path, more
+):
+    site = next(s for s in fleet.sites if s.kind == "indexed" and len(s.sitemaps) > 3)
+    root, pattern = tmp_path / "dataset", "sitemap:*part1.xml"
+    assert run("-", "-o", root, *ALLOWED, "--include", pattern, *more, stdin=site.url)
+    assert {row["sitemap"] for row in rows_of(root, "pages")} == {site.at("/part1.xml")}
+    asked = {row["url"] for row in rows_of(root, "sitemaps")}
+    everything = {url for url, _, _ in site.sitemaps}
+    if more:
+        assert asked == everything
+    else:
+        assert asked == {site.at(path) for path in ("/robots.txt", "/index.xml", "/part1.xml")}

@@ -6,21 +6,26 @@ import asyncio
 import contextlib
 import gc
 import itertools
+import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
-from fleet_server import Loopback
-from fleet_sites import Answer
-from fleet_support import OPTIONS, ZONES
+from fleet_sites import Answer, Loopback
+from fleet_support import OPTIONS, ZONES, rows_in, wide_rows
 
 from usp._http.aiohttp_sessions import HostTurns
-from usp.fleet import FleetOptions, crawl_sites, unwrap
+from usp.events import SitemapFailed
+from usp.fleet import FleetOptions, FleetRun
 from usp.fleet.crawler import Job, crawl_parts, crawl_tables
 from usp.limits import Limits
-from website import urlset
+from usp.web_client.zones import Zones
+from website import index, robots, urlset
 
 
 class Web(Loopback):
@@ -58,8 +63,7 @@ def web() -> Iterator[Web]:
 
 
 def outcomes(urls: list[str], options: FleetOptions = OPTIONS) -> dict[str, dict[str, object]]:
-    batches = list(crawl_sites([pa.table({"site": urls})], options))
-    return {row["site"]: row for batch in unwrap(batches, "sites") for row in batch.to_pylist()}
+    return {row["site"]: row for row in rows_in(wide_rows(urls, options), "sites")}
 
 
 def test_sites_of_one_host_follow_each_other(web):
@@ -118,10 +122,7 @@ def test_a_site_that_takes_too_long_is_given_up(web, monkeypatch, grace):
     ],
 )
 def test_what_should_not_happen_to_a_site_is_its_reason(web, monkeypatch, name, said):
-    def fail(*_, **__):
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr(f"usp.fleet.site.{name}", fail)
+    monkeypatch.setattr(f"usp.fleet.site.{name}", Mock(side_effect=OSError("the disk is gone")))
     web.urlset("127.0.10.3", "/sitemap.xml", 5)
     (row,) = outcomes([web.url("127.0.10.3")]).values()
     assert row["outcome"] == "failed"
@@ -133,9 +134,7 @@ def test_problems_are_counted_if_they_are_wanted(web):
     web.serve("127.0.12.1", "/sitemap.xml", urlset(entry))
     for wanted, count in ((True, 1), (False, None)):
         options = FleetOptions(zones=ZONES, problems=wanted)
-        given = [pa.table({"site": [web.url("127.0.12.1")]})]
-        batches = list(crawl_sites(given, options))
-        (row,) = [r for batch in unwrap(batches, "sitemaps") for r in batch.to_pylist()]
+        (row,) = rows_in(wide_rows([web.url("127.0.12.1")], options), "sitemaps")
         assert row["problems"] == count
 
 
@@ -185,3 +184,128 @@ def test_a_worker_leaves_the_process_as_it_was(tmp_path):
     assert during[0][0] == "system"
     assert (pa.default_memory_pool().backend_name, gc.get_threshold()) == before
     assert during[0][1] > before[1]
+
+
+# Options hold for every site: checked at once, told to the sites, and shown to nobody -------------
+
+
+COUNTS = ("in_flight", "per_host", "together")
+REFUSED = [
+    ({"timeout": 0}, "timeout must be a positive number"),
+    ({"timeout": "5"}, "timeout must be a positive number"),
+    ({"timeout": (1, 2, 3)}, "timeout must be a positive number"),
+    ({"zones": "10.0.0.0/8"}, "zones must be usp.Zones"),
+    ({"user_agent": 5}, "user_agent must be a string or None"),
+    ({"proxy": 5}, "proxy must be a string or None"),
+    ({"headers": {"X-Key": 5}}, "'X-Key' must be a string"),
+    *(({name: 0}, f"{name} must be a positive integer") for name in COUNTS),
+]
+RUNS = [
+    ({"again": True, "retry_failed": True}, "choose one of them"),
+    ({"accept": True}, "add again or retry_failed"),
+    ({"engine": "steam"}, "unknown engine 'steam'; choose from local, ray"),
+    ({"address": "auto"}, "it needs engine='ray'"),
+]
+
+
+def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_fetched():
+    for kind, options, error in [
+        *((FleetOptions, *case) for case in REFUSED),
+        *((FleetRun, *case) for case in RUNS),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=error):
+            kind(**options)
+
+
+def test_headers_are_sent_to_every_site(serve):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    options = FleetOptions(zones=ZONES, headers={"X-Key": "s3cret-key"}, use_known_paths=False)
+    batches = wide_rows([site.url("/")], options)
+    assert {request.headers.get("X-Key") for request in site.requests} == {"s3cret-key"}
+    assert "s3cret-key" not in repr([batch.to_pylist() for batch in batches])
+
+
+def test_all_requests_go_to_the_proxy(serve):
+    proxy = serve({})
+    options = FleetOptions(zones=Zones(allow=("any",)), proxy=proxy.base)
+    wide_rows(["http://example.invalid/"], options)
+    assert proxy.requests
+
+
+def test_secrets_are_in_copies_and_not_in_what_is_shown():
+    secret = FleetOptions(headers={"X-Key": "s3cret-key"}, proxy="http://me:pass@proxy:1")
+    copy = pickle.loads(pickle.dumps(secret))
+    assert (copy.headers, copy.proxy) == (secret.headers, secret.proxy)
+    assert "s3cret-key" not in repr(secret)
+    assert "pass" not in repr(secret)
+
+
+def test_sites_are_crawled_with_the_options_of_a_crawl(serve):
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml"),
+            "/i.xml": index("/a.xml", "/b.xml", "/gone.xml"),
+            "/a.xml": urlset("/a"),
+            "/b.xml": urlset("/b"),
+            "/sitemap.xml": urlset("/known"),
+            "/extra.xml": urlset("/extra"),
+        }
+    )
+    events, failures = [], []
+    options = FleetOptions(
+        zones=ZONES,
+        limits=Limits(seconds=60),
+        use_known_paths=False,
+        extra_known_paths=["extra.xml"],
+        recurse_callback=lambda url, *_: "b.xml" not in url,
+        on_event=events.append,
+        on_failure=failures.append,
+    )
+    batches = wide_rows([site.url("/")], options)
+    assert [row["url"] for row in rows_in(batches, "pages")] == [site.url("/a"), site.url("/extra")]
+    assert site.hits["/sitemap.xml"] == site.hits["/b.xml"] == 0
+    (failed,) = [event for event in events if isinstance(event, SitemapFailed)]
+    assert failed.url == site.url("/gone.xml")
+    assert [failure.url for failure in failures] == [failed.url]
+    (row,) = rows_in(batches, "sites")
+    assert row["outcome"] == "partial"
+    assert row["requests"] == sum(site.hits.values())
+
+
+# Workers load what they need ----------------------------------------------------------------------
+
+
+_WORKER = """
+import sys
+import usp.fleet.engines, usp.fleet.site
+from usp.fleet.crawler import Job
+from usp.fleet.options import FleetOptions
+from usp.fleet.tables import rows_of
+writer = Job(sys.argv[1], 1, FleetOptions()).writer()
+writer.add("sites", rows_of("sites", [{"site": "https://example.org/", "outcome": "empty"}]))
+(group,) = writer.finish()
+assert len(group.files) == 1
+print(*sorted(name for name in ("deltalake", "duckdb", "ray", "rich_click") if name in sys.modules))
+"""
+
+
+def test_a_worker_that_writes_to_a_folder_does_without_deltalake(tmp_path):
+    command = [sys.executable, "-c", _WORKER, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+    assert list(tmp_path.glob("sites/*.parquet"))
+
+
+_ARRAYS = """
+import sys
+from usp.export.schema import pyarrow, skip_pandas_import
+skip_pandas_import()
+assert pyarrow().array(["a", "b"]).to_pylist() == ["a", "b"]
+assert "pandas" not in sys.modules
+assert pyarrow().table({"n": [1, 2]}).to_pandas()["n"].sum() == 3
+"""
+
+
+def test_a_worker_does_without_pandas_and_its_callbacks_may_use_it():
+    pytest.importorskip("pandas")
+    subprocess.run([sys.executable, "-c", _ARRAYS], check=True)

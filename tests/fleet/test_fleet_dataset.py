@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import json
 import shutil
+import threading
 from collections import Counter
 
 import deltalake
 import polars as pl
 import pyarrow as pa
 import pytest
-from fleet_support import committed_files, files_of
+from deltalake.exceptions import CommitFailedError
+from fleet_support import OPTIONS, committed_files, counts_of, files_of
 from pyarrow import compute
 from pyarrow import dataset as arrow_dataset
 
+from usp._base.files import FileStore
 from usp.cli import main
 from usp.export.arrow import record_batches
-from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
+from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, crawler, dataset_stats
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.tables import Part, PartWriter, page_columns, pages_of, rows_of
+from usp.fleet.site_list import Assignment
+from usp.fleet.tables import (
+    TABLES,
+    Part,
+    PartFile,
+    PartWriter,
+    page_columns,
+    pages_of,
+    rewritten,
+    rows_of,
+)
 from usp.tree import sitemap_from_str
-
-TABLES = ("pages", "sitemaps", "sites")
 
 
 def row_of(site, outcome="complete", pages=3, **more):
@@ -58,11 +70,6 @@ def in_folder(dataset, table) -> Counter[str]:
     return Counter(found.to_table(columns=["site"]).column("site").to_pylist())
 
 
-def in_delta(dataset, table) -> Counter[str]:
-    found = deltalake.DeltaTable(dataset.store.path(table)).to_pyarrow_table(columns=["site"])
-    return Counter(found.column("site").to_pylist())
-
-
 def sites(*names: str) -> list[str]:
     return [f"http://{name}/" for name in names]
 
@@ -71,7 +78,7 @@ def check(dataset, names) -> None:
     """Every reader sees these sites, and each of them once."""
     for table, count in (("sites", 1), ("pages", 3), ("sitemaps", 1)):
         expected = Counter(dict.fromkeys(names, count))
-        assert in_delta(dataset, table) == expected
+        assert counts_of(dataset.store.root, table) == expected
         seen = pl.read_delta(dataset.store.path(table)).get_column("site").to_list()
         assert Counter(seen) == expected
 
@@ -264,3 +271,147 @@ def test_a_log_that_names_something_else_harms_nothing(tmp_path):
             with contextlib.suppress(DatasetError):
                 use()
         assert victim.read_text() == "precious", (path, action, table)
+
+
+# A commit happens exactly once, whoever else is there and whatever the store says about it --------
+
+
+def failing(monkeypatch, errors, *, done: bool) -> None:
+    """Let commits fail with these errors, after they were made or without making them."""
+    real = deltalake.DeltaTable.create_write_transaction
+
+    def attempt(self, *arguments, **options):
+        if errors:
+            if done:
+                real(self, *arguments, **options)
+            raise errors.pop()
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(deltalake.DeltaTable, "create_write_transaction", attempt)
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("error", [OSError("connection reset"), CommitFailedError("0")])
+def test_a_commit_whose_response_is_lost_is_not_repeated(dataset, monkeypatch, error, done):
+    write(dataset, sites("a"))
+    dataset.begin_run()
+    group = group_of(dataset, sites("b"))
+    before = dataset.table("pages").version()
+    failing(monkeypatch, [error], done=done)
+    dataset.commit([group])
+    check(dataset, sites("a", "b"))
+    assert dataset.table("pages").version() == before + 1
+
+
+def test_a_store_that_stays_away_ends_the_run_with_a_message(dataset, monkeypatch):
+    dataset.begin_run()
+    failing(monkeypatch, [OSError("error sending request")] * 9, done=False)
+    with pytest.raises(DatasetError, match=r"cannot use .*: error sending request"):
+        dataset.commit([group_of(dataset, sites("a"))])
+
+
+def test_a_commit_of_somebody_else_does_not_end_a_run(dataset):
+    dataset.begin_run()
+    group = group_of(dataset, sites("a"))
+    other = deltalake.DeltaTable(dataset.store.path("sites"))
+    other.alter.set_table_properties({"delta.appendOnly": "false"})
+    dataset.commit([group])
+    check(dataset, sites("a"))
+
+
+@pytest.mark.parametrize("table", ["pages", "sitemaps", "sites"])
+def test_an_older_run_writes_to_no_table_once_a_newer_one_has_begun(dataset, table, monkeypatch):
+    """Also if it has come half way when that happens."""
+    dataset.begin_run()
+    group = group_of(dataset, sites("a"))
+    newer = Dataset(dataset.store.root)
+    real = Dataset._write
+
+    def write_after_that(self, name, *arguments, **options):
+        if self is dataset and name == table:
+            newer.begin_run()
+        real(self, name, *arguments, **options)
+
+    monkeypatch.setattr(Dataset, "_write", write_after_that)
+    with pytest.raises(DatasetError, match="a newer run has taken over"):
+        dataset.commit([group])
+    check(newer, [])
+    newer.commit([group_of(newer, sites("a", "b"))])
+    check(newer, sites("a", "b"))
+    with pytest.raises(DatasetError, match="a newer run has taken over"):
+        dataset.vacuum()  # it would remove what the newer one has not committed yet
+
+
+def test_of_two_runs_that_begin_together_one_goes_on(dataset, monkeypatch):
+    other = Dataset(dataset.store.root)
+    real = Dataset._write
+
+    def write_second(self, *arguments, **options):
+        monkeypatch.setattr(Dataset, "_write", real)
+        other.begin_run()
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(Dataset, "_write", write_second)
+    with pytest.raises(DatasetError, match="a newer run has taken over"):
+        dataset.begin_run()
+    other.commit([group_of(other, sites("a"))])
+    check(other, sites("a"))
+
+
+@pytest.mark.parametrize("there", [["pages"], ["pages", "pages/_delta_log"]])
+def test_a_dataset_whose_creation_was_cut_short_is_completed(tmp_path, there):
+    for name in there:
+        (tmp_path / "dataset" / name).mkdir(parents=True)
+    made = Dataset(tmp_path / "dataset")
+    made.make()
+    write(made, sites("a"))
+    check(made, sites("a"))
+
+
+# What is missing or damaged ends a run with one message, whatever else fails with it ------------------
+
+
+def test_a_file_that_is_not_parquet_any_more_is_named(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "part-1.parquet").write_bytes(b"xx")
+    with pytest.raises(DatasetError, match=r"pages/part-1\.parquet"):
+        rewritten(FileStore(tmp_path), 2, ["pages/part-1.parquet"], ["https://a/"], ("url",))
+
+
+def test_sites_that_fail_together_with_their_store_end_in_one_error(tmp_path, monkeypatch, caplog):
+    """Tracebacks of the others would be printed by asyncio."""
+    together = threading.Barrier(4)
+
+    def gone(*_: object) -> None:
+        together.wait(20)
+        raise DatasetError("the store is gone")
+
+    monkeypatch.setattr(crawler, "finder", lambda *_, **__: gone)
+    batch = [
+        (f"https://{name}.invalid/", Assignment(name, ("sites/part-1.parquet",))) for name in "abcd"
+    ]
+    with pytest.raises(DatasetError, match="the store is gone"):
+        list(crawler.crawl_tables(iter([batch]), OPTIONS, crawler.Job(str(tmp_path), 2, OPTIONS)))
+    gc.collect()
+    assert caplog.messages == []
+
+
+# What a commit costs does not grow with what was committed ----------------------------------------
+
+
+def _group(number):
+    name = f"part-00001-{number:016x}.parquet"
+    return Part((), tuple(PartFile(table, f"{table}/{name}", 1000, 10) for table in TABLES))
+
+
+def test_there_is_a_checkpoint_every_twenty_commits(tmp_path):
+    """A commit reads all others since the last one, in an object store by a request each."""
+    dataset = Dataset(tmp_path / "dataset")
+    dataset.make()
+    dataset.begin_run()
+    for number in range(20):
+        dataset.commit([_group(number)])
+    for table in TABLES:
+        log = tmp_path / "dataset" / table / "_delta_log"
+        assert (log / "_last_checkpoint").exists(), table
+        assert len(list(log.glob("*.checkpoint.parquet"))) == 1

@@ -1,18 +1,25 @@
-"""A worker that dies takes nothing with it, and a site that kills workers is found out."""
+"""A worker that dies takes nothing with it, a site that kills workers is found out, Ctrl-C ends a run."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
+import signal
 import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
+from unittest.mock import Mock
 
-import fleet_poison
+import fleet_support
 import pytest
-from fleet_support import OPTIONS
+from fleet_support import ALLOWED, CHANGING, OPTIONS, Served, check_rows
 
 from usp._base.files import DatasetError
+from usp._base.interrupts import InterruptibleThread
+from usp.cli import main
 from usp.fleet import FleetRun, crawl_fleet, engines
+from usp.fleet import run as run_module
 from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
 from usp.fleet.engines import RayEngine, Signal, work
@@ -23,7 +30,7 @@ RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 
 
 def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "work", fleet_poison.dies_of_poison)
+    monkeypatch.setattr(engines, "work", fleet_support.dies_of_poison)
     monkeypatch.setattr(engines, "_BATCH", 4)
     some = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:12]
     urls = [site.url for site in some]
@@ -37,16 +44,12 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, 
     assert outcomes == {site.url: "complete" for site in some}
 
 
-def test_workers_that_never_begin_end_the_run(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "work", fleet_poison.never_begins)
-    with pytest.raises(DatasetError, match="exit status: 7"):
-        crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
-
-
-def test_a_full_disk_ends_the_run_with_its_reason(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(engines, "work", fleet_poison.has_no_room)
-    with pytest.raises(DatasetError, match="No space left"):
-        crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
+def test_workers_that_never_begin_and_full_disks_end_the_run(fleet, tmp_path, monkeypatch):
+    for worker, said in ((fleet_support.never_begins, "exit status: 7"),
+                         (fleet_support.has_no_room, "No space left")):  # fmt: skip
+        monkeypatch.setattr(engines, "work", worker)
+        with pytest.raises(DatasetError, match=said):
+            crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
 # The parts of both engines, in this process ---------------------------------------------------------
@@ -143,24 +146,10 @@ class FakeRay:
     )
 
     def __init__(self, error=None, deaths=()):
-        self.begun = {}
-        self.error = error
         self.deaths = list(deaths)
-        self.ended = False
-
-    def is_initialized(self):
-        return False
-
-    def init(self, **options):
-        self.begun = options
-        if self.error:
-            raise self.error
-
-    def shutdown(self):
-        self.ended = True
-
-    def cluster_resources(self):
-        return {"CPU": 2.0}
+        self.init, self.shutdown = Mock(side_effect=error), Mock()
+        self.is_initialized = Mock(return_value=False)
+        self.cluster_resources = Mock(return_value={"CPU": 2.0})
 
     def remote(self, **_):
         return lambda function: SimpleNamespace(
@@ -206,8 +195,8 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
     lost = [one for one in told if one is Signal.LOST]
     assert len(lost) == deaths.count(0)
-    assert fake.begun["num_cpus"] == 2
-    assert fake.ended
+    assert fake.init.call_args.kwargs["num_cpus"] == 2
+    assert fake.shutdown.called
 
 
 def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
@@ -217,18 +206,14 @@ def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
 
 
-def test_what_ray_cannot_do_is_told(tmp_path, monkeypatch):
-    engine = engine_on(FakeRay(ConnectionError()), monkeypatch, tmp_path, address="nowhere:1")
-    with pytest.raises(DatasetError, match="cannot connect to Ray: ConnectionError"):
-        list(engine.run(Assignments([])))
-
-
-def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
-    fake = FakeRay()
-    fake.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
-    engine = engine_on(fake, monkeypatch, tmp_path)
-    with pytest.raises(DatasetError, match="a worker failed: the store is gone"):
-        list(engine.run(Assignments([("a", [fleet.urls[0]])])))
+def test_what_ray_cannot_do_and_an_error_of_a_task_end_the_run(fleet, tmp_path, monkeypatch):
+    failing = FakeRay()
+    failing.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
+    for fake, said in ((FakeRay(ConnectionError()), "cannot connect to Ray: ConnectionError"),
+                       (failing, "a worker failed: the store is gone")):  # fmt: skip
+        engine = engine_on(fake, monkeypatch, tmp_path, address="nowhere:1")
+        with pytest.raises(DatasetError, match=said):
+            list(engine.run(Assignments([("a", [fleet.urls[0]])])))
 
 
 def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():
@@ -247,3 +232,113 @@ def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():
     assert killers == ["s1234"]
     assert sorted([*done, *killers]) == sorted(names)
     assert workers < 50
+
+
+# Ctrl-C and SIGTERM end a run soon, also while a store does not respond, and it says what is safe -
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_raises(_process_as_it_was: None) -> None:
+    """Whoever started the tests may have it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Let the store respond to one commit, and to none after it; Ctrl-C comes then."""
+    forever, commit = threading.Event(), Dataset.commit
+    commits: list[int] = []
+
+    def one_only(self: Dataset, *given: object) -> None:
+        commits.append(len(commits))
+        if len(commits) > 1:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            forever.wait()
+            raise SystemExit
+        commit(self, *given)
+
+    monkeypatch.setattr(Dataset, "commit", one_only)
+    monkeypatch.setattr(run_module, "_LAST_SECONDS", 0.1)
+    yield commits
+    forever.set()
+
+
+def test_a_function_is_called_and_its_error_is_raised():
+    aside = InterruptibleThread()
+    assert aside(divmod, 7, 3) == (2, 1)
+    with pytest.raises(ZeroDivisionError):
+        aside(divmod, 7, 0)
+    assert aside.rest() is None
+
+
+def test_what_was_not_waited_for_can_be_waited_for_later():
+    aside, go = InterruptibleThread(), threading.Event()
+    aside.patience = 0.01
+    with pytest.raises(queue.Empty):
+        aside(lambda: go.wait() and "done")
+    go.set()
+    aside.patience = None
+    assert aside.rest() == "done"
+
+
+@pytest.mark.parametrize("share", [0, 10**6], ids=["at once", "at the end"])
+def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
+    fleet: Served, tmp_path, silent, monkeypatch, share
+):
+    monkeypatch.setattr("usp.fleet.dataset._SHARE", share)  # when the second commit is
+    seen, run = [], FleetRun(workers=1, options=OPTIONS, commit_seconds=0.05)
+    with pytest.raises(KeyboardInterrupt):
+        crawl_fleet(fleet.urls[:30], tmp_path / "d", run, seen.append)
+    assert len(silent) == 2  # it is not tried once more
+    assert seen[-1].is_ending
+    assert seen[-1].safe == len(Dataset(tmp_path / "d").sites()) > 0
+
+
+def told_by(root, urls, capsys, *options: str) -> tuple[object, str, str]:
+    """Run the command; return its exit status, what it told, and how much is safe."""
+    sites = root.with_suffix(".txt")
+    sites.write_text("\n".join(urls))
+    with pytest.raises(SystemExit) as ended:
+        main(["crawl", str(sites), "-o", str(root), *ALLOWED, "--commit-seconds", "0.05", *options])
+    told = " ".join(capsys.readouterr().err.split())
+    there = len(Dataset(root).sites())
+    verb = "is" if there == 1 else "are"
+    return ended.value.code, told, f"{there} of {len(urls)} sites {verb} in {root}"
+
+
+def test_the_command_says_what_is_safe_at_once_and_at_the_end(
+    fleet: Served, tmp_path, silent, capsys
+):
+    status, told, position = told_by(tmp_path / "d", fleet.urls[:30], capsys)
+    assert status == 130
+    assert f"press Ctrl-C again to quit now: {position}" in told
+    assert told.count(position) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
+    fleet: Served, tmp_path, monkeypatch, capsys
+):
+    """The first process of a container survives a SIGTERM that it does not handle."""
+    quick = [site for site in fleet.sites if site.kind == "small"][:30]
+    sent, commit = [], Dataset.commit
+
+    def then_sigterm(self: Dataset, *given: object) -> None:
+        commit(self, *given)
+        if not sent:
+            sent.append(signal.SIGTERM)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    monkeypatch.setattr(Dataset, "commit", then_sigterm)
+    monkeypatch.setattr("usp.cli.run_options.os.kill", lambda _, number: sent.append(number))
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    urls = [site.url for site in quick]
+    status, told, position = told_by(tmp_path / "d", urls, capsys, "--in-flight", "2")
+    assert status == 128 + signal.SIGTERM
+    assert sent == [signal.SIGTERM] * 2
+    dataset = Dataset(tmp_path / "d")
+    there = dataset.sites()
+    assert 0 < len(there) < len(quick)
+    tables = {name: dataset.table(name).to_pyarrow_dataset() for name in CHANGING}
+    check_rows(tables, [site for site in quick if site.url in there])
+    assert told == f"usp: {position}; the same command goes on"

@@ -9,8 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 import pytest
-from fleet_support import COMMAND, OPTIONS, crawled
+from fleet_support import ALLOWED, COMMAND, OPTIONS, counts_of, crawled
 
 from usp._base.files import StoredFile
 from usp.fleet import DatasetError, FleetRun, crawl_fleet
@@ -29,30 +28,19 @@ COUNT = 6
 
 
 @pytest.fixture
-def web() -> Iterator[list[Site]]:
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(
-                Site({"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/a", "/b", f"/{number}")})
-            )
-            for number in range(COUNT)
-        ]
+def web(served) -> list[Site]:
+    sitemaps = (urlset("/a", "/b", f"/{number}") for number in range(COUNT))
+    return served(*({"/robots.txt": robots("/m.xml"), "/m.xml": one} for one in sitemaps))
 
 
 def opened(root: Path, table: str) -> deltalake.DeltaTable:
     return deltalake.DeltaTable(root / table)
 
 
-def rows(root: Path, table: str) -> Counter[str]:
-    return Counter(
-        opened(root, table).to_pyarrow_table(columns=["site"]).column("site").to_pylist()
-    )
-
-
 def check(root: Path, web: list[Site], pages: int = 3) -> None:
     names = [f"{site.base}/" for site in web]
     for table, count in (("pages", pages), ("sitemaps", 2), ("sites", 1)):
-        assert rows(root, table) == dict.fromkeys(names, count), table
+        assert counts_of(root, table) == dict.fromkeys(names, count), table
 
 
 def compact(root: Path, web: list[Site]) -> None:
@@ -65,16 +53,13 @@ def order(root: Path, web: list[Site]) -> None:
     opened(root, "pages").vacuum(0, dry_run=False, enforce_retention_duration=False)
 
 
-def delete_a_page(root: Path, web: list[Site]) -> None:
-    opened(root, "pages").delete(f"url = '{web[0].base}/a'")
+def delete(table: str, column: str, path: str) -> Callable[..., None]:
+    """Delete a row of the first website from a table."""
+    return lambda root, web: opened(root, table).delete(f"{column} = '{web[0].base}{path}'")
 
 
-def delete_a_sitemap(root: Path, web: list[Site]) -> None:
-    opened(root, "sitemaps").delete(f"url = '{web[0].base}/m.xml'")
-
-
-def delete_a_site(root: Path, web: list[Site]) -> None:
-    opened(root, "sites").delete(f"site = '{web[0].base}/'")
+delete_a_page = delete("pages", "url", "/a")
+delete_a_site = delete("sites", "site", "/")
 
 
 def update(root: Path, web: list[Site]) -> None:
@@ -87,11 +72,16 @@ def double(root: Path, web: list[Site]) -> None:
         deltalake.write_deltalake(root / table, every, mode="append")
 
 
-CHANGES = (compact, order, delete_a_page, delete_a_sitemap, delete_a_site, update, double)
+CHANGES = {
+    **{change.__name__: change for change in (compact, order, update, double)},
+    "delete a page": delete_a_page,
+    "delete a sitemap": delete("sitemaps", "url", "/m.xml"),
+    "delete a site": delete_a_site,
+}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_other_programs_have_rewritten_is_replaced(web, tmp_path, change: Callable[..., None]):
     root = tmp_path / "dataset"
     crawled(web[:-1], root)
@@ -105,8 +95,8 @@ def test_what_other_programs_have_rewritten_is_replaced(web, tmp_path, change: C
         site.answers["/robots.txt"] = Answer(hang_up=True)
     if change is not double:
         crawled(web, root, again=True)
-        assert set(rows(root, "sites").values()) == {1}
-        assert rows(root, "pages").total() >= 3 * COUNT - 1
+        assert set(counts_of(root, "sites").values()) == {1}
+        assert counts_of(root, "pages").total() >= 3 * COUNT - 1
     for site in web:
         site.answers["/robots.txt"] = robots("/m.xml")
     crawled(web, root, again=True)
@@ -185,11 +175,10 @@ def test_what_was_done_when_a_run_is_killed_stays_done(web, tmp_path):
     crawled(web, root)
     for site in web:
         site.answers["/m.xml"] = urlset("/new", "/a", "/b")
-    slow = Answer(delay=600)
-    web[-1].answers["/robots.txt"] = slow
-    options = ["--allow-network", "127.0.0.0/8", "--workers", "1", "--together", "9"]
-    options += ["--timeout", "600", "--max", "document_seconds=3600"]  # nothing is given up
-    argv = [str(listed), "-o", str(root), "--again", "--commit-seconds", "0.1", *options]
+    web[-1].answers["/robots.txt"] = Answer(delay=600)
+    patient = ["--timeout", "600", "--max", "document_seconds=3600"]  # nothing is given up
+    argv = [str(listed), "-o", str(root), *ALLOWED, "--together", "9", *patient]
+    argv += ["--again", "--commit-seconds", "0.1"]
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *argv], start_new_session=True, stderr=subprocess.DEVNULL
     ) as process:
@@ -225,4 +214,4 @@ def test_a_text_from_outside_has_no_control_characters_in_a_table(tmp_path):
         texts = [name for name in read.schema.names if read.schema.field(name).type == pa.string()]
         for row in read.select(texts).to_pylist():
             assert all(text is None or text.isprintable() for text in row.values()), row
-    assert len(rows(root, "sites")) == 2
+    assert len(counts_of(root, "sites")) == 2

@@ -51,10 +51,27 @@ def test_a_login_in_an_address_is_kept_apart():
     assert list(logins) == ["http://h/"]
 
 
-def test_a_list_of_lines_may_have_comments(tmp_path):
-    path = tmp_path / "sites.txt"
-    path.write_text("\ufeff# ours\nexample.org\n\n  https://example.org/x\r\nexample.com\n")
-    assert list(read_sites(str(path))) == ["example.org", "https://example.org/x", "example.com"]
+def parquet_of(**columns: list[object]) -> bytes:
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+BOTH = ["a.example", "b.example"]
+LISTS = {
+    "sites.txt": b"\xef\xbb\xbf# a list\na.example\r\n\n  b.example\n",
+    "sites.csv": b"rank,domain\n1,a.example\n2,b.example\n",
+    "sites.tsv": b"site\trank\na.example\t1\nb.example\t2\n",
+    "sites.parquet": parquet_of(host=BOTH),
+    "list": b"a.example\nb.example",
+}
+
+
+def test_a_list_may_be_lines_with_comments_or_a_table(tmp_path):
+    for name, content in LISTS.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert list(read_sites(str(path))) == BOTH
 
 
 def test_a_list_without_a_site_is_reported(tmp_path):
@@ -66,12 +83,11 @@ def test_a_list_without_a_site_is_reported(tmp_path):
 
 def test_tables_have_a_column_of_sites(tmp_path):
     csv, table = tmp_path / "sites.csv", tmp_path / "sites.parquet"
-    both = ["example.org", "example.com"]
     for column in ("site", "url", "host", "Domain"):
-        csv.write_text(f"rank,{column}\n1,example.org\n2,\n3,example.com\n4\n")
-        parquet.write_table(pa.table({"rank": [1, 2], column: both}), table)
+        csv.write_text(f"rank,{column}\n1,a.example\n2,\n3,b.example\n4\n")
+        table.write_bytes(parquet_of(rank=[1, 2], **{column: BOTH}))
         for path in (csv, table):
-            assert list(read_sites(str(path))) == both, column
+            assert list(read_sites(str(path))) == BOTH, column
 
 
 def test_the_standard_input_is_a_list(monkeypatch):
@@ -147,7 +163,7 @@ def test_a_line_that_is_too_long_is_named_and_left_out(tmp_path):
     assert list(read_sites(str(path), problems.append)) == ["a.example", "b" * 8192]
     assert problems == [f"{path}: line 2 has more than 8,192 characters; left out"]
     table = tmp_path / "sites.parquet"
-    parquet.write_table(pa.table({"url": ["x" * 9000, "c.example"]}), table)
+    table.write_bytes(parquet_of(url=["x" * 9000, "c.example"]))
     assert list(read_sites(str(table), problems.append)) == ["c.example"]
     assert problems[1:] == [f"{table}: row 1 has more than 8,192 characters; left out"]
 
@@ -187,7 +203,7 @@ def test_a_list_may_come_through_a_pipe(tmp_path):
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("a.example\nb.example\n",))
     writer.start()
-    assert list(read_sites(str(pipe))) == ["a.example", "b.example"]
+    assert list(read_sites(str(pipe))) == BOTH
     writer.join()
     with pytest.raises(SiteListError, match=r"nothing was written to it within 0\.01 s"):
         list(read_sites(str(pipe), seconds=0.01))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
 import re
@@ -11,12 +10,10 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-import pyarrow as pa
 import pytest
-from fleet_processes import wait_for
 from fleet_stores import BUCKET, Gate, free_port
-from fleet_support import OPTIONS, check_truth, serving, start
-from pyarrow import parquet
+from fleet_support import OPTIONS, check_truth, serving, start, wait_for
+from test_fleet_sites import LISTS
 
 from usp._base import files as store
 from usp._base.files import FileStore, NotADatasetError, is_remote
@@ -62,25 +59,10 @@ def test_a_dataset_in_a_bucket_is_what_the_websites_serve_and_nothing_else_is_th
     assert stats["totals"]["pages"] == sum(len(site.pages) for site in websites.sites)
 
 
-def parquet_of(sites) -> bytes:
-    file = io.BytesIO()
-    parquet.write_table(pa.table({"host": sites}), file)
-    return file.getvalue()
-
-
-def test_the_list_of_sites_may_be_there_too(s3):
-    for name, content in [
-        ("sites.txt", b"\xef\xbb\xbf# a list\na.example\r\nb.example\n"),
-        ("sites.csv", b"rank,domain\n1,a.example\n2,b.example\n"),
-        ("sites.tsv", b"site\trank\na.example\t1\nb.example\t2\n"),
-        ("sites.parquet", parquet_of(["a.example", "b.example"])),
-        ("list", b"a.example\nb.example"),
-    ]:
+def test_the_list_of_sites_may_be_there_too_or_it_is_told_that_it_is_not(s3):
+    for name, content in LISTS.items():
         s3.put(f"lists/{name}", content)
         assert list(read_sites(f"s3://{BUCKET}/lists/{name}")) == ["a.example", "b.example"]
-
-
-def test_a_list_that_is_not_there_is_told(s3):
     for place in [f"s3://{BUCKET}/none.txt", "s3://nowhere/none.csv"]:
         with pytest.raises(SiteListError, match="no such file or bucket; pass a file"):
             list(read_sites(place))

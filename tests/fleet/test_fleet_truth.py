@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
+import os
 import re
+import runpy
+import shutil
+import subprocess
+import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from fleet_support import OPTIONS, check_truth, crawl, tables_of
-from pyarrow import parquet
+from fleet_support import (
+    OPTIONS,
+    ZONES,
+    check_truth,
+    crawl,
+    on_loopback,
+    rows_in,
+    tables_of,
+    wide_rows,
+)
+from pyarrow import dataset, parquet
 
+import usp.fleet
+from usp._base.names import LAZY_NAMES
+from usp._demo import demo_site
+from usp.cli.commands import cmd_crawl, cmd_stats
 from usp.fleet import (
     FleetOptions,
     FleetRun,
@@ -77,12 +98,8 @@ def test_the_tables_have_the_schema_that_is_documented(local_dataset):
 # The job by itself ----------------------------------------------------------------------------------
 
 
-def rows_in(batches, table):
-    return pa.Table.from_batches(list(unwrap(batches, table))).to_pylist()
-
-
-def test_the_job_takes_and_gives_arrow(fleet):
-    some = fleet.sites[:30]
+def test_the_job_takes_and_gives_arrow_and_the_rows_of_a_site_stand_together(fleet):
+    some = fleet.sites[:40]
     given = [
         pa.table({"site": [site.url for site in some[:10]], "rank": range(10)}),
         pa.RecordBatch.from_pydict({"site": [site.url for site in some[10:]]}),
@@ -95,13 +112,9 @@ def test_the_job_takes_and_gives_arrow(fleet):
     assert sorted(row["url"] for row in rows_in(batches, "pages")) == sorted(
         url for site in some for _, url in site.pages
     )
-
-
-def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
-    given = [pa.table({"site": fleet.urls[:40]})]
     seen: list[str] = []
-    last_table = "sites"
-    for batch in crawl_sites(given, OPTIONS):
+    last_table = "sites"  # the row of the site itself comes last
+    for batch in batches:
         (site,) = set(batch.column("site").to_pylist())
         (table,) = set(batch.column("table").to_pylist())
         if last_table == "sites":
@@ -110,7 +123,7 @@ def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
         assert seen[-1] == site
         last_table = table
     assert last_table == "sites"
-    assert sorted(seen) == sorted(fleet.urls[:40])
+    assert sorted(seen) == sorted(site.url for site in some)
 
 
 def test_a_caller_who_has_seen_enough_may_leave(fleet):
@@ -126,18 +139,95 @@ def test_a_table_without_sites_is_the_callers_mistake():
 
 
 def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
-    given = [pa.table({"site": fleet.urls[1:2]})]
-    (row,) = rows_in(list(crawl_sites(given, FleetOptions())), "sites")
+    (row,) = rows_in(wide_rows(fleet.urls[1:2], FleetOptions()), "sites")
     assert row["outcome"] == "failed"
     assert "only public addresses are trusted" in row["reason"]
 
 
 def test_pages_may_be_counted_only_and_columns_be_chosen(fleet, tmp_path):
     site = next(site for site in fleet.sites if site.kind == "indexed")
-    given = [pa.table({"site": [site.url]})]
-    counted = list(crawl_sites(given, FleetOptions(zones=OPTIONS.zones, pages=False)))
+    counted = wide_rows([site.url], replace(OPTIONS, pages=False))
     assert rows_in(counted, "sites")[0]["pages"] == len(site.pages)
     assert not list(unwrap(counted, "pages"))
-    chosen = FleetOptions(zones=OPTIONS.zones, columns=("url", "lastmod"))
-    (first, *_) = rows_in(list(crawl_sites(given, chosen)), "pages")
+    chosen = replace(OPTIONS, columns=("url", "lastmod"))
+    (first, *_) = rows_in(wide_rows([site.url], chosen), "pages")
     assert list(first) == ["site", "url", "lastmod"]
+
+
+# What the documents say is so, and names are offered without loading what they need ---------------
+
+
+ROOT = Path(__file__).parents[2]
+FLEET = (ROOT / "docs" / "guides" / "fleet.md").read_text(encoding="utf-8")
+SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+
+
+def test_every_option_is_documented():
+    options = [*cmd_crawl.command.params, *cmd_stats.command.params]
+    names = [
+        [name for name in option.opts if name.startswith("-")]
+        for option in options
+        if not getattr(option, "hidden", False)
+    ]
+    told = [any(f"`{name}" in FLEET or f" {name}" in FLEET for name in some) for some in names]
+    assert not [some for some, is_told in zip(names, told, strict=True) if some and not is_told]
+
+
+@pytest.mark.proof
+def test_the_figures_of_the_simulation_are_those_that_it_prints(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["simulate_fleet.py"])
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        runpy.run_path(str(ROOT / "tools" / "simulate_fleet.py"), run_name="__main__")
+    rows = [line for line in printed.getvalue().splitlines() if re.match(r"\| [\w,]", line)]
+    assert len(rows) > 15
+    for row in rows:
+        if "one after another, 32 workers" not in row:
+            assert row in SCALE
+
+
+def test_the_names_that_are_offered_are_the_ones_that_are_found():
+    offered = {name for name, place in LAZY_NAMES["usp.fleet"].items() if ":" in place}
+    assert offered == set(usp.fleet.__all__) <= set(dir(usp.fleet))
+
+
+def test_parts_are_loaded_when_they_are_named():
+    names = "usp.fleet.FleetOptions, usp.fleet.options.FLEET_LIMITS, usp.fleet.run.crawl_fleet"
+    code = f"import sys, usp.fleet; assert 'usp.fleet.options' not in sys.modules; {names}"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# The job for Spark; it needs pyspark and Java --------------------------------------------------------
+
+
+def _rows(table):
+    changing = {"started", "duration"}
+    return sorted(
+        repr({name: value for name, value in row.items() if name not in changing})
+        for row in table.to_pylist()
+    )
+
+
+@pytest.mark.proof
+def test_the_documented_job_for_spark_writes_what_the_function_yields(tmp_path):
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java")
+    (block,) = re.findall(r"^```python\n(# file: job\.py.*?)^```$", FLEET, re.DOTALL | re.MULTILINE)
+    with demo_site() as url:
+        sites = [url, "http://127.0.0.1:9/"]
+        (tmp_path / "sites.txt").write_text("\n".join(sites))
+        job = on_loopback(block, url).replace("repartition(200)", "repartition(2)")
+        (tmp_path / "job.py").write_text(job)
+        environment = os.environ | {
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        subprocess.run([sys.executable, "job.py"], cwd=tmp_path, env=environment, check=True)
+        wide = wide_rows(sites, usp.fleet.FleetOptions(zones=ZONES))
+    for table in ("pages", "sitemaps", "sites"):
+        truth = pa.Table.from_batches(usp.fleet.unwrap(wide, table))
+        found = dataset.dataset(tmp_path / "spark-dataset" / table, format="parquet").to_table()
+        assert found.column_names == truth.column_names
+        assert _rows(found) == _rows(truth)
+        assert len(found)

@@ -6,6 +6,7 @@ import errno
 import socket
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 from fleet_support import COMMAND, HERE, check_truth
@@ -102,7 +103,9 @@ WAITED_OUT = [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS]
 
 
 @pytest.mark.parametrize("code", WAITED_OUT, ids=errno.errorcode.get)
-def test_a_shortage_that_passes_leaves_no_trace(serve, code):
+def test_a_shortage_that_passes_leaves_no_trace_and_one_that_stays_ends_the_crawl_with_advice(
+    serve, monkeypatch, code
+):
     site = serve(SITE)
     tree = sitemap_tree_for_homepage(site.base, ShortClient(code, 7))
     assert tree == sitemap_tree_for_homepage(site.base)
@@ -111,11 +114,7 @@ def test_a_shortage_that_passes_leaves_no_trace(serve, code):
         page.url for page in tree.all_pages()
     ]
 
-
-@pytest.mark.parametrize("code", WAITED_OUT, ids=errno.errorcode.get)
-def test_a_shortage_that_stays_ends_the_crawl_with_advice(serve, monkeypatch, code):
     monkeypatch.setattr("usp._crawl.schedule.SHORTAGE_SECONDS", 0.3)
-    site = serve(SITE)
     with pytest.raises(LocalShortageError) as ended:
         sitemap_tree_for_homepage(site.base, ShortClient(code, 10**9))
     assert ended.value.errno == code
@@ -124,9 +123,7 @@ def test_a_shortage_that_stays_ends_the_crawl_with_advice(serve, monkeypatch, co
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT], ids=errno.errorcode.get)
 def test_a_full_disk_ends_the_crawl_at_once(serve, monkeypatch, code):
-    def full(*_args, **_options):
-        raise OSError(code, "full")
-
+    full = Mock(side_effect=OSError(code, "full"))
     monkeypatch.setattr("usp._store.tempfile.TemporaryFile", full)
     site = serve({"/a.xml": urlset(*(f"/{n}" + "x" * 500 for n in range(1000)))})
     with pytest.raises(LocalShortageError, match="TMPDIR"):

@@ -7,7 +7,7 @@ each distinct text is read once. Where pages have more, the rows of a block beco
 from __future__ import annotations
 
 import io
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from itertools import accumulate, chain
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -33,7 +33,6 @@ from usp.selection import Selection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
-    from datetime import datetime
 
     from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock, PageFields
@@ -251,19 +250,11 @@ def _records(values: Sequence[Any], table: Table, kind: Any) -> Any:
     )
 
 
-def _moment(date: datetime) -> datetime:
-    """Return a date as Arrow takes it: in UTC, or without an offset, which means the same to it."""
-    return date if date.tzinfo is None or date.tzinfo is UTC else in_utc(date)
-
-
-def _whole(number: int) -> int:
-    return max(-_LARGEST, min(number, _LARGEST))
-
-
 _SINGLE: Mapping[Kind, Callable[[Any], Any]] = {
-    Kind.TIME: _moment,
+    # Arrow takes a date without an offset as one in UTC, too.
+    Kind.TIME: lambda date: date if date.tzinfo is None or date.tzinfo is UTC else in_utc(date),
     Kind.NUMBER: float,
-    Kind.WHOLE: _whole,
+    Kind.WHOLE: lambda number: max(-_LARGEST, min(number, _LARGEST)),
 }
 
 
@@ -332,32 +323,20 @@ def write_parquet(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> No
     names = tuple(names)
     repeating = [name for name in names if COLUMNS[name].kind in REPEATING]
     writer = ParquetFileWriter(lambda: stream, arrow_schema(names), repeating)
-    threads = ThreadPoolExecutor(1, thread_name_prefix="usp-write")
     running: Future[None] | None = None
     try:
-        for batch in batches_of(blocks, names, _PARQUET_BATCH_ROWS):
-            for group in writer.full_group(batch):
-                if running is not None:
-                    running.result()
-                running = threads.submit(writer.write_group, group)
-        if running is not None:
-            running.result()
+        with ThreadPoolExecutor(1, thread_name_prefix="usp-write") as threads:
+            for batch in batches_of(blocks, names, _PARQUET_BATCH_ROWS):
+                for group in writer.full_group(batch):
+                    if running is not None:
+                        running.result()
+                    running = threads.submit(writer.write_group, group)
+            if running is not None:
+                running.result()
         writer.close()
     except BaseException:
-        _wait_for(running)
         writer.abandon()
         raise
-    finally:
-        threads.shutdown()
-
-
-def _wait_for(running: Future[None] | None) -> None:
-    """Wait until a row group is written, even if Ctrl-C comes again: it must not be closed before."""
-    while running is not None and not running.done():
-        try:
-            wait([running])
-        except KeyboardInterrupt:
-            continue
 
 
 class ParquetFileWriter:
@@ -417,10 +396,12 @@ class ParquetFileWriter:
         self._opened().close()
 
     def abandon(self) -> None:
-        """Write nothing any more: Arrow would complete the file at its end, whatever went wrong."""
-        if self._sink is not None and self._file is not None:
+        """Write nothing any more: Arrow completes the file at its end, whatever went wrong.
+
+        It is not closed, since another thread may be writing to it if Ctrl-C came twice.
+        """
+        if self._sink is not None:
             self._sink.stream = None
-            self._file.close()
 
 
 class _Sink(io.RawIOBase):

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import precision_of
@@ -108,22 +109,17 @@ def skip_pandas_import() -> None:
     With the first list that becomes an array, pyarrow loads pandas if it is installed, to see whether
     the list is one of its columns. That takes longer than everything else that a worker loads.
     """
-    sys.meta_path.insert(0, _NoPandas)
+
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+    finder: Any = SimpleNamespace(find_spec=find_spec)
+    sys.meta_path.insert(0, finder)
     try:
         pyarrow().array([0])  # looks for pandas, and never again unless it is asked for
     finally:
-        sys.meta_path.remove(_NoPandas)
-
-
-class _NoPandas:
-    """A finder of modules that does not find pandas."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Raise ``ModuleNotFoundError`` for pandas; leave others to other finders."""
-        del path, target
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
+        sys.meta_path.remove(finder)
 
 
 def arrow_schema(columns: Iterable[str] | None = None) -> Any:

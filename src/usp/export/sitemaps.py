@@ -76,13 +76,15 @@ def sitemap_row(
 ) -> dict[str, Any]:
     """Return the row of one sitemap, without its parent; pages are read if they are to be counted."""
     has_pages = count and isinstance(node, AbstractPagesSitemap)
-    why = why_missing(node)
+    why, received = why_missing(node), node.size
+    if received is None and node.exchange is not None:  # also of one that could not be read
+        received = node.exchange.received or None
     return {
         "url": node.url,
         "parent": None,
         "type": kind_of(node).name,
         "status": node.status,
-        "bytes": bytes_received(node),
+        "bytes": received,
         "pages": node.page_count() if has_pages else None,
         "failure": None if why is None else reason_of(why),
         "code": None if why is None else why.code.value,
@@ -102,13 +104,6 @@ def problem_columns(problems: Iterable[Problem]) -> dict[str, Any]:
         times[problem.code.value] += problem.times
     codes = " ".join(f"{code}:{count}" for code, count in times.most_common())
     return {"problems": times.total(), "problem_codes": codes or None}
-
-
-def bytes_received(node: AbstractSitemap) -> int | None:
-    """Return the number of bytes of a sitemap as received; also of one that could not be read."""
-    if node.size is not None or node.exchange is None:
-        return node.size
-    return node.exchange.received or None
 
 
 def failure_row(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:
@@ -154,16 +149,14 @@ def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[s
 
 def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], kinds: Mapping[str, str]) -> None:
     pa = pyarrow()
-    columns = zip(*rows, strict=True)
-    values = {name: list(next(columns, ())) for name in kinds}
-    arrays = {
-        name: texts_array(values[name]) if kind == "string" else pa.array(values[name], kind)
-        for name, kind in kinds.items()
-    }
-    table = pa.table(arrays)
-    writer = ParquetFileWriter(lambda: out, table.schema, ())
-    for batch in table.to_batches():
-        writer.add(batch)
+    columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+    arrays = [
+        texts_array(column) if kind == "string" else pa.array(column, kind)
+        for column, kind in zip(columns, kinds.values(), strict=True)
+    ]
+    batch = pa.RecordBatch.from_arrays(arrays, list(kinds))
+    writer = ParquetFileWriter(lambda: out, batch.schema, ())
+    writer.add(batch)
     writer.close()
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from json.encoder import encode_basestring
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from usp._base.dates import known_utc_text, precision_of_text, utc_text
@@ -72,7 +73,9 @@ _number_text = lru_cache(maxsize=1024)(repr)  # priorities repeat
 
 def _csv_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     """Return cells, an empty one where there is no value; nested values are JSON."""
-    write = _CSV_VALUES.get(kind) if isinstance(kind, Kind) else _quoted_json
+    write = (
+        _CSV_VALUES.get(kind) if isinstance(kind, Kind) else lambda value: quoted(to_json(value))
+    )
     if write is not None:
         return ["" if value is None else write(value) for value in values]
     texts = [value or "" for value in values]
@@ -85,10 +88,6 @@ def _csv_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
 def _json_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     encode = _JSON_VALUES.get(kind, to_json) if isinstance(kind, Kind) else to_json
     return ["null" if value is None else encode(value) for value in values]
-
-
-def _quoted_json(value: Any) -> str:
-    return quoted(to_json(value))
 
 
 _CSV_VALUES: Mapping[Kind, Callable[[Any], str]] = {
@@ -282,48 +281,36 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
     if not isinstance(stream, io.TextIOBase):
         return cast("IO[bytes]", stream)
     stream.flush()
-    if hasattr(stream, "buffer"):
-        below = cast("IO[bytes]", stream.buffer)
-        return cast("IO[bytes]", _Terminal(below, form)) if stream.isatty() else below
-    if form == "parquet":
-        raise ValueError(
-            "parquet cannot be written to a text stream; use a file or a binary stream"
-        )
-    return cast("IO[bytes]", _Decoding(stream))
+    if not hasattr(stream, "buffer"):
+        if form == "parquet":
+            raise ValueError(
+                "parquet cannot be written to a text stream; use a file or a binary stream"
+            )
+        return _decoding(stream.write, "strict")
+    below = cast("IO[bytes]", stream.buffer)
+    if not stream.isatty():
+        return below
+    escape = _ESCAPES.get(form, printable)
+
+    def escaped(found: re.Match[str]) -> str:
+        return found[0] if found[0].isprintable() else escape(found[0])
+
+    def show(text: str) -> None:
+        below.write(_SUSPECT.sub(escaped, text).encode("utf-8", "replace"))
+
+    return _decoding(show, "replace")
 
 
-class _Decoding:
-    """A binary stream that writes to a text stream."""
+def _decoding(write: Callable[[str], object], errors: str) -> IO[bytes]:
+    """Return a binary stream that writes text, as far as its characters and line ends are complete."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    lines = io.IncrementalNewlineDecoder(decoder, translate=False)
 
-    def __init__(self, stream: io.TextIOBase) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def write(self, data: bytes) -> int:
-        self._stream.write(self._decoder.decode(data))
+    def accept(data: bytes) -> int:
+        write(lines.decode(data))
         return len(data)
 
-
-class _Terminal:
-    """A binary stream that writes to a terminal, with control characters escaped."""
-
-    def __init__(self, stream: IO[bytes], form: str) -> None:
-        self._stream = stream
-        self._escape = _ESCAPES.get(form, printable)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""  # a carriage return whose next character has not arrived yet
-
-    def write(self, data: bytes) -> int:
-        """Write all complete characters; return the number of bytes accepted."""
-        text = self._held + self._decoder.decode(data)
-        self._held = "\r" if text.endswith("\r") else ""
-        text = text[: len(text) - len(self._held)]
-        self._stream.write(_SUSPECT.sub(self._escaped, text).encode("utf-8", "replace"))
-        return len(data)
-
-    def _escaped(self, found: re.Match[str]) -> str:
-        char = found[0]
-        return char if char.isprintable() else self._escape(char)
+    return cast("IO[bytes]", SimpleNamespace(write=accept))
 
 
 def _in_json(char: str) -> str:
@@ -331,8 +318,7 @@ def _in_json(char: str) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def _in_xml(char: str) -> str:
-    return f"&#x{ord(char):X};"
-
-
-_ESCAPES: dict[str, Callable[[str], str]] = {"json": _in_json, "jsonl": _in_json, "xml": _in_xml}
+_ESCAPES: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(("json", "jsonl"), _in_json),
+    "xml": lambda char: f"&#x{ord(char):X};",
+}

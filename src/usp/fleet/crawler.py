@@ -8,9 +8,9 @@ import logging
 import queue
 import threading
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -114,17 +114,14 @@ class _Crawler:
         self.failure: BaseException | None = None
         self._batches = batches
         self._options = options
-        self._run = None if job is None else job.run
-        self._find = (
-            None if job is None else finder(FileStore(job.root), options, accept=job.accept)
-        )
+        self._run = job.run if job else None
+        self._find = finder(FileStore(job.root), options, accept=job.accept) if job else None
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
-        self._ready: deque[tuple[str, Assignment]] = deque()
         self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._unread = 0
+        self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
+        self._crawls: set[Any] = set()  # whose documents are received, or not read yet
 
     def run(self) -> None:
         """Crawl all sites; runs in a thread."""
@@ -137,49 +134,24 @@ class _Crawler:
             self.out.put_nowait(None)  # the reader need not wait any longer
 
     async def _crawl(self) -> None:
-        loop = asyncio.get_running_loop()
         limit = descriptor_limit() or 1 << 20
         self._most = max(1, min(self._options.in_flight, limit // _DESCRIPTORS))
         resolvers = max(1, min(_RESOLVERS, limit // _DESCRIPTORS_TO_A_NAME))
-        loop.set_default_executor(ThreadPoolExecutor(resolvers, "usp-fleet-names"))
-        self._reading = asyncio.Lock()
-        self._change = asyncio.Event()
-        more = True
-        with ThreadPoolExecutor(1, "usp-fleet-sites") as feeder:
-            pull: asyncio.Future[Any] | None = None
-            while not self.stopped.is_set() and self.failure is None:
-                self._begin()
-                if more and pull is None and not self._ready and self._has_room():
-                    pull = loop.run_in_executor(feeder, next, self._batches, None)
-                if not more and not self._tasks:
-                    break
-                change = asyncio.ensure_future(self._change.wait())
-                waits: set[asyncio.Future[Any]] = {change} if pull is None else {change, pull}
-                await asyncio.wait(waits, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
-                change.cancel()
-                self._change.clear()
-                if pull is not None and pull.done():
-                    batch = pull.result()
-                    pull, more = None, batch is not None
-                    self._ready.extend(batch or ())
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        # One more thread than that: for the list of sites, which may let others wait.
+        executor = ThreadPoolExecutor(resolvers + 1, "usp-fleet-names")
+        asyncio.get_running_loop().set_default_executor(executor)
+        self._reading, self._change = asyncio.Lock(), asyncio.Event()
+        self._start(self._start_sites())
+        while self._tasks and not self.stopped.is_set() and self.failure is None:
+            await asyncio.wait(self._tasks, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _has_room(self) -> bool:
-        return len(self._tasks) < self._most and (self._unread < _UNREAD or not self._tasks)
-
-    def _begin(self) -> None:
-        """Start as many sites as there is room for; those whose key is busy wait for it."""
-        while self._ready and self._has_room():
-            site, place = self._ready.popleft()
-            if self._busy[place.key] >= self._options.together:
-                self._waiting[place.key].append((site, place))
-                continue
-            self._busy[place.key] += 1
-            task = asyncio.create_task(self._crawl_key(site, place))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -187,6 +159,25 @@ class _Crawler:
         error = None if task.cancelled() else task.exception()
         self.failure = self.failure or error
         self._change.set()
+
+    async def _start_sites(self) -> None:
+        """Start every site once there is room for it; those whose key is busy wait for that."""
+        while (batch := await asyncio.to_thread(next, self._batches, None)) is not None:
+            for site, place in batch:
+                if self._busy[place.key] >= self._options.together:
+                    self._waiting[place.key].append((site, place))
+                else:
+                    self._busy[place.key] += 1
+                    self._start(self._crawl_key(site, place))
+                await self._room()
+
+    async def _room(self) -> None:
+        """Wait until another site can be started."""
+        while len(self._tasks) > self._most or (
+            self._crawls and sum(crawl.received for crawl in self._crawls) >= _UNREAD
+        ):
+            self._change.clear()
+            await self._change.wait()
 
     async def _crawl_key(self, site: str, place: Assignment) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
@@ -198,19 +189,13 @@ class _Crawler:
         self._busy -= Counter([place.key])  # and forget a key that is free
 
     async def _crawl_site(self, site: str, place: Assignment) -> None:
-        held = 0
-
-        def hold(received: int) -> None:
-            nonlocal held
-            held += received
-            self._unread += received
-
         previous = None
         if place.older and self._find is not None:
             previous = await asyncio.to_thread(self._find, site, place.older)
         client = self._site.FleetClient(self._options, self._turns, previous)
         reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
-        crawl = self._site.SiteCrawl(site, self._options, client, hold, previous, self._run, reason)
+        crawl = self._site.SiteCrawl(site, self._options, client, previous, self._run, reason)
+        self._crawls.add(crawl)
         try:
             if reason is None:
                 await crawl.fetch()
@@ -218,7 +203,7 @@ class _Crawler:
                 async for item in crawl.tables():
                     await self._put(item)
         finally:
-            self._unread -= held
+            self._crawls.discard(crawl)
             self._change.set()
             await client.close()
 
@@ -282,20 +267,16 @@ def crawl_parts(
 @contextmanager
 def _as_a_worker() -> Iterator[None]:
     """Set up the process for this work, and restore it afterwards: it may be the caller's."""
-    logger = logging.getLogger("usp")
-    level, thresholds = logger.level, gc.get_threshold()
-    pool = pyarrow().default_memory_pool()
-    logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
-    gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
-    # Batches are freed by another thread than made them, and other pools then keep their memory.
-    pyarrow().set_memory_pool(pyarrow().system_memory_pool())
-    try:
-        with more_descriptors():
-            yield
-    finally:
-        logger.setLevel(level)
-        gc.set_threshold(*thresholds)
-        pyarrow().set_memory_pool(pool)
+    logger, arrow = logging.getLogger("usp"), pyarrow()
+    with more_descriptors(), ExitStack() as before:
+        before.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
+        before.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
+        before.callback(arrow.set_memory_pool, arrow.default_memory_pool())
+        # Batches are freed by another thread than made them: other pools then keep their memory.
+        arrow.set_memory_pool(arrow.system_memory_pool())
+        yield
 
 
 def killer_part(job: Job, site: str, place: Assignment) -> Part:

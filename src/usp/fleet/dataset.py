@@ -76,12 +76,11 @@ class Dataset:
             schema = delta.Schema.from_arrow(plain_schema(table, columns))
             with self.store.words():
                 if not self._is_table(table):
-                    place, options = self.store.path(table), self.store.options
                     delta.DeltaTable.create(
-                        place,
+                        self.store.path(table),
                         schema,
                         "ignore",
-                        storage_options=options,
+                        storage_options=self.store.options,
                         configuration=_CONFIGURATION,
                     )
                 known = self.columns(table)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -150,25 +150,20 @@ class PreviousCrawl:
         parents = {row["url"]: row["parent"] for row in self.rows}
         for url in [url for url in failed if url in above and url not in parents]:
             failed.setdefault(above[url], 0)  # the same, of a sitemap: it is one that it had
-        rows = [row for row in self.rows if self._is_lost(row, parents, above, failed)]
-        return rows if any(row["pages"] for row in rows) else []
 
-    @staticmethod
-    def _is_lost(
-        row: dict[str, Any],
-        parents: Mapping[str, str | None],
-        there: Collection[str],
-        failed: Mapping[str | None, int],
-    ) -> bool:
-        url: str | None = row["url"]
-        if url in there or url in failed:
-            better = row["failure"] is None or (row["pages"] or 0) > failed.get(url, 0)
-            return url in failed and (better or url not in there)
-        for _ in range(len(parents)):  # not for ever, whatever the rows say
-            url = parents.get(url) if url is not None else None
-            if url is None or url in there or url in failed:
-                break
-        return url in failed
+        def is_lost(row: dict[str, Any]) -> bool:
+            url: str | None = row["url"]
+            if url in above:
+                better = row["failure"] is None or (row["pages"] or 0) > failed.get(url, 0)
+                return url in failed and better
+            for _ in range(len(parents) + 1):  # not for ever, whatever the rows say
+                if url is None or url in above or url in failed:
+                    break
+                url = parents.get(url)
+            return url in failed
+
+        rows = list(filter(is_lost, self.rows))
+        return rows if any(row["pages"] for row in rows) else []
 
 
 class _Rows:
@@ -178,42 +173,36 @@ class _Rows:
         self, store: FileStore, names: tuple[str, ...], *, columns: Sequence[str] | None
     ) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._last: tuple[int, Any] = (-1, None)
         self._groups: list[Any] = []
+        self._places = defaultdict[str, list[tuple[int, int, int]]](list)
+        self._group = lru_cache(maxsize=1)(self._load)  # sites come in the order of the file
         if names:
             table = names[0].partition("/")[0]
             self._schemas = plain_schema(table, columns), schema_of(table, columns)
             with store.words():
-                files = scan(store, names, columns).get_fragments()
-                self._groups = [group for file in files for group in file.split_by_row_group()]
-        with store.words():
-            self._places = _places(self._groups)
+                for file in scan(store, names, columns).get_fragments():
+                    for group in file.split_by_row_group():
+                        self._add(group)
+
+    def _add(self, group: Any) -> None:
+        """Take note of the first row and the number of rows that each site has in a row group."""
+        pa, start = pyarrow(), 0
+        sites = group.to_table(pa.schema([("site", pa.string())])).column("site")
+        runs = pyarrow(".compute").run_end_encode(sites.combine_chunks())
+        for site, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            self._places[site].append((len(self._groups), start, end - start))
+            start = end
+        self._groups.append(group)
 
     def of(self, site: str) -> Iterator[Any]:
         """Yield the rows of a site, in tables."""
         for group, start, length in self._places.get(site, ()):
-            yield self._row_group(group).slice(start, length)
+            yield self._group(group).slice(start, length)
 
-    def _row_group(self, number: int) -> Any:
-        """Return a row group; the last one is kept, since sites come in the order of the file."""
-        with self._lock, self._store.words():
-            if self._last[0] != number:
-                plain, schema = self._schemas
-                self._last = (number, self._groups[number].to_table(plain).cast(schema))
-            return self._last[1]
-
-
-def _places(groups: list[Any]) -> dict[str, list[tuple[int, int, int]]]:
-    """Return where the rows of each site are: row groups, and the first row and number of rows."""
-    pa, places = pyarrow(), defaultdict[str, list[tuple[int, int, int]]](list)
-    for number, group in enumerate(groups):
-        sites = group.to_table(pa.schema([("site", pa.string())])).column("site")
-        runs, start = pyarrow(".compute").run_end_encode(sites.combine_chunks()), 0
-        for site, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            places[site].append((number, start, end - start))
-            start = end
-    return places
+    def _load(self, number: int) -> Any:
+        plain, schema = self._schemas
+        with self._store.words():
+            return self._groups[number].to_table(plain).cast(schema)
 
 
 def _text(url: str) -> str:

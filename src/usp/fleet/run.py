@@ -38,7 +38,7 @@ _LAST_SECONDS = 5.0  # in which a store must respond to each request of a run th
 
 
 _SLOWEST = 5
-_SUMS = ("sitemaps", "pages", "bytes", "requests")
+SUMS = ("sitemaps", "pages", "bytes", "requests")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +270,7 @@ class FleetProgress:
 
     def _take_site(self, row: Row) -> None:
         self.outcomes[row["outcome"]] += 1
-        for name in _SUMS:
+        for name in SUMS:
             setattr(self, name, getattr(self, name) + (row.get(name) or 0))
         if row.get("code") is not None:
             self._failures[row["code"]] += 1
@@ -317,7 +317,7 @@ class FleetProgress:
             "sites": self.done,
             "before": self.before,
             "outcomes": dict(sorted(self.outcomes.items())),
-            **{name: getattr(self, name) for name in _SUMS},
+            **{name: getattr(self, name) for name in SUMS},
             "seconds": round(seconds, 3),
             "sites_per_second": round(self.done / max(seconds, 0.001), 3),
             "workers_lost": self.workers_lost,

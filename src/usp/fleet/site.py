@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
@@ -26,7 +26,7 @@ from usp.export.arrow import batches_of
 from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ class SiteCrawl:
         site: str,
         options: FleetOptions,
         client: Any = None,
-        on_bytes: Callable[[int], None] = lambda _: None,
         previous: PreviousCrawl | None = None,
         run: int | None = None,
         reason: Reason | None = None,
@@ -59,11 +58,10 @@ class SiteCrawl:
         self.site = site
         self._options = options
         self._client = client
-        self._on_bytes = on_bytes
         self._previous = previous
         self._run = run
         self._reason = reason
-        self._tree: AbstractSitemap | None = None
+        self._tree = IndexWebsiteSitemap(site, [])
         self._counts: Counter[int] = Counter()  # pages that were read, by node
         self._copied: dict[str, list[dict[str, Any]]] = {}  # rows of the last crawl, by URL
         self._times: Counter[str] = Counter()  # how often the pages of a URL are copied
@@ -73,14 +71,13 @@ class SiteCrawl:
         self._read_until: float | None = None
         self._started = datetime.now(UTC)
         self._duration = 0.0
-        self._requests = self._bytes = 0
+        self._requests = self.received = 0  # bytes, so far
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, SitemapStarted):
             self._requests += 1
         elif isinstance(event, SitemapReceived):
-            self._bytes += event.received
-            self._on_bytes(event.received)
+            self.received += event.received
 
     async def fetch(self) -> None:
         """Fetch the sitemaps of the site, within its limits."""
@@ -123,26 +120,25 @@ class SiteCrawl:
             yield "sitemaps", rows_of("sitemaps", rows[at : at + _MOST_ROWS])
             await asyncio.sleep(0)
         yield "sites", self.row(rows)
-        self._tree = None  # its documents go with it
+        self._tree = IndexWebsiteSitemap(self.site, [])  # the documents go with the other one
 
     async def _compare(self) -> None:
         """Find out what stays of the last crawl: what is the same or has failed, or all of it."""
-        previous, tree = self._previous, self._tree
+        previous = self._previous
         if previous is None:
             return
-        found = Counter[str]() if tree is None else self._unchanged(previous, tree)
+        found = self._unchanged(previous)
         if not previous.keeps:
             return
         lost = list[dict[str, Any]]()
-        if tree is not None:
-            try:
-                async for _, url, chosen in self._each(self._chosen(tree)):
-                    found[url] += len(chosen.urls)
-                lost = await self._stepper.call(previous.lost, tree)
-            except Exception as error:  # then what there was before is the better one
-                if shortage_of(error) is not None:
-                    raise
-                self._reason = _unreadable(error)
+        try:
+            async for sitemap, chosen in self._each(self._chosen()):
+                found[sitemap.url] += len(chosen.urls)
+            lost = await self._stepper.call(previous.lost, self._tree)
+        except Exception as error:  # then what there was before is the better one
+            if shortage_of(error) is not None:
+                raise
+            self._reason = _unreadable(error)
         now = found.total()
         for row in lost:
             del found[row["url"]]  # what is left of it is not taken
@@ -155,10 +151,10 @@ class SiteCrawl:
             self._copied.setdefault(row["url"], []).append(row)
             self._times[row["url"]] = 1
 
-    def _unchanged(self, previous: PreviousCrawl, tree: AbstractSitemap) -> Counter[str]:
+    def _unchanged(self, previous: PreviousCrawl) -> Counter[str]:
         """Take over the rows of sitemaps that are the same; return how many pages of each URL."""
         found = Counter[str]()
-        for node in tree.all_sitemaps():
+        for node in self._tree.all_sitemaps():
             if (row := previous.unchanged(node.exchange)) is not None:
                 self._copied.setdefault(node.url, []).append(row)
                 self._times[row["url"]] += 1  # some are in the tree more than once
@@ -176,7 +172,7 @@ class SiteCrawl:
             return 2 * pages < previous.count
         return not pages and not any(
             isinstance(node, AbstractPagesSitemap) and node.failure is None
-            for node in (self._tree.all_sitemaps() if self._tree is not None else ())
+            for node in self._tree.all_sitemaps()
         )
 
     async def _pages(self) -> AsyncIterator[Any]:
@@ -185,9 +181,9 @@ class SiteCrawl:
             times = self._times if self._found is None else None
             async for batch in self._each(previous.pages(times)):
                 yield batch
-        if self._tree is None or self._found is not None:
+        if self._found is not None:
             return
-        blocks = self._counted(self._tree)
+        blocks = self._counted()
         if not self._options.pages:
             async for _ in self._each(blocks):
                 pass
@@ -206,18 +202,18 @@ class SiteCrawl:
             return None
         return self._options.effective_limits.reached("seconds")
 
-    def _counted(self, tree: AbstractSitemap) -> Iterator[tuple[str, PageBlock]]:
-        for sitemap, url, chosen in self._chosen(tree):
+    def _counted(self) -> Iterator[tuple[str, PageBlock]]:
+        for sitemap, chosen in self._chosen():
             self._counts[id(sitemap)] += len(chosen.urls)
-            yield url, chosen
+            yield sitemap.url, chosen
 
-    def _chosen(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, str, PageBlock]]:
+    def _chosen(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages that were found, in blocks, without those that others are copied for."""
         seconds = self._options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
         selection = self._options.selection
         run = None if selection is None else selection.run(self.site)
-        for sitemap, block in tree.page_steps():
+        for sitemap, block in self._tree.page_steps():
             reason = self._overdue()
             if reason is not None:
                 self._reason = reason.after("not all pages were read")
@@ -225,15 +221,14 @@ class SiteCrawl:
             if block is None or sitemap.url in self._copied:
                 continue
             found = [(sitemap.url, block)]
-            for url, chosen in found if run is None else run.of_stream(found):
-                yield sitemap, url, chosen
+            for _, chosen in found if run is None else run.of_stream(found):
+                yield sitemap, chosen
 
     def _sitemaps(self) -> Iterator[dict[str, Any]]:
         """Yield the row of every sitemap in the tree, depth first, then of those that are kept."""
-        tree, copied = self._tree, self._copied
-        failed = {} if tree is None else {one.url: one for one in tree.failures()}
-        if tree is not None and self._found is None:
-            for node, parent, depth in places_in(tree):
+        copied, failed = self._copied, {one.url: one for one in self._tree.failures()}
+        if self._found is None:
+            for node, parent, depth in places_in(self._tree):
                 if copied.get(node.url):
                     row = copied[node.url].pop(0) | _failure_columns(failed.get(node.url))
                 else:
@@ -262,23 +257,20 @@ class SiteCrawl:
 
     def row(self, sitemaps: list[dict[str, Any]]) -> Any:
         """Return the row of the site itself, as a batch."""
-        failures = [] if self._tree is None else self._tree.failures()
-        kept = self._kept_pages
+        previous, kept = self._previous, self._kept_pages
         pages = self._counts.total() + self._copied_pages
+        outcome = "complete" if pages else "empty"
         reason = code = None
         if self._reason is not None:
-            failure = Failure.of(self.site, self._reason)
-            reason, code = failure.plain, failure.code.value
-        elif failures:
+            failures = [Failure.of(self.site, self._reason)]
+            reason = failures[0].plain
+        elif failures := self._tree.failures():
             more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
             reason = f"{failures[0].url}: {failures[0].plain}{more}"
+        if failures:
             code = failures[0].code.value
-        if reason is None:
-            outcome = "complete" if pages else "empty"
-        else:
             found = pages or any(row["pages"] is not None for row in sitemaps)
             outcome = "partial" if found else "failed"
-        previous = self._previous
         started, options = self._started, self._options.digest
         if kept and previous is not None:
             outcome = "kept"
@@ -295,7 +287,7 @@ class SiteCrawl:
             "code": code,
             "sitemaps": len(sitemaps),
             "pages": pages,
-            "bytes": self._bytes,
+            "bytes": self.received,
             "requests": self._requests,
             "duration": self._duration,
             "started": started,

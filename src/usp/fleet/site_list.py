@@ -286,18 +286,14 @@ class Assignments:
 
     def take_back(self, lost: Mapping[str, Assignment]) -> str | None:
         """Take back the sites of a worker that has died; return the one that it died of, if known."""
-        (first, *others) = lost
-        if not others and self._deaths[first] >= _MOST_DEATHS:
+        first = next(iter(lost))
+        if len(lost) == 1 and self._deaths[first] >= _MOST_DEATHS:
             return first
         self._deaths.update(lost.keys())
-        again: dict[str, list[str]] = {}
-        suspects: Batch = []
-        for site, place in lost.items():
-            if self._deaths[site] >= _MOST_DEATHS:
-                suspects.append((site, place))
-            else:
-                again.setdefault(place.key, []).append(site)
-        self._groups.extend(again.items())
+        deaths, most = self._deaths, _MOST_DEATHS
+        suspects = [(site, place) for site, place in lost.items() if deaths[site] >= most]
+        others = ((site, place.key) for site, place in lost.items() if deaths[site] < most)
+        self._groups.extend(grouped(others))
         size = len(suspects) // _PIECES + 1
         self.suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.files import DatasetError, NotADatasetError
 from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
-from usp.fleet.run import failure_row
+from usp.fleet.run import SUMS, failure_row
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_stats"]
 
-_SUMS = ", ".join(
-    f"coalesce(sum({name}), 0)::bigint {name}"
-    for name in ("sitemaps", "pages", "bytes", "requests")
-)
-_TOTALS = f"""select count(*) sites, {_SUMS}, coalesce(round(sum(duration), 3), 0) as seconds
+_SUMMED = ", ".join(f"coalesce(sum({name}), 0)::bigint {name}" for name in SUMS)
+_TOTALS = f"""select count(*) sites, {_SUMMED}, coalesce(round(sum(duration), 3), 0) as seconds
     from sites"""  # noqa: S608 - our own words
 _OUTCOMES = """select outcome, count(*) sites, sum(pages)::bigint pages from sites
     group by outcome order by sites desc, outcome"""
