@@ -18,7 +18,7 @@ from click.core import ParameterSource
 import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, json_option, messages
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, JSON_HELP, messages
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
@@ -73,7 +73,7 @@ class _CommandGroup(click.RichGroup):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@json_option
+@click.option("--json", is_flag=True, expose_value=False, help=JSON_HELP)  # see wants_json
 @click.version_option(usp.__version__, "-v", "--version", message="usp v%(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:

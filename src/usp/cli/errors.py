@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -20,18 +19,20 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from usp.objects.child import SkipReason
     from usp.objects.problem import AnyCode, Failure
-
-    F = TypeVar("F", bound=Callable[..., Any])
 
 log = get_logger(__name__)
 
 FAILED = 1
 WRONG_CALL = 2
 PARTIAL = 3
+
+JSON_HELP = "Write all messages to standard error as JSON, one object per line."
+CONFIG_FILE = f"{__name__}.config"
+"""In the memory of a context: the path of the configuration file."""
 
 _MOST_TOLD = 5  # lines about failures, for people
 _MOST_ALIKE = 3  # failures for one reason that have a line each
@@ -306,64 +307,3 @@ def _http_url(name: str) -> str:
 
 messages = Messages()
 """The one that all commands use."""
-
-
-def _wants(_: click.Context, __: click.Parameter, value: bool) -> None:
-    messages.as_json = messages.as_json or value
-
-
-def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> None:
-    """Take the defaults of a command from the configuration file, before its options are read."""
-    if ctx.resilient_parsing:
-        return
-    from pathlib import Path
-
-    from usp.cli import config
-    from usp.cli.commands import COMMANDS
-
-    folder = Path.cwd()
-    file, notices = (config.read_named(Path(named)), []) if named else config.find(folder)
-    if file is not None:
-        name = ctx.command.name or ""
-        ctx.meta[CONFIG_FILE] = file.path
-        ctx.default_map, more = config.defaults(file, name, COMMANDS, folder)
-        notices = [*notices, *more]
-    for notice in notices:
-        messages.notice(notice)
-
-
-MESSAGES = "Messages and exit status"
-"""The panel of the help for options about them."""
-
-CONFIG_FILE = f"{__name__}.config"
-"""In the memory of a context: the path of the configuration file."""
-
-_eager_option = partial(click.option, is_eager=True, expose_value=False)
-_json_option = partial(
-    _eager_option,
-    "--json",
-    is_flag=True,
-    callback=_wants,
-    help="Write all messages to standard error as JSON, one object per line.",
-)
-json_option = _json_option()
-"""An option of every command; the configuration file can set it too."""
-
-_config_option = partial(
-    _eager_option,
-    "--config",
-    metavar="FILE",
-    callback=_configure,
-    help="Read options from this file, and only from it, instead of usp.toml or pyproject.toml.",
-)
-
-
-def common_options(command: F, panel: str | None = None) -> F:
-    """Return a command with the options of every command that reads a configuration file.
-
-    That comes first: it may set the others. ``panel`` is that of the help.
-    """
-    return _config_option(panel=panel)(_json_option(panel=panel)(command))
-
-
-common_message_options: Callable[[F], F] = partial(common_options, panel=MESSAGES)

@@ -17,6 +17,7 @@ from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, bad_value, new_path, value_of
+from usp.cli.options import option
 from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
@@ -36,76 +37,62 @@ _SEVERITIES = ("error", "warning", "info")
 
 @click.command("check", cls=Command)
 @click.argument("starts", metavar="URL...", type=options.input_type, nargs=-1, required=True)
-@click.option(
-    "--select",
-    multiple=True,
-    metavar="RULES",
-    help="Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. Default: ALL.",
+@option(
+    "--select RULES...",
+    "Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. Default: ALL.",
 )
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="RULES",
-    help="Rules to leave out. The more specific of --select and --ignore wins.",
+@option("--ignore RULES...", "Rules to leave out. The more specific of --select and --ignore wins.")
+@option(
+    "--extend-select RULES...",
+    "Check these rules too, beside those that --select or the configuration file selects.",
 )
-@click.option(
-    "--extend-select",
-    multiple=True,
-    metavar="RULES",
-    help="Check these rules too, beside those that --select or the configuration file selects.",
+@option("--extend-ignore RULES...", "Leave out these rules too.")
+@option(
+    "--severity RULES=SEVERITY...",
+    "Change how severe rules are: error, warning, info or off, as in SM407=info.",
 )
-@click.option("--extend-ignore", multiple=True, metavar="RULES", help="Leave out these rules too.")
-@click.option(
-    "--severity",
-    multiple=True,
-    metavar="RULES=SEVERITY",
-    help="Change how severe rules are: error, warning, info or off, as in SM407=info.",
-)
-@click.option(
+@option(
     "--min-severity",
+    "Hide lower severities; they do not affect the exit status.",
     type=click.Choice(_SEVERITIES),
     default="info",
-    show_default=True,
-    help="Hide lower severities; they do not affect the exit status.",
 )
-@click.option(
+@option(
     "--fail-on",
+    "Exit with status 1 if anything is found that is this severe, or more.",
     type=click.Choice([*_SEVERITIES, "never"]),
     default="warning",
-    show_default=True,
-    help="Exit with status 1 if anything is found that is this severe, or more.",
 )
-@click.option(
-    "--baseline",
+@option(
+    "--baseline FILE",
+    "Leave out the findings in this file, which --write-baseline has written.",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Leave out the findings in this file, which --write-baseline has written.",
 )
-@click.option(
-    "--write-baseline",
+@option(
+    "--write-baseline FILE",
+    "Write all findings to this file instead of showing them, and exit with status 0.",
     type=new_path,
-    metavar="FILE",
-    help="Write all findings to this file instead of showing them, and exit with status 0.",
 )
-@click.option(
-    "--fetch-pages",
-    type=Integer(min=0),
-    default=0,
-    metavar="N",
-    help="Also fetch a sample of N pages, as robots.txt allows, and check that they exist and are "
+@option(
+    "--fetch-pages N",
+    "Also fetch a sample of N pages, as robots.txt allows, and check that they exist and are "
     "indexable.",
+    type=Integer(0),
+    default=0,
+    show_default=False,
 )
 @options.form(
-    choices=_FORMATS,
-    help="text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
+    _FORMATS,
+    "text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
     "reports. github: annotations in GitHub Actions. By default that of the output file's suffix "
     "(.json, .jsonl, .sarif, .xml for junit), or text.",
 )
 @options.output(
+    "File to write; an existing one is replaced. - is standard output (the default).",
     default="-",
-    help="File to write; an existing one is replaced. - is standard output (the default).",
+    show_default=False,
 )
-@options.flag("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
+@option("-a --all --no-fold", "Do not group repeated findings.", "everything")
 @options.run_options
 def command(
     run: options.RunOptions,

@@ -13,8 +13,9 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
-from usp.cli.option_values import Number, bad_value, read_columns
+from usp.cli.errors import FAILED, failure_line, messages, remedy
+from usp.cli.option_values import Integer, bad_value, read_columns
+from usp.cli.options import option
 from usp.cli.output import Command
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -28,81 +29,65 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 
 @click.command("crawl", cls=Command)
 @click.argument("sites", metavar="SITES")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="DATASET",
-    help="Folder of the dataset, or its URL in an object store (s3://, gs://, az://); resumes an "
+@option(
+    "-o --output DATASET",
+    "Folder of the dataset, or its URL in an object store (s3://, gs://, az://); resumes an "
     "existing dataset.",
+    required=True,
 )
-@click.option(
+@option(
     "--engine",
+    "Run in processes on this machine, or on Ray.",
     type=click.Choice(ENGINES),
     default="local",
-    show_default=True,
-    help="Run in processes on this machine, or on Ray.",
 )
-@click.option(
-    "--address",
-    metavar="ADDRESS",
-    help="Address of a Ray cluster; without it, one is started on this machine.",
+@option(
+    "--address ADDRESS", "Address of a Ray cluster; without it, one is started on this machine."
 )
-@options.number("--workers", help="Number of worker processes; one per CPU by default.")
-@options.number(
-    "--in-flight",
-    most=10_000,
+@option("--workers N", "Number of worker processes; one per CPU by default.")
+@option(
+    "--in-flight N",
+    "Number of sites that each worker crawls at the same time.",
+    type=Integer(1, 10_000),
     default=_USUAL["in_flight"],
-    help="Number of sites that each worker crawls at the same time.",
 )
-@options.number(
-    "--per-host",
-    most=64,
+@option(
+    "--per-host N",
+    "Maximum number of simultaneous requests of a worker to one host, for all sites.",
+    type=Integer(1, 64),
     default=_USUAL["per_host"],
-    help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
-@options.flag("--same-address", help="Group sites by IP address instead of host.")
-@options.number(
-    "--together",
+@option("--same-address", "Group sites by IP address instead of host.")
+@option(
+    "--together N",
+    "Number of sites on one host (or address) that are crawled at the same time.",
     default=_USUAL["together"],
-    help="Number of sites on one host (or address) that are crawled at the same time.",
 )
 @options.request_option(
-    "--site-seconds",
-    type=Number(min=0, min_open=True),
-    metavar="SECONDS",
-    default=SITE_SECONDS,
-    show_default=True,
-    help="Maximum time for the sitemaps of one site.",
+    "--site-seconds SECONDS", "Maximum time for the sitemaps of one site.", default=SITE_SECONDS
 )
-@options.flag("--no-pages", help="Only count pages; do not write the table of pages.")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help=f"Columns of the table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
+@option("--no-pages", "Only count pages; do not write the table of pages.")
+@option(
+    "--columns NAMES",
+    f"Columns of the table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
 )
 @options.filter_options
-@options.flag("--problems", help="Count the problems of every sitemap; takes longer.")
-@options.flag(
-    "--retry-failed", help="Crawl the sites again that failed or keep what they had, and no others."
+@option("--problems", "Count the problems of every sitemap; takes longer.")
+@option("--retry-failed", "Crawl the sites again that failed or keep what they had, and no others.")
+@option(
+    "--again", "Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded."
 )
-@options.flag(
-    "--again",
-    help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
-)
-@options.flag(
+@option(
     "--accept",
-    help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
+    "With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
     "fails keeps what it had, and so does a site that has lost more than half of its pages.",
 )
-@options.flag(
-    "--keep-versions", help="Keep the files of older versions of the tables, for time travel."
-)
+@option("--keep-versions", "Keep the files of older versions of the tables, for time travel.")
 @options.request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@options.message_flag("-q", "--quiet", help="Show no progress and no summary.")
+@options.message_option("-q --quiet", "Show no progress and no summary.")
 @options.log_options
-@common_message_options
+@options.common_message_options
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 

@@ -9,30 +9,28 @@ from pathlib import Path
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import common_options, words_of
+from usp.cli.errors import words_of
 from usp.cli.output import Command
 
 PORT = 8017  # always the same, so that the tutorial can name the address
 
 
 @click.command("demo", cls=Command)
-@options.flag(
+@options.option(
     "--serve",
-    help="Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
+    "Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
 )
-@click.option(
-    "--port",
+@options.option(
+    "--port N",
+    "Port of --serve; 0 for any that is free.",
     type=click.IntRange(0, 65_535),
-    metavar="N",
     default=PORT,
-    show_default=True,
-    help="Port of --serve; 0 for any that is free.",
 )
-@options.flag(
+@options.option(
     "--later",
-    help="Serve the website as it is a day later: two pages are new, one has changed, two are gone.",
+    "Serve the website as it is a day later: two pages are new, one has changed, two are gone.",
 )
-@common_options
+@options.common_options
 def command(serve: bool, port: int, later: bool) -> None:
     """Read the sitemaps of a small bundled website and show them.
 

@@ -35,14 +35,14 @@ _COLORS = {
 @click.argument("before", metavar="A", type=options.input_type)
 @click.argument("after", metavar="B", type=options.input_type)
 @options.form(
-    choices=["text", "json", "jsonl", "csv"],
-    default="text",
-    help="text: a line for each change (the default). jsonl: an object per line. json: one object. "
+    ["text", "json", "jsonl", "csv"],
+    "text: a line for each change (the default). jsonl: an object per line. json: one object. "
     "csv: a row for each field that changed.",
+    default="text",
 )
-@options.flag(
+@options.option(
     "--unknown",
-    help="In text, also list the pages of sitemaps that are missing; other formats always have them.",
+    "In text, also list the pages of sitemaps that are missing; other formats always have them.",
 )
 @options.run_options
 def command(

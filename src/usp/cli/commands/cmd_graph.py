@@ -21,14 +21,12 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 
 @click.command("graph", cls=Command)
 @options.url_argument
-@options.form(
-    choices=LANGUAGES, help="Graph language; by default that of the output file's suffix, or dot."
-)
-@options.output(help="Write to this file instead of standard output.")
-@options.number(
-    "--siblings",
+@options.form(LANGUAGES, "Graph language; by default that of the output file's suffix, or dot.")
+@options.output("Write to this file instead of standard output.")
+@options.option(
+    "--siblings N",
+    "Draw at most this many children of a sitemap; the others share one box.",
     default=SIBLINGS,
-    help="Draw at most this many children of a sitemap; the others share one box.",
 )
 @options.run_options
 def command(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 import usp
+from usp.cli import options
 from usp.cli.commands import COMMANDS
-from usp.cli.errors import common_options
 from usp.cli.output import Command, has_colors, is_for_people, write_lines
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _GAP = re.compile(r"\n{3,}")
 
 @click.command("help", cls=Command)
 @click.argument("topic", required=False)
-@common_options
+@options.common_options
 @click.pass_context
 def command(ctx: click.Context, topic: str | None) -> None:
     """Show a page of the documentation, or the list of topics.

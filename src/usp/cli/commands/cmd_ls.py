@@ -18,6 +18,7 @@ from usp._base.display import counted, printable
 from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
+from usp.cli.options import option
 from usp.cli.output import Command, naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
@@ -44,31 +45,30 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
 @click.command("ls", cls=Command)
 @options.url_argument
 @options.form(
-    choices=[*LINES, *TABLES, "sitemaps"],
-    metavar="FORMAT",
-    help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
+    [*LINES, *TABLES, "sitemaps"],
+    "tabtree: sitemaps and pages, indented with tabs (the default without -o). "
     "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
     "sitemap with all pages. sitemaps: the same as --sitemaps.",
+    metavar="FORMAT",
 )
-@options.flag(
+@option(
     "--sitemaps",
-    help="List the sitemaps instead of their pages, with the columns "
+    "List the sitemaps instead of their pages, with the columns "
     f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
     "parquet).",
 )
 @options.output(
-    "target",
-    help="Write to this file once everything has been read. Its suffix sets the format; "
+    "Write to this file once everything has been read. Its suffix sets the format; "
     ".gz compresses it.",
+    "target",
 )
-@options.flag("-u", "--strip-url", help="Leave out the scheme and host of the website.")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help=f"Columns of a table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
+@option("-u --strip-url", "Leave out the scheme and host of the website.")
+@option(
+    "--columns NAMES",
+    f"Columns of a table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
 )
 @options.filter_options
-@options.number("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
+@option("--limit N", "Stop after this many pages; no more sitemaps are fetched then.")
 @options.run_options
 def command(run: options.RunOptions, start: options.Input, **values: Any) -> None:
     """List the sitemaps of a website and their pages.

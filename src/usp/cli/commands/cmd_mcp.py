@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import json_option, messages, words_of
-from usp.cli.option_values import bad_value, interval, value_of
+from usp.cli.errors import messages, words_of
+from usp.cli.option_values import bad_value, value_of
+from usp.cli.options import option
 from usp.cli.output import Command
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
@@ -25,45 +26,34 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 @click.command("mcp", cls=Command)
-@click.option(
-    "--http",
-    is_flag=False,
-    flag_value=_ADDRESS,
-    metavar="[HOST:PORT]",
-    help="Serve over HTTP instead of the standard input and output; "
+@option(
+    "--http [HOST:PORT]",
+    "Serve over HTTP instead of the standard input and output; "
     f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
+    flag_value=_ADDRESS,
 )
-@options.flag(
-    "--expose", help="With --http: allow an address that other machines can reach; needs --token."
-)
-@click.option(
-    "--token",
-    envvar="USP_MCP_TOKEN",
-    metavar="TEXT",
-    help="With --http: require this text as 'Authorization: Bearer TEXT'. Other users of the machine "
+@option("--expose", "With --http: allow an address that other machines can reach; needs --token.")
+@option(
+    "--token TEXT",
+    "With --http: require this text as 'Authorization: Bearer TEXT'. Other users of the machine "
     "can see options: set USP_MCP_TOKEN instead.",
+    envvar="USP_MCP_TOKEN",
 )
-@click.option(
-    "--allow-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="With --http: accept this Host header, NAME or NAME:PORT. Requests for other names are "
+@option(
+    "--allow-host NAME...",
+    "With --http: accept this Host header, NAME or NAME:PORT. Requests for other names are "
     "refused, which keeps web pages in a browser from using the server.",
+    "hosts",
 )
-@click.option(
-    "--snapshots",
+@option(
+    "--snapshots FOLDER",
+    "Folder of snapshots that websites can be compared with. No other file is ever read.",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Folder of snapshots that websites can be compared with. No other file is ever read.",
 )
-@click.option(
-    "--cache",
-    type=interval,
-    metavar="TIME",
+@option(
+    "--cache TIME",
+    "How long to keep what was fetched, for the next part of a list and for other calls.",
     default=f"{CACHE_SECONDS / 60:.0f}m",
-    show_default=True,
-    help="How long to keep what was fetched, for the next part of a list and for other calls.",
 )
 @options.request_options(
     limits="Set a limit for each call, as in 'usp ls'. The usual ones are "
@@ -73,7 +63,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @options.concurrency
 @options.log_options
-@json_option
+@options.json_option
 def command(
     http: str | None,
     expose: bool,

@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 @click.command("report", cls=Command)
 @options.url_argument
 @options.output(
-    default="report.html",
-    show_default=True,
-    help="File to write; an existing one is replaced. - is standard output.",
+    "File to write; an existing one is replaced. - is standard output.", default="report.html"
 )
-@options.flag(
+@options.option(
     "--all-problems",
-    help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
+    "Check every sitemap for problems, even very large ones; takes long for millions of pages.",
 )
-@click.option(
-    "--compare",
+@options.option(
+    "--compare A",
+    "Also show what changed since A: a snapshot, a file, a folder or another website.",
     "former",
     type=options.input_type,
-    metavar="A",
-    help="Also show what changed since A: a snapshot, a file, a folder or another website.",
 )
 @options.run_options
 def command(

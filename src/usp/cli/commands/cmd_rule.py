@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import common_options
 from usp.cli.option_values import value_of
 from usp.cli.output import Command, has_colors, painted, write_lines
 
@@ -26,13 +25,11 @@ _NARROWEST = 30
 
 @click.command("rule", cls=Command)
 @click.argument("names", metavar="RULE...", nargs=-1)
-@options.flag("--all", "everything", help="List all rules, or explain them as JSON.")
+@options.option("--all", "List all rules, or explain them as JSON.", "everything")
 @options.form(
-    choices=["text", "json"],
-    default="text",
-    help="text: for people (the default). json: for programs.",
+    ["text", "json"], "text: for people (the default). json: for programs.", default="text"
 )
-@common_options
+@options.common_options
 def command(names: tuple[str, ...], everything: bool, form: str) -> None:
     """Explain a rule of usp check: what it finds, why it matters, and what to do.
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @click.command("snapshot", cls=Command)
 @options.url_argument
 @options.output(
+    "File to write, for example site.warc.gz; an existing one is replaced if pages are found.",
     must_be_file=True,
     required=True,
-    help="File to write, for example site.warc.gz; an existing one is replaced if pages are found.",
 )
 @options.run_options
 def command(run: options.RunOptions, start: options.Input, output: Path) -> None:

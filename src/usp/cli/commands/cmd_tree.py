@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp.cli import options
+from usp.cli.options import option
 from usp.cli.output import Command
 
 if TYPE_CHECKING:
@@ -15,21 +16,15 @@ if TYPE_CHECKING:
 
 @click.command("tree", cls=Command)
 @options.url_argument
-@options.flag(
-    "-a", "--all", "everything", help="Show every sitemap; long lists are shortened otherwise."
-)
-@options.number(
-    "-d", "--depth", help="Show this many levels; sitemaps below them are only counted."
-)
-@options.flag(
-    "-p", "--problems", help="Check every field of every page, and show the problems; takes longer."
-)
+@option("-a --all", "Show every sitemap; long lists are shortened otherwise.", "everything")
+@option("-d --depth N", "Show this many levels; sitemaps below them are only counted.")
+@option("-p --problems", "Check every field of every page, and show the problems; takes longer.")
 @options.form(
-    choices=["text", "json"],
+    ["text", "json"],
+    "text: for people (the default). json: for programs, nested like the tree.",
     default="text",
-    help="text: for people (the default). json: for programs, nested like the tree.",
 )
-@options.flag("--no-count", help="Do not count the pages of each sitemap; faster.")
+@option("--no-count", "Do not count the pages of each sitemap; faster.")
 @options.run_options
 def command(
     run: options.RunOptions,

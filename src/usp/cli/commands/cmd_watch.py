@@ -17,7 +17,8 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration
 from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
-from usp.cli.option_values import interval, new_path
+from usp.cli.option_values import new_path
+from usp.cli.options import option
 from usp.cli.output import Command, write_text
 
 if TYPE_CHECKING:
@@ -31,36 +32,30 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @click.command("watch", cls=Command)
 @options.url_argument
-@click.option(
-    "--snapshot",
+@option(
+    "--snapshot FILE",
+    "Snapshot that stores the last state, for example site.warc.gz; it is created if necessary.",
     type=new_path,
-    metavar="FILE",
     required=True,
-    help="Snapshot that stores the last state, for example site.warc.gz; it is created if necessary.",
 )
-@click.option(
-    "--every",
-    type=interval,
-    metavar="TIME",
+@option(
+    "--every TIME",
+    "Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
     default="5m",
-    show_default=True,
-    help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
 )
-@options.flag("--jsonl", help="Write an object per line instead of text.")
-@click.option(
-    "--exec",
-    "shell_command",
-    metavar="COMMAND",
-    help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
+@option("--jsonl", "Write an object per line instead of text.")
+@option(
+    "--exec COMMAND",
+    "Run this command for each batch of changes, which it gets as JSON lines on its standard "
     "input. Failed batches are retried.",
+    "shell_command",
 )
-@options.flag("--existing", help="Begin with the pages that exist when the snapshot is created.")
-@options.flag(
-    "--trust-lastmod",
-    help="Do not request sitemaps whose index declares the same lastmod as before.",
+@option("--existing", "Begin with the pages that exist when the snapshot is created.")
+@option(
+    "--trust-lastmod", "Do not request sitemaps whose index declares the same lastmod as before."
 )
 @options.accept
-@options.number("--rounds", help="Stop after this many rounds.")
+@option("--rounds N", "Stop after this many rounds.")
 @options.run_options
 def command(
     run: options.RunOptions, start: options.Input, snapshot: Path, every: float, **given: Any
