@@ -178,21 +178,23 @@ def painted(text: str, style: str) -> str:
 
 
 @contextmanager
-def watching(stream: TextIO, on_closed: Callable[[], object]) -> Iterator[None]:
+def watching(stream: TextIO | None, on_closed: Callable[[], object]) -> Iterator[None]:
     """Call ``on_closed``, from another thread, if the reader of a pipe closes it meanwhile.
 
-    Otherwise that is noticed at the next write, which on a slow website may be much later.
+    Otherwise that is noticed at the next write, which on a slow website may be much later. The block
+    ends in ``BrokenPipeError`` then.
     """
-    if not is_pipe(stream) or not hasattr(select, "poll"):
+    if stream is None or not is_pipe(stream) or not hasattr(select, "poll"):
         yield
         return
-    over = threading.Event()
+    over, closed = threading.Event(), threading.Event()
     poll = select.poll()
     poll.register(stream.fileno(), 0)  # errors are always reported
 
     def watch() -> None:
         while not over.wait(_EVERY):
             if poll.poll(0):
+                closed.set()
                 on_closed()
                 return
 
@@ -201,6 +203,8 @@ def watching(stream: TextIO, on_closed: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         over.set()
+    if closed.is_set():
+        raise BrokenPipeError
 
 
 def is_pipe(stream: TextIO) -> bool:
