@@ -39,11 +39,13 @@ def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
 
     With ``later``, some stories and pages are new, others changed or gone.
     """
-    server = _DemoServer(port, later=later)
+    server = _DemoServer(("127.0.0.1", port), _DemoHandler)
+    address = f"http://127.0.0.1:{server.server_port}"
+    server.files = demo_files(address, later=later)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield f"{server.address}/"
+        yield f"{address}/"
     finally:
         server.shutdown()
         server.server_close()
@@ -53,10 +55,7 @@ def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
 class _DemoServer(ThreadingHTTPServer):
     request_queue_size = 64  # connections that come at once wait here, or for a second elsewhere
 
-    def __init__(self, port: int, *, later: bool) -> None:
-        super().__init__(("127.0.0.1", port), _DemoHandler)
-        self.address = f"http://127.0.0.1:{self.server_port}"
-        self.files = demo_files(self.address, later=later)
+    files: dict[str, bytes]
 
 
 def demo_files(address: str, *, later: bool = False) -> dict[str, bytes]:

@@ -141,7 +141,7 @@ def command(
             if not found:
                 raise Exit(NOT_CHECKED)
             trees = [tree for _, tree in found]
-            progress.now("checking")
+            progress.doing = "checking"
             findings = chain.from_iterable(
                 replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
                 for start, tree in found

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from usp.cli.progress_line import Progress
-    from usp.objects.page import SitemapPage
+    from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
 
@@ -204,7 +204,7 @@ def _list_tree(listing: _Listing, progress: Progress) -> None:
         lines = tabtree_lines(tree, listing.shown_below(tree.url), listing.selection)
         write_text(progress.counted(lines), listing.target)
     else:
-        _write(progress.counted_blocks(selection.blocks(tree)), listing, tree.url)
+        _write(progress.counted(selection.blocks(tree), _pages_in), listing, tree.url)
         if not progress.pages:
             _notice_empty(tree, tree.page_count())
     listing.end(tree, progress)
@@ -226,10 +226,10 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
                 listing.exit_if_nothing(stream.tree)
             site = stream.top.url
             blocks: Any = coming if first is None else chain((first,), coming)
-            blocks = progress.counted_blocks(blocks)
+            blocks = progress.counted(blocks, _pages_in)
             if listing.selection is not None:
                 blocks = listing.selection.run(site).of_stream(blocks)
-            blocks = written.counted_blocks(blocks)
+            blocks = written.counted(blocks, _pages_in)
             _write(_flushed(blocks) if reader else blocks, listing, site)
             if not written.pages:
                 _notice_empty(stream.tree, progress.pages)
@@ -308,6 +308,10 @@ def _write(blocks: Iterable[Any], listing: _Listing, site: str) -> None:
     target = listing.target or sys.stdout
     with naming(listing.target):
         write_blocks(blocks, target, listing.form, listing.columns, location=site)
+
+
+def _pages_in(given: tuple[Any, PageBlock]) -> int:
+    return len(given[1].urls)
 
 
 def _flushed(blocks: Iterable[Any]) -> Iterator[Any]:

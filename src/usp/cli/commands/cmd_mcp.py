@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import messages, words_of
+from usp.cli.errors import messages
 from usp.cli.option_values import bad_value, value_of
 from usp.cli.options import option
 from usp.cli.output import Command
@@ -175,7 +175,7 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
     except OSError as error:
         raise bad_value("--http", f"no such host: {host}") from error
-    family, kind, _, _, address = found[0]
+    family, _, _, _, address = found[0]
     number = ipaddress.ip_address(str(address[0]))
     if not number.is_loopback:
         if not expose:
@@ -184,12 +184,9 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
         if not hosts and number.is_unspecified:
             ask = f"by which name do clients reach {given}? Name it with --allow-host"
             raise bad_value("--http", ask)
-    listening = socket.socket(family, kind)
+    dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(_BACKLOG)
+        return socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=dual)
     except OSError as error:
-        listening.close()
-        raise click.ClickException(f"cannot listen at {given}: {words_of(error)}") from error
-    return listening
+        reason = os.strerror(error.errno or 0)
+        raise click.ClickException(f"cannot listen at {given}: {reason}") from error
