@@ -130,6 +130,10 @@ def run(request: bytes, streams: list[int]) -> None:
         )
         setattr(sys, name, again)
         setattr(sys, f"__{name}__", again)
+    for place in os.environ.get("PYTHONPATH", "").split(os.pathsep):  # as Python does
+        if os.path.isfile(f"{place}/sitecustomize.py"):  # noqa: PTH113
+            sys.path.insert(0, place)
+            runpy.run_path(f"{place}/sitecustomize.py")
     sys.argv = ["usp", *arguments]
     runpy.run_module("usp.cli", run_name="__main__", alter_sys=True)
 

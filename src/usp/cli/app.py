@@ -61,9 +61,8 @@ class _CommandGroup(click.RichGroup):
         except BrokenPipeError:  # which click would take for a failure
             output.discard()
             ctx.exit(0)
-        except KeyboardInterrupt:
-            _report_interrupt()
-            ctx.exit(INTERRUPTED)
+        except KeyboardInterrupt as error:  # for which click would write an empty line
+            raise click.Abort from error
         return result
 
 
@@ -101,12 +100,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     interrupts.reported = interrupts.received = False
     try:
         sys.exit(_status(argv))
-    except (KeyboardInterrupt, click.Abort):
-        _report_interrupt()
-        sys.exit(INTERRUPTED)
-    except Exception as error:
-        if interrupts.received:  # turned into another exception by the code that was running
-            _report_interrupt()
+    except (KeyboardInterrupt, Exception) as error:
+        # The code that was running may have turned an interrupt into another exception.
+        if interrupts.received or isinstance(error, KeyboardInterrupt | click.Abort):
+            interrupts.reported = True
+            messages.error("interrupted", INTERRUPTED)
             sys.exit(INTERRUPTED)
         if not messages.as_json:
             raise
@@ -148,9 +146,3 @@ def _origin(error: click.UsageError, named: set[str]) -> str:
             if source is ParameterSource.DEFAULT_MAP:
                 return f"set in {error.ctx.meta[CONFIG_FILE]}"
     return ""
-
-
-def _report_interrupt() -> None:
-    if not interrupts.reported:
-        interrupts.reported = True
-        messages.error("interrupted", INTERRUPTED)

@@ -64,20 +64,18 @@ def find(folder: Path) -> tuple[ConfigFile | None, list[str]]:
     Also returns notices of those that cannot be.
     """
     notices = []
-    for place in (folder, *folder.parents):
-        for name in NAMES:
-            path = place / name
-            try:
-                if not path.is_file():
-                    continue
-                reason = _distrust(path)
-                if reason and _concerns_us(path):
-                    notices.append(f"{path} is ignored: {reason}; --config {path} reads it")
-            except OSError:  # it cannot even be looked at
+    for path in (place / name for place in (folder, *folder.parents) for name in NAMES):
+        try:
+            if not path.is_file():
                 continue
-            options = None if reason else _read(path)
-            if options is not None:
-                return ConfigFile(path, options), notices
+            reason = _distrust(path)
+            if reason and _concerns_us(path):
+                notices.append(f"{path} is ignored: {reason}; --config {path} reads it")
+        except OSError:  # it cannot even be looked at
+            continue
+        options = None if reason else _read(path)
+        if options is not None:
+            return ConfigFile(path, options), notices
     return None, notices
 
 

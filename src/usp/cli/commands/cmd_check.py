@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -172,35 +172,30 @@ def command(
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
     """Return the rules that the options choose; raises ``BadParameter`` for one that does not exist."""
-    from usp.checks.registry import ALL, RuleSelection
+    from usp.checks.registry import ALL, RuleSelection, rules_named
     from usp.checks.rules import RULES
 
-    selected = _named(given, "select") or [ALL]
-    ignored = _named(given, "ignore")
-    selected += _named(given, "extend_select")
-    ignored += _named(given, "extend_ignore")
+    def named(option: str, values: Iterable[str]) -> list[str]:
+        """Return the names in comma-separated values, after checking that they mean something."""
+        names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+        with value_of(f"--{option}"):
+            for name in names:
+                rules_named(RULES, name)
+        return names
+
+    selected = named("select", given["select"]) or [ALL]
+    ignored = named("ignore", given["ignore"])
+    selected += named("extend-select", given["extend_select"])
+    ignored += named("extend-ignore", given["extend_ignore"])
     severities = {}
     for text in given["severity"]:
         name, equals, severity = text.partition("=")
         if not equals:
             raise bad_value("--severity", f"{text!r} has no severity; use for example SM407=info")
-        _named({"severity": [name]}, "severity")
+        named("severity", [name])
         severities[name.strip()] = severity.strip()
     with value_of("--severity"):
         return RuleSelection.of(RULES, selected, ignored, severities)
-
-
-def _named(given: Mapping[str, Iterable[str]], option: str) -> list[str]:
-    """Return the names in comma-separated values, after checking that they mean something."""
-    from usp.checks.registry import rules_named
-    from usp.checks.rules import RULES
-
-    values = chain.from_iterable(value.split(",") for value in given[option])
-    names = [name.strip() for name in values if name.strip()]
-    with value_of(f"--{option.replace('_', '-')}"):
-        for name in names:
-            rules_named(RULES, name)
-    return names
 
 
 def _read(
@@ -297,7 +292,7 @@ def _sitemaps(trees: Sequence[AbstractSitemap]) -> Iterator[str]:
     from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexWebsiteSitemap
 
     others = IndexWebsiteSitemap, IndexRobotsTxtSitemap
-    nodes = chain.from_iterable(tree.all_sitemaps() for tree in trees)
     named = (tree for tree in trees if not isinstance(tree, IndexWebsiteSitemap))
-    below = (node for node in nodes if not isinstance(node, others))
-    yield from dict.fromkeys(node.url for node in chain(named, below))
+    below = (node for tree in trees for node in tree.all_sitemaps())
+    found = chain(named, (node for node in below if not isinstance(node, others)))
+    yield from dict.fromkeys(node.url for node in found)

@@ -161,10 +161,6 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     )
     if fleet.selection is not None and not values["no_skip"]:
         fleet = fleet.selection.crawl_options(fleet)
-    same = (
-        *("engine", "workers", "address", "same_address"),
-        *("retry_failed", "again", "accept", "keep_versions", "commit_seconds"),
-    )
     if values["again"] and values["retry_failed"]:
         raise click.UsageError(
             "--again is for all sites, --retry-failed for some; choose one of them"
@@ -175,7 +171,8 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         )
     if values["address"] is not None and values["engine"] != "ray":
         raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
-    return FleetRun(options=fleet, **{name: values[name] for name in same})
+    names = (field.name for field in dataclasses.fields(FleetRun) if field.name in values)
+    return FleetRun(options=fleet, **{name: values[name] for name in names})
 
 
 @contextmanager
