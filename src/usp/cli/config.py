@@ -15,9 +15,10 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +140,15 @@ def defaults(
     options = _parameters(commands[name])
     values: dict[str, Any] = {}
     notices: list[str] = []
-    for written, value, is_own in _settings(file.options, name, commands):
+    given = file.options
+    tables = {key for key in given if key in commands and isinstance(given[key], dict)}
+    shared = ((key, value) for key, value in given.items() if key not in tables)
+    own: Mapping[str, Any] = given[name] if name in tables else {}
+    for written, value in chain(shared, own.items()):
         key, shown = _plain(written), written.replace("_", "-")
         option = options.get(key)
         if option is None:
-            if is_own:
+            if written in own:
                 raise click.UsageError(f"{file.path}: usp {name} has no option --{shown}")
             if not any(key in _parameters(one) for one in commands.values()):
                 raise click.UsageError(f"{file.path}: no command has an option --{shown}")
@@ -164,18 +169,6 @@ def defaults(
                 notices.append(f"{file.path} sets {shown} = {read!r}")
         values[option.name or ""] = read
     return values, notices
-
-
-def _settings(
-    options: Mapping[str, Any], name: str, commands: Mapping[str, click.Command]
-) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the settings of a command, with whether they are in its own table, which comes last."""
-    for key, value in options.items():
-        if not (key in commands and isinstance(value, dict)):
-            yield key, value, False
-    table = options.get(name)
-    if isinstance(table, dict):
-        yield from ((key, value, True) for key, value in table.items())
 
 
 def _refusal(key: str, value: object, folder: Path) -> str:

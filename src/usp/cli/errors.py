@@ -112,12 +112,9 @@ class Messages:
 
     def missing(self, failures: Sequence[Failure]) -> None:
         """Report what is missing for now, while a command goes on."""
-        if self.as_json:
-            for failure in failures:
-                reason = why(failure)
-                self.notice(f"{failure.url}: {reason}", url=failure.url, code=failure.code)
-            return
-        for line in _lines(failures):
+        for failure in failures if self.as_json else ():
+            self.notice(f"{failure.url}: {why(failure)}", url=failure.url, code=failure.code)
+        for line in () if self.as_json else _lines(failures):
             self.notice(line)
 
     def line(self, text: str, **facts: object) -> None:
@@ -157,12 +154,8 @@ def _names_host(reason: str, url: str) -> bool:
     from usp._base.urls import url_parts
 
     host = url_parts(url).hostname
-    return host is not None and _naming(host).search(reason) is not None
-
-
-def _naming(host: str) -> re.Pattern[str]:
-    """Return a pattern that finds a host name in a text."""
-    return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+    name = re.escape(host or "")
+    return bool(name and re.search(rf"(?<![\w.-]){name}(?![\w-])", reason))
 
 
 def update_warning(text: str) -> str:

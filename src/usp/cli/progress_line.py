@@ -94,17 +94,6 @@ class Progress:
 
 
 @contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Progress]:
-    """Show a progress line on the standard error, if that is a terminal and ``quiet`` is not set."""
-    counts = Progress()
-    if quiet or not can_show():
-        yield counts
-        return
-    with live_line(counts.line):
-        yield counts
-
-
-@contextmanager
 def live_line(text: Callable[[], str]) -> Iterator[None]:
     """Show the text that ``text`` returns, updated regularly, while the block runs.
 
