@@ -59,14 +59,11 @@ def site(serve):
     )
 
 
-def test_a_feed_is_listed_alone(run, site):
+def test_a_feed_is_listed_alone_and_an_index_is_followed(run, site):
     for path in ["/feed/", "/?feed=atom"]:
         assert run("ls", site + path, "-f", "pages").lines == [f"{site}/story"]
         assert run("ls", site + path).lines[0] == site + path
         assert "1 page" in run("tree", site + path).out
-
-
-def test_an_index_is_followed(run, site):
     listed = [f"{site}/all", f"\t{site}/main.xml", f"\t\t{site}/page"]
     assert run("ls", f"{site}/all").lines == listed
 

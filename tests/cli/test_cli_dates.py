@@ -28,14 +28,11 @@ def test_a_story_of_yesterday_is_of_the_last_week(run, news):
             assert ended.err == told
 
 
-def test_dated_leaves_out_only_what_has_no_date(run, news):
+def test_what_has_no_date_is_left_out_if_asked_and_told_only_if_it_was_kept(run, news):
     ended = run("ls", news, "-f", "pages", "-u", "--dated")
     assert (ended.lines, ended.err) == (["/2019", "/yesterday"], "")
     ended = run("ls", news, "-f", "pages", "-u", "--dated", "--since", "7d")
     assert (ended.lines, ended.err) == (["/yesterday"], "")
-
-
-def test_nothing_is_said_if_nothing_without_a_date_was_kept(run, news):
     for options in (["--since", "7d", "--exclude", "*/undated"], []):
         assert run("ls", news, "-f", "pages", *options).err == ""
     told = json.loads(run("ls", news, "-f", "pages", "--since", "7d", "--json").err)

@@ -48,15 +48,12 @@ def options_of(name: str) -> list[click.Option]:
     return [option for option in options if not option.hidden]
 
 
-def test_plain_help_lists_every_option(run):
+def test_plain_help_lists_every_option_and_every_command_with_its_sentence(run):
     for name in COMMANDS:
         text = run(name, "--help").out
         for option in options_of(name):
             assert option.opts[-1] in text
             assert " ".join(option.help.split()) in " ".join(text.split())
-
-
-def test_plain_help_lists_every_command_with_its_sentence(run):
     text = " ".join(run("--help").out.split())
     assert all(f"{name} {said}" in text for name, said in SHORT_HELP.items())
 
@@ -143,11 +140,8 @@ def test_marks_for_the_site_and_its_tests_are_left_out_and_code_is_kept():
     assert readable(text) == "# A\n\nIt is.\n\n```sh\nusp [x](diff.md)\n```"
 
 
-def test_the_topic_of_a_command_without_a_page_is_its_help(run):
+def test_a_command_without_a_page_is_a_topic_and_an_unknown_one_names_similar_ones(run):
     assert run("help", "snapshot").out == run("snapshot", "--help").out
-
-
-def test_an_unknown_topic_is_an_error_that_names_similar_ones_once(run):
     run("help", "steraming").ends(2, "unknown topic 'steraming'; did you mean streaming")
     assert "did you mean tree or rules?" in run("help", "trees").err
 

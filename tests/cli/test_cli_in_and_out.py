@@ -148,7 +148,7 @@ def test_a_broken_sitemap_in_a_folder_is_told_however_its_name_is_spelled(run, p
     assert "NEWS.XML.GZ" in told
 
 
-def test_a_robots_txt_is_read_from_the_standard_input(run, stdin):
+def test_a_robots_txt_is_told_by_what_it_says_also_from_the_standard_input(run, put, stdin):
     for pack in [bytes, gzip.compress]:
         for text in [ROBOTS, f"\ufeff{ROBOTS}", ROBOTS.replace("\n", "\r\n")]:
             stdin(pack(text.encode()))
@@ -156,6 +156,10 @@ def test_a_robots_txt_is_read_from_the_standard_input(run, stdin):
             assert ended.lines[0].startswith("-  robots.txt: 1 sitemap")
             assert "https://h.example/a.xml" in ended.out
             assert "local" not in ended.out + ended.err
+    stdin("http://h/1\nhttp://h/2\n")
+    assert run("ls", "-", "-f", "pages").lines == ["http://h/1", "http://h/2"]
+    put({"example-robots.txt": ROBOTS})
+    assert "robots.txt: 1 sitemap" in run("tree", "example-robots.txt").out
 
 
 def test_no_command_shows_an_address_that_nobody_gave(run, stdin):
@@ -164,13 +168,6 @@ def test_no_command_shows_an_address_that_nobody_gave(run, stdin):
             stdin(text)
             ended = run(name, "-", *options)
             assert "usp-local" not in ended.out + ended.err
-
-
-def test_a_robots_txt_is_told_by_what_it_says(run, put, stdin):
-    stdin("http://h/1\nhttp://h/2\n")
-    assert run("ls", "-", "-f", "pages").lines == ["http://h/1", "http://h/2"]
-    put({"example-robots.txt": ROBOTS})
-    assert "robots.txt: 1 sitemap" in run("tree", "example-robots.txt").out
 
 
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="needs bash")

@@ -197,7 +197,7 @@ def without_styles(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def test_lines_fit_into_a_narrow_terminal(checked):
+def test_lines_fit_into_a_narrow_terminal_and_only_there_severities_have_colors(checked):
     argv = ("check", ".", "--select", "SM401,SM407", "-q")
     text = without_styles(on_screen(*argv, columns=40))
     assert "the URL is relative: '/tea'" in text
@@ -205,9 +205,6 @@ def test_lines_fit_into_a_narrow_terminal(checked):
     page = without_styles(on_screen("rule", "SM407", columns=40))
     long = [line for line in page.split("\n") if len(line) > 40]
     assert [line for line in long if "http" not in line] == []
-
-
-def test_severities_have_colors_on_a_terminal_only(checked):
     argv = ("check", ".", "--select", "SM401", "-q")
     assert "\x1b[31m\x1b[1merror" in on_screen(*argv)
     for words in (argv, ("rule", "SM401")):

@@ -18,31 +18,25 @@ def many(put, here):
     return here
 
 
-def test_long_runs_of_sitemaps_are_cut_short_unless_all_are_wanted(run, many):
+def test_long_runs_and_deep_levels_are_cut_short_and_counting_can_be_left_out(run, many):
     short, everything = run("tree", "."), run("tree", ".", "--all")
     assert (short.status, everything.status) == (0, 0)
     assert "… 23 more sitemaps with 23 pages" in short.out
     assert short.out.count("part-") == 7
     assert everything.out.count("part-") == 30
     assert "30 pages in 31 sitemaps; 0 failures." in short.out
-
-
-def test_the_depth_is_how_many_levels_are_shown(run, many):
     ended = run("tree", ".", "--depth", "1")
     assert "index.xml" in ended.out
     assert "part-" not in ended.out
     assert "… 30 sitemaps" in ended.out
+    ended = run("tree", ".", "--no-count")
+    assert "page" not in ended.out.replace(str(many), "")
 
 
 def test_problems_inside_of_documents_are_shown_when_asked_for(run, put):
     put({"a.xml": urlset("http://h/a?b&c")})
     assert "problem:" not in run("tree", "a.xml").out
     assert "an ampersand is not escaped" in run("tree", "a.xml", "--problems").out
-
-
-def test_without_counting_no_document_is_read(run, many):
-    ended = run("tree", ".", "--no-count")
-    assert "page" not in ended.out.replace(str(many), "")
 
 
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
