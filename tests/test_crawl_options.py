@@ -189,13 +189,10 @@ def test_text_and_bytes_are_told_apart():
         usp.sitemap_from_bytes("<urlset/>")  # type: ignore[arg-type]
 
 
-def test_columns_of_a_fleet():
+def test_columns_of_a_fleet_and_the_limit_of_a_selection():
     with pytest.raises(ValueError, match="unknown column 'title'; choose from url, lastmod"):
         FleetOptions(columns=("title",))
     assert FleetOptions(columns=["url", "lastmod"]).columns == ("url", "lastmod")  # type: ignore[arg-type]
-
-
-def test_the_limit_of_a_selection():
     for limit in cases(["3", 2.5, True, -1]):
         with pytest.raises(ValueError, match="limit must be a non-negative integer or None"):
             usp.Selection(limit=limit)

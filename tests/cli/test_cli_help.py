@@ -108,13 +108,10 @@ PAGES = {
 } | {"cli": DOCS / "reference" / "cli" / "index.md"}
 
 
-def test_every_page_of_the_documentation_is_a_topic(run):
+def test_every_page_is_a_topic_and_in_a_pipe_its_text_without_links_between_files(run):
     assert sorted(topics()) == sorted(PAGES)
     listed = re.findall(r"^  (\S+)  ", run("help").out, re.MULTILINE)
     assert sorted(listed) == sorted(PAGES)
-
-
-def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run):
     for topic in PAGES:
         shown = run("help", topic).ends(0)
         assert shown.out.startswith("# ")
@@ -125,7 +122,7 @@ def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run):
         assert shown.out.count("\n## ") == source.count("\n## ")
 
 
-def test_a_link_becomes_the_command_that_shows_its_page_and_no_other_of_its_name(run):
+def test_links_become_commands_marks_for_the_site_are_left_out_and_code_is_kept(run):
     text = "See [what changed](../guides/diff.md#x), [diff.md](diff.md), [a](b.png), [c](#d), [e](https://e.org/f.md)."
     assert readable(text) == (
         "See what changed (`usp help diff`), `usp help diff`, a, c, [e](https://e.org/f.md)."
@@ -133,9 +130,6 @@ def test_a_link_becomes_the_command_that_shows_its_page_and_no_other_of_its_name
     assert readable("[All](../reference/cli/index.md#exit-status).") == "All (`usp help cli`)."
     assert readable("[Zones](../reference/api/clients.md), [ls](cli/tree.md)") == "Zones, ls"
     assert "usp help tree" not in run("help", "cli").out
-
-
-def test_marks_for_the_site_and_its_tests_are_left_out_and_code_is_kept():
     text = "# A\n\n```{toctree}\n:hidden:\n\nb\n```\n\n:::{note}\nIt is.\n:::\n\n<!-- not run: it waits -->\n```sh\nusp [x](diff.md)\n```\n"
     assert readable(text) == "# A\n\nIt is.\n\n```sh\nusp [x](diff.md)\n```"
 

@@ -27,7 +27,7 @@ def folder(put, here):
     return here
 
 
-def test_a_dash_is_the_standard_output(run, folder):
+def test_a_dash_is_the_standard_output_and_a_device_is_written_as_it_is(run, folder):
     for name, *options in COMMANDS:
         ended = run(name, "a.xml", *options, "-o", "-").ends(0)
         assert [path.name for path in folder.iterdir()] == ["a.xml"]
@@ -37,6 +37,9 @@ def test_a_dash_is_the_standard_output(run, folder):
         else:
             assert ended.out == run(name, "a.xml", *options).out
             assert ended.out
+    for name, *options in (["ls", "-f", "csv"], ["graph", "-f", "dot"], ["report"]):
+        assert run(name, "a.xml", *options, "-o", os.devnull).status == 0
+    assert not os.path.isfile(os.devnull)  # noqa: PTH113
 
 
 def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, folder):
@@ -63,12 +66,6 @@ def test_a_folder_that_may_not_be_written_is_told(run, here):
     here.chmod(0o500)
     run("ls", "example.org", "-o", "out.csv").ends(2, "Permission denied")
     here.chmod(0o700)
-
-
-def test_a_device_is_written_as_it_is(run, folder):
-    for name, *options in (["ls", "-f", "csv"], ["graph", "-f", "dot"], ["report"]):
-        assert run(name, "a.xml", *options, "-o", os.devnull).status == 0
-    assert not os.path.isfile(os.devnull)  # noqa: PTH113
 
 
 def test_the_suffix_of_a_file_beats_the_format_of_a_file_of_options(run, put, folder):

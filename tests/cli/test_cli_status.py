@@ -36,11 +36,21 @@ def itself(serve):
     )
 
 
-def test_a_hole_counts_only_if_it_is_strict(run, site):
+def test_a_hole_counts_only_if_an_option_the_environment_or_a_file_is_strict(
+    run, site, put, monkeypatch
+):
     for command in COMMANDS:
         ended = run(command[0], site, *command[1:]).ends(0, "incomplete")
         assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
         assert run(command[0], site, "--strict", *command[1:]).status == 3
+    monkeypatch.setenv("USP_STRICT", "1")
+    assert run("ls", site).status == 3
+    monkeypatch.setenv("USP_STRICT", "0")
+    assert run("ls", site).status == 0
+    monkeypatch.delenv("USP_STRICT")
+    put({"usp.toml": "strict = true\n"})
+    for command in ("ls", "tree", "graph"):
+        assert run(command, site).status == 3
 
 
 def test_nothing_read_at_all_is_1(run, serve):
@@ -76,17 +86,6 @@ def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
     put({"a.xml": index("http://h/b.xml", "http://h/c.xml"), "c.xml": urlset("http://h/1")})
     ended = run("ls", ".", "-f", "pages", "--strict")
     assert (ended.status, ended.lines) == (0, ["http://h/1"])
-
-
-def test_the_environment_and_a_file_can_be_strict(run, site, put, monkeypatch):
-    monkeypatch.setenv("USP_STRICT", "1")
-    assert run("ls", site).status == 3
-    monkeypatch.setenv("USP_STRICT", "0")
-    assert run("ls", site).status == 0
-    monkeypatch.delenv("USP_STRICT")
-    put({"usp.toml": "strict = true\n"})
-    for command in ("ls", "tree", "graph"):
-        assert run(command, site).status == 3
 
 
 def test_an_index_that_is_a_file_was_read(run, put, stdin):

@@ -129,13 +129,10 @@ def test_the_tree_is_nested_json_with_what_was_asked_for(run, site):
     assert {node["pages"] for node, _ in flat(uncounted)} == {None}
 
 
-def test_every_command_has_json_for_the_standard_error():
+def test_every_command_has_json_for_the_standard_error_and_nothing_else(run, site):
     for name in COMMANDS:
         (option,) = [p for p in COMMANDS[name].params if "--json" in p.opts]
         assert "standard error" in option.help, name
-
-
-def test_json_changes_the_standard_error_and_nothing_else(run, site):
     for argv in [["ls", "-f", "pages"], ["ls"], ["tree"], ["tree", "-f", "json"], ["graph"]]:
         name, *options = argv
         plain, told = run(name, site, *options), run(name, site, *options, "--json")

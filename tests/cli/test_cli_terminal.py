@@ -86,13 +86,10 @@ def test_the_output_is_that_of_a_run_without_a_terminal(site):
         assert [line.rstrip() for line in shown(ran.screen)] == lines
 
 
-def test_parquet_comes_through_a_pipe_as_it_is(site):
+def test_a_pipe_gets_parquet_as_it_is_and_the_line_is_gone_before_its_reader_writes(site):
     parquet = pytest.importorskip("pyarrow.parquet")
     ran = run_on_terminal("ls", site, "-f", "parquet", stdout="pipe")
     assert parquet.read_table(io.BytesIO(ran.out)).num_rows == 3004
-
-
-def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
     plain = run_plain("ls", site, "-f", "pages")
     assert plain.stderr == b""
     tail = [sys.executable, "-c", "import sys\nfor line in sys.stdin: print(line, end='')"]

@@ -46,7 +46,9 @@ def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     assert "failed: not fetched: sitemaps in files are read without network access" in ended.out
 
 
-def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
+def test_a_graph_is_drawn_in_the_language_of_its_file_or_says_what_to_install(
+    run, many, monkeypatch
+):
     languages = {"a.dot": "digraph", "a.mmd": "flowchart LR"}
     drawn = languages | ({"a.svg": "<svg"} if shutil.which("dot") else {})
     for name, begins in drawn.items():
@@ -54,9 +56,6 @@ def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
         assert begins in (many / name).read_text()
     assert run("graph", ".", "--siblings", "2").out.count("part-") == 2
     assert run("graph", ".", "-f", "mermaid").out.startswith("flowchart LR")
-
-
-def test_without_graphviz_the_command_says_what_to_install(run, many, monkeypatch):
     monkeypatch.setattr("usp.graph.shutil.which", lambda _: None)
     ended = run("graph", ".", "-f", "svg").ends(1, out="")
     assert ended.err.startswith("usp: Graphviz is not installed")
