@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from usp.cli import option_values
 from usp.cli.errors import CONFIG_FILE, JSON_HELP, messages
 from usp.cli.option_values import Integer, Number
+from usp.cli.output import Command, logging_to
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
@@ -64,6 +65,7 @@ def option(
     return click.option(*spelled, *names, **given | more)
 
 
+command = partial(click.command, cls=Command)
 website_option = partial(option, panel="Where sitemaps are looked for")
 request_option = partial(option, panel="Requests and limits")
 message_option = partial(option, panel=_MESSAGES)
@@ -320,7 +322,6 @@ def run_options(command: F) -> F:
     """Return a command with the options of a crawl; it receives them as ``run``."""
 
     def collected(**values: Any) -> Any:
-        from usp.cli.output import logging_to
         from usp.cli.run_options import RunOptions
 
         crawl, client = read_requests(values)

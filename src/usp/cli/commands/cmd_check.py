@@ -18,7 +18,7 @@ from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, bad_value, new_path, value_of
 from usp.cli.options import option
-from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
+from usp.cli.output import exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
     from usp.checks.finding import Baseline
@@ -35,7 +35,7 @@ _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".sarif": "sarif", ".xml": "jun
 _SEVERITIES = ("error", "warning", "info")
 
 
-@click.command("check", cls=Command)
+@options.command("check")
 @click.argument("starts", metavar="URL...", type=options.input_type, nargs=-1, required=True)
 @option(
     "--select RULES...",

@@ -16,7 +16,7 @@ from usp.cli import options
 from usp.cli.errors import FAILED, failure_line, messages, remedy
 from usp.cli.option_values import Integer, bad_value, read_columns
 from usp.cli.options import option
-from usp.cli.output import Command
+from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _MOST_REASONS = 5  # reasons of failures in the summary for people
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
-@click.command("crawl", cls=Command)
+@options.command("crawl")
 @click.argument("sites", metavar="SITES")
 @option(
     "-o --output DATASET",
@@ -108,7 +108,6 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
     from usp._base.files import NotADatasetError
-    from usp.cli.output import logging_to
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import
     from usp.fleet.run import crawl_fleet

@@ -10,12 +10,12 @@ import rich_click as click
 
 from usp.cli import options
 from usp.cli.errors import words_of
-from usp.cli.output import Command
+from usp.cli.output import logging_to, show
 
 PORT = 8017  # always the same, so that the tutorial can name the address
 
 
-@click.command("demo", cls=Command)
+@options.command("demo")
 @options.option(
     "--serve",
     "Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
@@ -52,7 +52,6 @@ def command(serve: bool, port: int, later: bool) -> None:
 
 def _serve(port: int, *, later: bool) -> None:
     from usp._demo import demo_site
-    from usp.cli.output import show
 
     try:
         with demo_site(port, later=later) as url:
@@ -73,7 +72,6 @@ def _show(*, later: bool) -> None:
     import requests
 
     from usp._demo import demo_site
-    from usp.cli.output import logging_to, show
     from usp.cli.treeview import summary, tree_view
     from usp.options import DEFAULT_CONCURRENCY
     from usp.report import write_report

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
-from usp.cli.output import Command, exit_on_error, has_colors, write_text
+from usp.cli.output import exit_on_error, has_colors, write_text
 
 if TYPE_CHECKING:
     from usp.changes import Change, Diff
@@ -31,7 +31,7 @@ _COLORS = {
 }
 
 
-@click.command("diff", cls=Command)
+@options.command("diff")
 @click.argument("before", metavar="A", type=options.input_type)
 @click.argument("after", metavar="B", type=options.input_type)
 @options.form(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import rich_click as click
-
 from usp.cli import options
-from usp.cli.output import Command, write_text
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +17,7 @@ SIBLINGS = 20
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
 
 
-@click.command("graph", cls=Command)
+@options.command("graph")
 @options.url_argument
 @options.form(LANGUAGES, "Graph language; by default that of the output file's suffix, or dot.")
 @options.output("Write to this file instead of standard output.")

@@ -16,7 +16,7 @@ import rich_click as click
 import usp
 from usp.cli import options
 from usp.cli.commands import COMMANDS
-from usp.cli.output import Command, has_colors, is_for_people, write_lines
+from usp.cli.output import has_colors, is_for_people, write_lines
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -41,7 +41,7 @@ _MARKS = re.compile(
 _GAP = re.compile(r"\n{3,}")
 
 
-@click.command("help", cls=Command)
+@options.command("help")
 @click.argument("topic", required=False)
 @options.common_options
 @click.pass_context

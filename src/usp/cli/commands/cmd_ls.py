@@ -19,7 +19,7 @@ from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
 from usp.cli.options import option
-from usp.cli.output import Command, naming, shown_below, watching, write_text
+from usp.cli.output import naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ _SUFFIXES = {f".{name}": name for name in TABLES} | {".txt": "pages"}
 _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
 
 
-@click.command("ls", cls=Command)
+@options.command("ls")
 @options.url_argument
 @options.form(
     [*LINES, *TABLES, "sitemaps"],

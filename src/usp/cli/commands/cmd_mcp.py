@@ -12,7 +12,7 @@ from usp.cli import options
 from usp.cli.errors import messages
 from usp.cli.option_values import bad_value, value_of
 from usp.cli.options import option
-from usp.cli.output import Command
+from usp.cli.output import logging_to
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
 
@@ -25,7 +25,7 @@ _BACKLOG = 2048
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@click.command("mcp", cls=Command)
+@options.command("mcp")
 @option(
     "--http [HOST:PORT]",
     "Serve over HTTP instead of the standard input and output; "
@@ -89,7 +89,6 @@ def command(
                                              for others, with a token
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import load_extra
-    from usp.cli.output import logging_to
 
     server = _server_options(values)
     verbose: int = values["verbose"]

@@ -8,13 +8,13 @@ import rich_click as click
 
 from usp._base.display import printable
 from usp.cli import options
-from usp.cli.output import Command, write_text
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("report", cls=Command)
+@options.command("report")
 @options.url_argument
 @options.output(
     "File to write; an existing one is replaced. - is standard output.", default="report.html"

@@ -13,7 +13,7 @@ import rich_click as click
 
 from usp.cli import options
 from usp.cli.option_values import value_of
-from usp.cli.output import Command, has_colors, painted, write_lines
+from usp.cli.output import has_colors, painted, write_lines
 
 if TYPE_CHECKING:
     from usp.checks.registry import Group, Rule
@@ -23,7 +23,7 @@ _PLAIN_WIDTH = 80
 _NARROWEST = 30
 
 
-@click.command("rule", cls=Command)
+@options.command("rule")
 @click.argument("names", metavar="RULE...", nargs=-1)
 @options.option("--all", "List all rules, or explain them as JSON.", "everything")
 @options.form(

@@ -12,7 +12,7 @@ import rich_click as click
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
 from usp.cli.errors import failure_line, remedy
-from usp.cli.output import Command, show
+from usp.cli.output import show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,7 +28,7 @@ _TITLES = {
 _LAST_YEARS = 15
 
 
-@click.command("stats", cls=Command)
+@options.command("stats")
 @click.argument("dataset")
 @options.option("--most N", "Number of sites and reasons to list.", default=10)
 @options.form(

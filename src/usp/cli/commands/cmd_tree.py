@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
-
 from usp.cli import options
 from usp.cli.options import option
-from usp.cli.output import Command
+from usp.cli.output import show, write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@click.command("tree", cls=Command)
+@options.command("tree")
 @options.url_argument
 @option("-a --all", "Show every sitemap; long lists are shortened otherwise.", "everything")
 @option("-d --depth N", "Show this many levels; sitemaps below them are only counted.")
@@ -48,7 +46,6 @@ def command(
       usp tree example.org --all | less    every sitemap, in plain text
       usp tree example.org -f json         the tree as JSON
     """  # noqa: D301 - click knows the backspace
-    from usp.cli.output import show, write_text
     from usp.cli.treeview import summary, tree_json, tree_view
 
     with run.running() as progress:

@@ -8,10 +8,9 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp.cli import options
-from usp.cli.output import Command
 
 
-@click.command("update", cls=Command)
+@options.command("update")
 @click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
 @options.option(
     "--trust-lastmod",

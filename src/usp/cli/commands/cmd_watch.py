@@ -19,7 +19,7 @@ from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
 from usp.cli.option_values import new_path
 from usp.cli.options import option
-from usp.cli.output import Command, write_text
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-@click.command("watch", cls=Command)
+@options.command("watch")
 @options.url_argument
 @option(
     "--snapshot FILE",
