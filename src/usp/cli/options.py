@@ -36,40 +36,53 @@ COLUMNS = (
     *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
     *("news", "images", "videos", "alternates", "mobile"),
 )
-_MESSAGES = "Messages and exit status"
+_WEBSITE, REQUESTS = "Where sitemaps are looked for", "Requests and limits"
+MESSAGES, _FILTERS = "Messages and exit status", "Filters"
 _TYPES = {"N": Integer(1), "SECONDS": Number(0, min_open=True), "TIME": option_values.interval}
 """What a value is, by its name in the help; any other is a text."""
 
+_BY_ENVIRONMENT = frozenset(
+    {
+        *("user_agent", "timeout", "wait", "ca_bundle", "insecure", "proxy", "max"),
+        *("allow_network", "concurrency", "strict"),
+    }
+)
+"""Options that variables such as ``USP_TIMEOUT`` set, too."""
 
-def option(
-    written: str, text: str, *names: str, by_environment: bool = False, **more: Any
+
+def table(
+    texts: dict[str, str], panel: str | None = None, **settings: dict[str, Any]
 ) -> Callable[[F], F]:
-    """Return an option that is written as in the help: ``-H --header NAME:VALUE...``.
+    """Return a decorator with options, each as it is written in the help, and its text there.
 
-    One without a value or a type is a flag; one whose value has dots can be repeated. A default is
-    shown. ``names`` is that of the parameter, if it is another one.
+    One without a value or a type is a flag; one whose value has dots, as in ``-H --header
+    NAME:VALUE...``, can be repeated. A default is shown. ``settings`` has what else click is told of
+    an option, by its name; ``name`` is that of the parameter, if it is another one.
     """
+    options = [_option(written, text, panel, settings) for written, text in texts.items()]
+    assert not settings, f"of options that are not there: {', '.join(settings)}"
+    return partial(with_options, options=options)
+
+
+def _option(
+    written: str, text: str, panel: str | None, settings: dict[str, dict[str, Any]]
+) -> Callable[[F], F]:
     *spelled, last = written.split()
     value = "" if last.startswith("-") else last.removesuffix("...")
     spelled += [] if value else [last]
-    if by_environment:
-        more["envvar"] = f"USP_{spelled[-1].lstrip('-').replace('-', '_').upper()}"
+    key = next(one[2:].replace("-", "_") for one in spelled if one.startswith("--"))
+    own = settings.pop(key, {})
     given: dict[str, Any] = {
         "help": text,
+        "panel": panel,
         "metavar": value or None,
         "type": _TYPES.get(value),
-        "is_flag": not value and not more.keys() & {"type", "count"},
+        "is_flag": not value and not own.keys() & {"type", "count"},
         "multiple": last.endswith("..."),
-        "show_default": "default" in more,
-    }
-    return click.option(*spelled, *names, **given | more)
-
-
-command = partial(click.command, cls=Command)
-website_option = partial(option, panel="Where sitemaps are looked for")
-request_option = partial(option, panel="Requests and limits")
-message_option = partial(option, panel=_MESSAGES)
-_filter_option = partial(option, panel="Filters")
+        "show_default": "default" in own,
+        "envvar": f"USP_{key.upper()}" if key in _BY_ENVIRONMENT else None,
+    } | own
+    return click.option(*spelled, given.pop("name", key), **given)
 
 
 def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
@@ -77,6 +90,9 @@ def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
     for one in reversed(options):
         command = one(command)
     return command
+
+
+command = partial(click.command, cls=Command)
 
 
 # What every command has ---------------------------------------------------------------------------
@@ -104,9 +120,9 @@ def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> Non
         messages.notice(notice)
 
 
-_EAGER = {"is_eager": True, "expose_value": False}
 _CONFIG = "Read options from this file, and only from it, instead of usp.toml or pyproject.toml."
-json_option = option("--json", JSON_HELP, callback=_wants_json, **_EAGER)
+_READ_JSON = {"is_eager": True, "expose_value": False, "callback": _wants_json}
+json_option = table({"--json": JSON_HELP}, json=_READ_JSON)
 """An option of every command; the configuration file can set it too."""
 
 
@@ -115,12 +131,12 @@ def common_options(command: F, panel: str | None = None) -> F:
 
     That comes first: it may set the others. ``panel`` is that of the help.
     """
-    config = option("--config FILE", _CONFIG, callback=_configure, panel=panel, **_EAGER)
-    as_json = option("--json", JSON_HELP, callback=_wants_json, panel=panel, **_EAGER)
-    return config(as_json(command))
+    texts = {"--config FILE": _CONFIG, "--json": JSON_HELP}
+    read_config = _READ_JSON | {"callback": _configure}
+    return table(texts, panel, config=read_config, json=_READ_JSON)(command)
 
 
-common_message_options: Callable[[F], F] = partial(common_options, panel=_MESSAGES)
+common_message_options: Callable[[F], F] = partial(common_options, panel=MESSAGES)
 
 
 def set_in_config(parameter: str) -> bool:
@@ -148,16 +164,16 @@ def input_type(text: str) -> Input:
 url_argument = click.argument("start", metavar="URL", type=input_type)
 
 
-def output(text: str, *names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
+def output(text: str, *, must_be_file: bool = False, **settings: Any) -> Callable[[F], F]:
     """Return the option for the file that a command writes."""
     path = option_values.new_path if must_be_file else option_values.output_file
-    return option("-o --output FILE", text, *names, type=path, **more)
+    return table({"-o --output FILE": text}, output={"type": path, **settings})
 
 
-def form(choices: Sequence[str], text: str, **more: Any) -> Callable[[F], F]:
+def form(choices: Sequence[str], text: str, **settings: Any) -> Callable[[F], F]:
     """Return the option for the format in which a command writes, as the parameter ``form``."""
-    kind = click.Choice(choices)
-    return option("-f --format", text, "form", type=kind, show_default=False, **more)
+    usual = {"name": "form", "type": click.Choice(choices), "show_default": False}
+    return table({"-f --format": text}, format=usual | settings)
 
 
 def format_for(
@@ -184,69 +200,35 @@ def format_for(
 # How requests are made ----------------------------------------------------------------------------
 
 
-_REQUEST_OPTIONS = [
-    website_option("-r --no-robots", "Do not look for sitemaps in robots.txt."),
-    website_option("-k --no-known", "Do not look for sitemaps at well-known paths."),
-    website_option(
-        "--known-path PATH...",
-        "Also look for a sitemap at this path of the website, such as maps/all.xml.",
-        "known_paths",
-    ),
-    website_option(
-        "--html-links", "Also follow sitemaps and feeds that the homepage names in <link> elements."
-    ),
-    request_option("--user-agent NAME", "User-Agent header to send.", by_environment=True),
-    request_option(
-        "--timeout SECONDS",
-        "Time to wait for a connection, and for each part of a response.",
-        by_environment=True,
-    ),
-    request_option(
-        "--wait SECONDS",
-        "Pause between requests to the same host, which are then sent one at a time.",
-        type=Number(0, 86_400),
-        default=0.0,
-        show_default=False,
-        by_environment=True,
-    ),
-    request_option("--crawl-delay", "Respect Crawl-delay in robots.txt."),
-    request_option(
-        "--ca-bundle FILE",
-        "Trust the certificate authorities in this PEM file or folder.",
-        type=click.Path(exists=True, path_type=Path),
-        by_environment=True,
-    ),
-    request_option("--insecure", "Do not verify TLS certificates.", by_environment=True),
-    request_option(
-        "-H --header NAME:VALUE...",
-        "Additional header to send. Headers that may hold secrets are sent to the website's own "
-        "host only.",
-        "headers",
-    ),
-    request_option("--proxy URL", "Send all requests through this proxy.", by_environment=True),
-]
+_website_options = table(
+    {
+        "-r --no-robots": "Do not look for sitemaps in robots.txt.",
+        "-k --no-known": "Do not look for sitemaps at well-known paths.",
+        "--known-path PATH...": "Also look for a sitemap at this path of the website, such as "
+        "maps/all.xml.",
+        "--html-links": "Also follow sitemaps and feeds that the homepage names in <link> elements.",
+    },
+    _WEBSITE,
+    known_path={"name": "known_paths"},
+)
 _SET_A_LIMIT = (
     "Set a limit, for example pages=1000, seconds=60, document_bytes=10MiB or depth=3; 'none' "
     "removes it."
 )
 _ALLOW = "Allow connections to this private network, address or host ('any': all of them)."
-_LOG_OPTIONS = [
-    message_option(
-        "-v --verbose", "Log more: -v logs each step, -vv every detail.", count=True, metavar=""
-    ),
-    message_option(
-        "-l --log-file FILE",
-        "Append the log to this file instead of showing it.",
-        type=click.Path(dir_okay=False, path_type=Path),
-    ),
-]
-log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
-concurrency = request_option(
-    "--concurrency N",
-    "Maximum number of simultaneous requests to one host.",
-    type=Integer(1, 64),
-    default=DEFAULT_CONCURRENCY,
-    by_environment=True,
+log_options = table(
+    {
+        "-v --verbose": "Log more: -v logs each step, -vv every detail.",
+        "-l --log-file FILE": "Append the log to this file instead of showing it.",
+    },
+    MESSAGES,
+    verbose={"count": True, "metavar": ""},
+    log_file={"type": click.Path(dir_okay=False, path_type=Path)},
+)
+concurrency = table(
+    {"--concurrency N": "Maximum number of simultaneous requests to one host."},
+    REQUESTS,
+    concurrency={"type": Integer(1, 64), "default": DEFAULT_CONCURRENCY},
 )
 
 
@@ -256,14 +238,29 @@ def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callab
     :func:`read_requests` reads them. ``limits`` and ``networks`` are for the help of ``--max`` and
     ``--allow-network``.
     """
-    named = f"{limits} Names: {', '.join(option_values.LIMIT_NAMES)}."
-    allow = f"{_ALLOW} {networks}".rstrip()
-    options = [
-        *_REQUEST_OPTIONS,
-        request_option("--max NAME=VALUE...", named, "limits", by_environment=True),
-        request_option("--allow-network NET...", allow, by_environment=True),
-    ]
-    return partial(with_options, options=options)
+    texts = {
+        "--user-agent NAME": "User-Agent header to send.",
+        "--timeout SECONDS": "Time to wait for a connection, and for each part of a response.",
+        "--wait SECONDS": "Pause between requests to the same host, which are then sent one at a "
+        "time.",
+        "--crawl-delay": "Respect Crawl-delay in robots.txt.",
+        "--ca-bundle FILE": "Trust the certificate authorities in this PEM file or folder.",
+        "--insecure": "Do not verify TLS certificates.",
+        "-H --header NAME:VALUE...": "Additional header to send. Headers that may hold secrets are "
+        "sent to the website's own host only.",
+        "--proxy URL": "Send all requests through this proxy.",
+        "--max NAME=VALUE...": f"{limits} Names: {', '.join(option_values.LIMIT_NAMES)}.",
+        "--allow-network NET...": f"{_ALLOW} {networks}".rstrip(),
+    }
+    requests: Callable[[F], F] = table(
+        texts,
+        REQUESTS,
+        wait={"type": Number(0, 86_400), "default": 0.0, "show_default": False},
+        ca_bundle={"type": click.Path(exists=True, path_type=Path)},
+        header={"name": "headers"},
+        max={"name": "limits"},
+    )
+    return partial(with_options, options=[_website_options, requests])
 
 
 def read_requests(
@@ -298,21 +295,24 @@ def read_requests(
 # A crawl of one website ---------------------------------------------------------------------------
 
 
-accept = option(
-    "--accept", "Take the website as it is now, even if more than half of the pages are gone."
+accept = table(
+    {"--accept": "Take the website as it is now, even if more than half of the pages are gone."}
 )
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
-    website_option("--site URL", "Website or sitemap to read from a WARC file that has several."),
-    message_option("--keep-partial", "After Ctrl-C, keep what was found so far."),
-    message_option(
-        "--strict",
-        "Exit with status 3 if any sitemap is missing or incomplete.",
-        by_environment=True,
+    table(
+        {"--site URL": "Website or sitemap to read from a WARC file that has several."}, _WEBSITE
     ),
-    message_option("-q --quiet", "Show no progress and no notices."),
-    *_LOG_OPTIONS,
+    table(
+        {
+            "--keep-partial": "After Ctrl-C, keep what was found so far.",
+            "--strict": "Exit with status 3 if any sitemap is missing or incomplete.",
+            "-q --quiet": "Show no progress and no notices.",
+        },
+        MESSAGES,
+    ),
+    log_options,
     common_message_options,
 ]
 _AS_GIVEN = ("strict", "quiet", "verbose", "log_file", "site")
@@ -342,31 +342,24 @@ def run_options(command: F) -> F:
 # Which pages --------------------------------------------------------------------------------------
 
 
-_FILTER_OPTIONS = [
-    _filter_option(
-        "--since DATE",
-        "Only pages last modified (or, failing that, published) on this date or later: 2025, "
-        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose lastmod in the "
-        "index is older are not downloaded.",
-    ),
-    _filter_option("--until DATE", "Only pages last modified on or before this date."),
-    _filter_option("--dated", "Leave out pages without a date."),
-    _filter_option(
-        "--include PATTERN...",
-        "Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
-        "'re:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap;"
-        " others that an index lists are not downloaded.",
-    ),
-    _filter_option("--exclude PATTERN...", "Leave out pages that match."),
-    _filter_option(
-        "--no-skip",
-        "Download every sitemap, even where --since, --include or --exclude skip it by its date "
-        "or URL in the index.",
-    ),
-    _filter_option("--unique", "Each URL once, even if several sitemaps have it."),
-    _filter_option("--same-host", "Only pages on the website's own host."),
-]
-filter_options: Callable[[F], F] = partial(with_options, options=_FILTER_OPTIONS)
+filter_options = table(
+    {
+        "--since DATE": "Only pages last modified (or, failing that, published) on this date or "
+        "later: 2025, 2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose "
+        "lastmod in the index is older are not downloaded.",
+        "--until DATE": "Only pages last modified on or before this date.",
+        "--dated": "Leave out pages without a date.",
+        "--include PATTERN...": "Only pages whose URL matches: '*/blog/*', '/blog/*' from the start "
+        "of the path, or 're:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the "
+        "URL of the sitemap; others that an index lists are not downloaded.",
+        "--exclude PATTERN...": "Leave out pages that match.",
+        "--no-skip": "Download every sitemap, even where --since, --include or --exclude skip it by "
+        "its date or URL in the index.",
+        "--unique": "Each URL once, even if several sitemaps have it.",
+        "--same-host": "Only pages on the website's own host.",
+    },
+    _FILTERS,
+)
 
 
 def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:

@@ -17,7 +17,6 @@ from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, bad_value, new_path, value_of
-from usp.cli.options import option
 from usp.cli.output import exit_on_error, has_colors, painted, write_text
 
 if TYPE_CHECKING:
@@ -37,49 +36,29 @@ _SEVERITIES = ("error", "warning", "info")
 
 @options.command("check")
 @click.argument("starts", metavar="URL...", type=options.input_type, nargs=-1, required=True)
-@option(
-    "--select RULES...",
-    "Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. Default: ALL.",
-)
-@option("--ignore RULES...", "Rules to leave out. The more specific of --select and --ignore wins.")
-@option(
-    "--extend-select RULES...",
-    "Check these rules too, beside those that --select or the configuration file selects.",
-)
-@option("--extend-ignore RULES...", "Leave out these rules too.")
-@option(
-    "--severity RULES=SEVERITY...",
-    "Change how severe rules are: error, warning, info or off, as in SM407=info.",
-)
-@option(
-    "--min-severity",
-    "Hide lower severities; they do not affect the exit status.",
-    type=click.Choice(_SEVERITIES),
-    default="info",
-)
-@option(
-    "--fail-on",
-    "Exit with status 1 if anything is found that is this severe, or more.",
-    type=click.Choice([*_SEVERITIES, "never"]),
-    default="warning",
-)
-@option(
-    "--baseline FILE",
-    "Leave out the findings in this file, which --write-baseline has written.",
-    type=click.Path(dir_okay=False),
-)
-@option(
-    "--write-baseline FILE",
-    "Write all findings to this file instead of showing them, and exit with status 0.",
-    type=new_path,
-)
-@option(
-    "--fetch-pages N",
-    "Also fetch a sample of N pages, as robots.txt allows, and check that they exist and are "
-    "indexable.",
-    type=Integer(0),
-    default=0,
-    show_default=False,
+@options.table(
+    {
+        "--select RULES...": "Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. "
+        "Default: ALL.",
+        "--ignore RULES...": "Rules to leave out. The more specific of --select and --ignore wins.",
+        "--extend-select RULES...": "Check these rules too, beside those that --select or the "
+        "configuration file selects.",
+        "--extend-ignore RULES...": "Leave out these rules too.",
+        "--severity RULES=SEVERITY...": "Change how severe rules are: error, warning, info or off, "
+        "as in SM407=info.",
+        "--min-severity": "Hide lower severities; they do not affect the exit status.",
+        "--fail-on": "Exit with status 1 if anything is found that is this severe, or more.",
+        "--baseline FILE": "Leave out the findings in this file, which --write-baseline has written.",
+        "--write-baseline FILE": "Write all findings to this file instead of showing them, and exit "
+        "with status 0.",
+        "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
+        "they exist and are indexable.",
+    },
+    min_severity={"type": click.Choice(_SEVERITIES), "default": "info"},
+    fail_on={"type": click.Choice([*_SEVERITIES, "never"]), "default": "warning"},
+    baseline={"type": click.Path(dir_okay=False)},
+    write_baseline={"type": new_path},
+    fetch_pages={"type": Integer(0), "default": 0, "show_default": False},
 )
 @options.form(
     _FORMATS,
@@ -92,7 +71,9 @@ _SEVERITIES = ("error", "warning", "info")
     default="-",
     show_default=False,
 )
-@option("-a --all --no-fold", "Do not group repeated findings.", "everything")
+@options.table(
+    {"-a --all --no-fold": "Do not group repeated findings."}, all={"name": "everything"}
+)
 @options.run_options
 def command(
     run: options.RunOptions,

@@ -15,7 +15,6 @@ from usp._base.display import counted, duration, printable, size
 from usp.cli import options
 from usp.cli.errors import FAILED, failure_line, messages, remedy
 from usp.cli.option_values import Integer, bad_value, read_columns
-from usp.cli.options import option
 from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -29,63 +28,53 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 
 @options.command("crawl")
 @click.argument("sites", metavar="SITES")
-@option(
-    "-o --output DATASET",
-    "Folder of the dataset, or its URL in an object store (s3://, gs://, az://); resumes an "
-    "existing dataset.",
-    required=True,
+@options.table(
+    {
+        "-o --output DATASET": "Folder of the dataset, or its URL in an object store (s3://, gs://, "
+        "az://); resumes an existing dataset.",
+        "--engine": "Run in processes on this machine, or on Ray.",
+        "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
+        "--workers N": "Number of worker processes; one per CPU by default.",
+        "--in-flight N": "Number of sites that each worker crawls at the same time.",
+        "--per-host N": "Maximum number of simultaneous requests of a worker to one host, for all "
+        "sites.",
+        "--same-address": "Group sites by IP address instead of host.",
+        "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
+    },
+    output={"required": True},
+    engine={"type": click.Choice(ENGINES), "default": "local"},
+    in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
+    per_host={"type": Integer(1, 64), "default": _USUAL["per_host"]},
+    together={"default": _USUAL["together"]},
 )
-@option(
-    "--engine",
-    "Run in processes on this machine, or on Ray.",
-    type=click.Choice(ENGINES),
-    default="local",
+@options.table(
+    {"--site-seconds SECONDS": "Maximum time for the sitemaps of one site."},
+    options.REQUESTS,
+    site_seconds={"default": SITE_SECONDS},
 )
-@option(
-    "--address ADDRESS", "Address of a Ray cluster; without it, one is started on this machine."
-)
-@option("--workers N", "Number of worker processes; one per CPU by default.")
-@option(
-    "--in-flight N",
-    "Number of sites that each worker crawls at the same time.",
-    type=Integer(1, 10_000),
-    default=_USUAL["in_flight"],
-)
-@option(
-    "--per-host N",
-    "Maximum number of simultaneous requests of a worker to one host, for all sites.",
-    type=Integer(1, 64),
-    default=_USUAL["per_host"],
-)
-@option("--same-address", "Group sites by IP address instead of host.")
-@option(
-    "--together N",
-    "Number of sites on one host (or address) that are crawled at the same time.",
-    default=_USUAL["together"],
-)
-@options.request_option(
-    "--site-seconds SECONDS", "Maximum time for the sitemaps of one site.", default=SITE_SECONDS
-)
-@option("--no-pages", "Only count pages; do not write the table of pages.")
-@option(
-    "--columns NAMES",
-    f"Columns of the table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
+@options.table(
+    {
+        "--no-pages": "Only count pages; do not write the table of pages.",
+        "--columns NAMES": "Columns of the table of pages, comma-separated: "
+        f"{', '.join(options.COLUMNS)}.",
+    }
 )
 @options.filter_options
-@option("--problems", "Count the problems of every sitemap; takes longer.")
-@option("--retry-failed", "Crawl the sites again that failed or keep what they had, and no others.")
-@option(
-    "--again", "Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded."
+@options.table(
+    {
+        "--problems": "Count the problems of every sitemap; takes longer.",
+        "--retry-failed": "Crawl the sites again that failed or keep what they had, and no others.",
+        "--again": "Re-crawl all sites and replace their rows; unchanged sitemaps are not "
+        "downloaded.",
+        "--accept": "With --again or --retry-failed: take what there is now. Without it, a site or "
+        "sitemap that fails keeps what it had, and so does a site that has lost more than half of "
+        "its pages.",
+        "--keep-versions": "Keep the files of older versions of the tables, for time travel.",
+    }
 )
-@option(
-    "--accept",
-    "With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
-    "fails keeps what it had, and so does a site that has lost more than half of its pages.",
-)
-@option("--keep-versions", "Keep the files of older versions of the tables, for time travel.")
 @options.request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@options.message_option("-q --quiet", "Show no progress and no summary.")
+@options.table({"-q --quiet": "Show no progress and no summary."}, options.MESSAGES)
 @options.log_options
 @options.common_message_options
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:

@@ -16,19 +16,15 @@ PORT = 8017  # always the same, so that the tutorial can name the address
 
 
 @options.command("demo")
-@options.option(
-    "--serve",
-    "Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
-)
-@options.option(
-    "--port N",
-    "Port of --serve; 0 for any that is free.",
-    type=click.IntRange(0, 65_535),
-    default=PORT,
-)
-@options.option(
-    "--later",
-    "Serve the website as it is a day later: two pages are new, one has changed, two are gone.",
+@options.table(
+    {
+        "--serve": "Only serve the website, until Ctrl-C, so that other commands and programs can "
+        "read it.",
+        "--port N": "Port of --serve; 0 for any that is free.",
+        "--later": "Serve the website as it is a day later: two pages are new, one has changed, two "
+        "are gone.",
+    },
+    port={"type": click.IntRange(0, 65_535), "default": PORT},
 )
 @options.common_options
 def command(serve: bool, port: int, later: bool) -> None:

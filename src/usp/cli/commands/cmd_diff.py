@@ -40,9 +40,11 @@ _COLORS = {
     "csv: a row for each field that changed.",
     default="text",
 )
-@options.option(
-    "--unknown",
-    "In text, also list the pages of sitemaps that are missing; other formats always have them.",
+@options.table(
+    {
+        "--unknown": "In text, also list the pages of sitemaps that are missing; other formats "
+        "always have them."
+    }
 )
 @options.run_options
 def command(

@@ -21,10 +21,9 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 @options.url_argument
 @options.form(LANGUAGES, "Graph language; by default that of the output file's suffix, or dot.")
 @options.output("Write to this file instead of standard output.")
-@options.option(
-    "--siblings N",
-    "Draw at most this many children of a sitemap; the others share one box.",
-    default=SIBLINGS,
+@options.table(
+    {"--siblings N": "Draw at most this many children of a sitemap; the others share one box."},
+    siblings={"default": SIBLINGS},
 )
 @options.run_options
 def command(

@@ -18,7 +18,6 @@ from usp._base.display import counted, printable
 from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
-from usp.cli.options import option
 from usp.cli.output import naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
@@ -50,24 +49,27 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
     "sitemap with all pages. sitemaps: the same as --sitemaps.",
     metavar="FORMAT",
 )
-@option(
-    "--sitemaps",
-    "List the sitemaps instead of their pages, with the columns "
-    f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
-    "parquet).",
+@options.table(
+    {
+        "--sitemaps": "List the sitemaps instead of their pages, with the columns "
+        f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
+        "parquet)."
+    }
 )
 @options.output(
     "Write to this file once everything has been read. Its suffix sets the format; "
     ".gz compresses it.",
-    "target",
+    name="target",
 )
-@option("-u --strip-url", "Leave out the scheme and host of the website.")
-@option(
-    "--columns NAMES",
-    f"Columns of a table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
+@options.table(
+    {
+        "-u --strip-url": "Leave out the scheme and host of the website.",
+        "--columns NAMES": "Columns of a table of pages, comma-separated: "
+        f"{', '.join(options.COLUMNS)}.",
+    }
 )
 @options.filter_options
-@option("--limit N", "Stop after this many pages; no more sitemaps are fetched then.")
+@options.table({"--limit N": "Stop after this many pages; no more sitemaps are fetched then."})
 @options.run_options
 def command(
     run: options.RunOptions,

@@ -11,7 +11,6 @@ import rich_click as click
 from usp.cli import options
 from usp.cli.errors import messages
 from usp.cli.option_values import bad_value, value_of
-from usp.cli.options import option
 from usp.cli.output import logging_to
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
@@ -26,34 +25,25 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 @options.command("mcp")
-@option(
-    "--http [HOST:PORT]",
-    "Serve over HTTP instead of the standard input and output; "
-    f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
-    flag_value=_ADDRESS,
-)
-@option("--expose", "With --http: allow an address that other machines can reach; needs --token.")
-@option(
-    "--token TEXT",
-    "With --http: require this text as 'Authorization: Bearer TEXT'. Other users of the machine "
-    "can see options: set USP_MCP_TOKEN instead.",
-    envvar="USP_MCP_TOKEN",
-)
-@option(
-    "--allow-host NAME...",
-    "With --http: accept this Host header, NAME or NAME:PORT. Requests for other names are "
-    "refused, which keeps web pages in a browser from using the server.",
-    "hosts",
-)
-@option(
-    "--snapshots FOLDER",
-    "Folder of snapshots that websites can be compared with. No other file is ever read.",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-)
-@option(
-    "--cache TIME",
-    "How long to keep what was fetched, for the next part of a list and for other calls.",
-    default=f"{CACHE_SECONDS / 60:.0f}m",
+@options.table(
+    {
+        "--http [HOST:PORT]": "Serve over HTTP instead of the standard input and output; "
+        f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
+        "--expose": "With --http: allow an address that other machines can reach; needs --token.",
+        "--token TEXT": "With --http: require this text as 'Authorization: Bearer TEXT'. Other users "
+        "of the machine can see options: set USP_MCP_TOKEN instead.",
+        "--allow-host NAME...": "With --http: accept this Host header, NAME or NAME:PORT. Requests "
+        "for other names are refused, which keeps web pages in a browser from using the server.",
+        "--snapshots FOLDER": "Folder of snapshots that websites can be compared with. No other file "
+        "is ever read.",
+        "--cache TIME": "How long to keep what was fetched, for the next part of a list and for "
+        "other calls.",
+    },
+    http={"flag_value": _ADDRESS},
+    token={"envvar": "USP_MCP_TOKEN"},
+    allow_host={"name": "hosts"},
+    snapshots={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
+    cache={"default": f"{CACHE_SECONDS / 60:.0f}m"},
 )
 @options.request_options(
     limits="Set a limit for each call, as in 'usp ls'. The usual ones are "

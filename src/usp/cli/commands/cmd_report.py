@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 @options.output(
     "File to write; an existing one is replaced. - is standard output.", default="report.html"
 )
-@options.option(
-    "--all-problems",
-    "Check every sitemap for problems, even very large ones; takes long for millions of pages.",
-)
-@options.option(
-    "--compare A",
-    "Also show what changed since A: a snapshot, a file, a folder or another website.",
-    "former",
-    type=options.input_type,
+@options.table(
+    {
+        "--all-problems": "Check every sitemap for problems, even very large ones; takes long for "
+        "millions of pages.",
+        "--compare A": "Also show what changed since A: a snapshot, a file, a folder or another "
+        "website.",
+    },
+    compare={"name": "former", "type": options.input_type},
 )
 @options.run_options
 def command(

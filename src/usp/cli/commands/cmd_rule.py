@@ -25,7 +25,7 @@ _NARROWEST = 30
 
 @options.command("rule")
 @click.argument("names", metavar="RULE...", nargs=-1)
-@options.option("--all", "List all rules, or explain them as JSON.", "everything")
+@options.table({"--all": "List all rules, or explain them as JSON."}, all={"name": "everything"})
 @options.form(
     ["text", "json"], "text: for people (the default). json: for programs.", default="text"
 )

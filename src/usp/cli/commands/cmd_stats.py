@@ -30,7 +30,7 @@ _LAST_YEARS = 15
 
 @options.command("stats")
 @click.argument("dataset")
-@options.option("--most N", "Number of sites and reasons to list.", default=10)
+@options.table({"--most N": "Number of sites and reasons to list."}, most={"default": 10})
 @options.form(
     ["text", "json"], "text: tables (the default). json: everything, for programs.", default="text"
 )

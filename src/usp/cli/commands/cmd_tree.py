@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp.cli import options
-from usp.cli.options import option
 from usp.cli.output import show, write_text
 
 if TYPE_CHECKING:
@@ -14,15 +13,20 @@ if TYPE_CHECKING:
 
 @options.command("tree")
 @options.url_argument
-@option("-a --all", "Show every sitemap; long lists are shortened otherwise.", "everything")
-@option("-d --depth N", "Show this many levels; sitemaps below them are only counted.")
-@option("-p --problems", "Check every field of every page, and show the problems; takes longer.")
+@options.table(
+    {
+        "-a --all": "Show every sitemap; long lists are shortened otherwise.",
+        "-d --depth N": "Show this many levels; sitemaps below them are only counted.",
+        "-p --problems": "Check every field of every page, and show the problems; takes longer.",
+    },
+    all={"name": "everything"},
+)
 @options.form(
     ["text", "json"],
     "text: for people (the default). json: for programs, nested like the tree.",
     default="text",
 )
-@option("--no-count", "Do not count the pages of each sitemap; faster.")
+@options.table({"--no-count": "Do not count the pages of each sitemap; faster."})
 @options.run_options
 def command(
     run: options.RunOptions,

@@ -12,10 +12,11 @@ from usp.cli import options
 
 @options.command("update")
 @click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@options.option(
-    "--trust-lastmod",
-    "Do not request sitemaps whose index declares the same lastmod as before, nor known paths "
-    "that did not exist.",
+@options.table(
+    {
+        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before, "
+        "nor known paths that did not exist."
+    }
 )
 @options.output(
     "Write the updated snapshot to this file, and leave the old one as it is.", must_be_file=True

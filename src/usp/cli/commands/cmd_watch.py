@@ -18,7 +18,6 @@ from usp._base.display import counted, duration
 from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
 from usp.cli.option_values import new_path
-from usp.cli.options import option
 from usp.cli.output import write_text
 
 if TYPE_CHECKING:
@@ -32,30 +31,23 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @options.command("watch")
 @options.url_argument
-@option(
-    "--snapshot FILE",
-    "Snapshot that stores the last state, for example site.warc.gz; it is created if necessary.",
-    type=new_path,
-    required=True,
-)
-@option(
-    "--every TIME",
-    "Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
-    default="5m",
-)
-@option("--jsonl", "Write an object per line instead of text.")
-@option(
-    "--exec COMMAND",
-    "Run this command for each batch of changes, which it gets as JSON lines on its standard "
-    "input. Failed batches are retried.",
-    "shell_command",
-)
-@option("--existing", "Begin with the pages that exist when the snapshot is created.")
-@option(
-    "--trust-lastmod", "Do not request sitemaps whose index declares the same lastmod as before."
+@options.table(
+    {
+        "--snapshot FILE": "Snapshot that stores the last state, for example site.warc.gz; it is "
+        "created if necessary.",
+        "--every TIME": "Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
+        "--jsonl": "Write an object per line instead of text.",
+        "--exec COMMAND": "Run this command for each batch of changes, which it gets as JSON lines "
+        "on its standard input. Failed batches are retried.",
+        "--existing": "Begin with the pages that exist when the snapshot is created.",
+        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
+    },
+    snapshot={"type": new_path, "required": True},
+    every={"default": "5m"},
+    exec={"name": "shell_command"},
 )
 @options.accept
-@option("--rounds N", "Stop after this many rounds.")
+@options.table({"--rounds N": "Stop after this many rounds."})
 @options.run_options
 def command(
     run: options.RunOptions, start: options.Input, snapshot: Path, every: float, **given: Any
