@@ -18,7 +18,7 @@ from click.core import ParameterSource
 import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, JSON_HELP, messages
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, JSON_HELP, messages, words_of
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
@@ -129,8 +129,10 @@ def _status(argv: Sequence[str] | None) -> int:
         messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
     except EXPECTED as error:
-        output.report_error(error, FAILED)
-        return FAILED
+        if isinstance(error, OSError):
+            output.discard()  # what is still buffered would fail again
+        messages.error(words_of(error), messages.failed)
+        return messages.failed
     return status if isinstance(status, int) else 0
 
 

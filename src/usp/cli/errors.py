@@ -49,6 +49,7 @@ class Messages:
         """Reset for a new command."""
         self.as_json = as_json
         self.quiet = False  # whether notices are left out
+        self.failed = FAILED  # the exit status of an error, unless it has a meaning for the command
         self.logs = False  # whether failures and notices go to a log file instead
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:

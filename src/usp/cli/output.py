@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 from click import HelpFormatter, core
-from click.exceptions import Exit
 
 from usp._base.display import printable
-from usp.cli.errors import EXPECTED, messages, words_of
+from usp.cli.errors import messages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,25 +224,6 @@ def discard() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-@contextmanager
-def exit_on_error(status: int) -> Iterator[None]:
-    """End with this status where something goes wrong: that of other commands has a meaning here."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except EXPECTED as error:
-        report_error(error, status)
-        raise Exit(status) from error
-
-
-def report_error(error: Exception, status: int) -> None:
-    """Report an expected error; what is still buffered is not written after one of the system."""
-    if isinstance(error, OSError):
-        discard()
-    messages.error(words_of(error), status)
 
 
 # The log: to the standard error or a file, never to the standard output ----------------------------

@@ -15,7 +15,7 @@ from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
 from usp._inputs import Input, searches, tree_of
-from usp.cli.errors import FAILED, PARTIAL, messages
+from usp.cli.errors import PARTIAL, messages
 from usp.cli.output import logging_to
 from usp.cli.progress_line import Progress, can_show, live_line
 from usp.objects.sitemap import (
@@ -93,7 +93,7 @@ class RunOptions:
                 more = f" ({path if self.options.use_html_links else homepage})"
             messages.notice(f"no sitemaps with pages were found at {tree.url}{more}")
         if failures:
-            status = FAILED if not found else PARTIAL if self.strict else 0
+            status = messages.failed if not found else PARTIAL if self.strict else 0
             messages.failures(failures, status, shown=shown)
             if status:
                 raise Exit(status)

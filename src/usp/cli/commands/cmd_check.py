@@ -17,7 +17,7 @@ from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, bad_value, new_path, value_of
-from usp.cli.output import exit_on_error, has_colors, painted, write_text
+from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
     from usp.checks.finding import Baseline
@@ -114,41 +114,41 @@ def command(
     target: Path | None = given["write_baseline"]
     baseline = None if target else _baseline(given["baseline"], run.options.effective_limits)
     counts = FindingCounts()
-    with exit_on_error(NOT_CHECKED):
-        with run.running() as progress:
-            checking = replace(checking, web_client=run.client())
-            read = [(start, _read(run, start, progress)) for start in starts]
-            found = [(start, tree) for start, tree in read if tree is not None]
-            if not found:
-                raise Exit(NOT_CHECKED)
-            trees = [tree for _, tree in found]
-            progress.doing = "checking"
-            findings = chain.from_iterable(
-                replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
-                for start, tree in found
+    messages.failed = NOT_CHECKED
+    with run.running() as progress:
+        checking = replace(checking, web_client=run.client())
+        read = [(start, _read(run, start, progress)) for start in starts]
+        found = [(start, tree) for start, tree in read if tree is not None]
+        if not found:
+            raise Exit(NOT_CHECKED)
+        trees = [tree for _, tree in found]
+        progress.doing = "checking"
+        findings = chain.from_iterable(
+            replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
+            for start, tree in found
+        )
+        severe = (one for one in findings if one.severity.rank <= least.rank)
+        if target is not None:
+            Baseline.of(counts.counted(severe), target.parent).save(target)
+            known = counted(counts.total, "finding")
+            messages.notice(f"{known} written to {target}; use it with --baseline")
+        else:
+            is_shown = output is None and sys.stdout.isatty()
+            report = CheckReport(
+                severe if baseline is None else baseline.new(severe),
+                sitemaps=[*_sitemaps(trees)],
+                rules=checking.chosen.rules,
+                fail_on=fail_on,
+                everything=given["everything"],
+                width=shutil.get_terminal_size().columns if is_shown else None,
+                counts=counts,
             )
-            severe = (one for one in findings if one.severity.rank <= least.rank)
-            if target is not None:
-                Baseline.of(counts.counted(severe), target.parent).save(target)
-                known = counted(counts.total, "finding")
-                messages.notice(f"{known} written to {target}; use it with --baseline")
-            else:
-                is_shown = output is None and sys.stdout.isatty()
-                report = CheckReport(
-                    severe if baseline is None else baseline.new(severe),
-                    sitemaps=[*_sitemaps(trees)],
-                    rules=checking.chosen.rules,
-                    fail_on=fail_on,
-                    everything=given["everything"],
-                    width=shutil.get_terminal_size().columns if is_shown else None,
-                    counts=counts,
-                )
-                _write(report, form, output)
-        if baseline is not None:
-            _notice_gone(baseline, checking.chosen, trees)
-        if target is None and fail_on is not None and counts.at_least(fail_on):
-            raise Exit(FOUND)
-        _end(trees, is_unread=len(found) < len(starts), strict=run.strict)
+            _write(report, form, output)
+    if baseline is not None:
+        _notice_gone(baseline, checking.chosen, trees)
+    if target is None and fail_on is not None and counts.at_least(fail_on):
+        raise Exit(FOUND)
+    _end(trees, is_unread=len(found) < len(starts), strict=run.strict)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
