@@ -44,13 +44,22 @@ def shown_below(homepage_url: str) -> Callable[[str], str]:
     return shown
 
 
-def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines as they come; percent-encode what the encoding of the stream cannot represent."""
-    encoding = (stream.encoding or "utf-8").lower()
-    if encoding in ("utf-8", "utf8"):
-        stream.writelines(f"{line}\n" for line in lines)
-    else:
-        stream.writelines(f"{_encodable(line, encoding)}\n" for line in lines)
+def write_text(lines: Iterable[str], output: Path | None = None) -> None:
+    """Write lines to a file, compressed if its name ends with .gz, or to the standard output.
+
+    There, what its encoding cannot represent is percent-encoded.
+    """
+    if output is not None:
+        from usp.export.text_formats import opened
+
+        with naming(output), opened(output, "text") as file:
+            file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
+        return
+    encoding = (sys.stdout.encoding or "utf-8").lower()
+    if encoding not in ("utf-8", "utf8"):
+        lines = (_encodable(line, encoding) for line in lines)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
 
 
 def _encodable(line: str, encoding: str) -> str:
@@ -63,18 +72,6 @@ def _encodable(line: str, encoding: str) -> str:
 
         return quote(line, safe=string.printable)
     return line
-
-
-def write_text(lines: Iterable[str], output: Path | None) -> None:
-    """Write lines to a file, compressed if its name ends with .gz, or to the standard output."""
-    if output is None:
-        write_lines(lines, sys.stdout)
-        sys.stdout.flush()
-        return
-    from usp.export.text_formats import opened
-
-    with naming(output), opened(output, "text") as file:
-        file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
 
 
 @contextmanager

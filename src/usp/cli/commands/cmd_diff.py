@@ -77,7 +77,7 @@ def command(
     with run.running() as progress:
         former = _tree(run, before, progress)
         changes = diff(former, _tree(run, after, progress))
-        write_text(_lines(changes, form, unknown=unknown), None)
+        write_text(_lines(changes, form, unknown=unknown))
     counts = changes.counts()
     messages.notice(summary_of(counts), **counts_json(counts))
     if run.strict and any(map(_missing, (changes.before, changes.after))):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -16,7 +15,7 @@ import rich_click as click
 import usp
 from usp.cli import options
 from usp.cli.commands import COMMANDS
-from usp.cli.output import has_colors, is_for_people, write_lines
+from usp.cli.output import has_colors, is_for_people, write_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -59,7 +58,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
       usp help rules > rules.md    a page in a file
     """  # noqa: D301 - click knows the backspace
     if topic is None:
-        write_lines(_list(), sys.stdout)
+        write_text(_list())
     elif topic in topics():
         _show(topic)
     elif topic in COMMANDS:
@@ -112,7 +111,7 @@ def _show(topic: str) -> None:
         text = _SIBLING.sub(r"\1", text)
     text = readable(text)
     if not is_for_people():
-        write_lines(text.splitlines(), sys.stdout)
+        write_text(text.splitlines())
         return
     from rich.console import Console
     from rich.markdown import Markdown

@@ -13,7 +13,7 @@ import rich_click as click
 
 from usp.cli import options
 from usp.cli.option_values import value_of
-from usp.cli.output import has_colors, painted, write_lines
+from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
     from usp.checks.registry import Group, Rule
@@ -51,7 +51,7 @@ def command(names: tuple[str, ...], everything: bool, form: str) -> None:
         lines: Iterable[str] = [json.dumps([rule.to_dict() for rule in rules], indent=2)]
     else:
         lines = _page(rules[0]) if len(rules) == 1 else _list(rules)
-    write_lines(lines, sys.stdout)
+    write_text(lines)
 
 
 def _named(names: Iterable[str]) -> list[Rule]:

@@ -59,7 +59,7 @@ def command(
         how: dict[str, Any] = {"depth": depth, "count": not no_count, "problems": problems}
         parts: list[RenderableType] = []
         if form == "json":
-            write_text(tree_json(tree, **how), None)
+            write_text(tree_json(tree, **how))
         else:
             parts.append(tree_view(tree, everything=everything, **how))
             if not no_count:

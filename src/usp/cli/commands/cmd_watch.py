@@ -180,7 +180,7 @@ class _Watcher:
         """Write the changes of a round, or have them dealt with by a command."""
         before, lines = self.changes, self._lines(current, changes)
         if self.shell_command is None:
-            write_text(lines, None)
+            write_text(lines)
         elif status := _run(self.shell_command, lines):
             self.changes = before  # they are counted when they are dealt with
             current.retry()
