@@ -60,21 +60,18 @@ class _DemoServer(ThreadingHTTPServer):
 
 def demo_files(address: str, *, later: bool = False) -> dict[str, bytes]:
     """Return what the website serves at an address such as ``https://example.org``, by path."""
+    today = datetime.now(UTC).date()
+    yesterday = today - timedelta(days=1)
     served: dict[str, bytes] = {}
     for folder in ("site", "later") if later else ("site",):
         for path, text in _walk(files(__name__) / folder):
-            content = _filled(text, address).encode()
+            filled = text.replace("{site}", address).replace("{today}", today.isoformat())
+            content = filled.replace("{yesterday}", yesterday.isoformat()).encode()
             if path in _PACKED:
                 served[f"{path}.gz"] = gzip.compress(content, mtime=0)
             else:
                 served[path] = content
     return served
-
-
-def _filled(text: str, address: str) -> str:
-    today = datetime.now(UTC).date()
-    filled = text.replace("{site}", address).replace("{today}", today.isoformat())
-    return filled.replace("{yesterday}", (today - timedelta(days=1)).isoformat())
 
 
 def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, str]]:

@@ -214,14 +214,12 @@ def _value(option: click.Option, value: Any) -> Any:
 
     For a repeatable option, a table is a list of NAME=VALUE.
     """
-    if option.is_flag:
-        if not isinstance(value, bool):
-            raise TypeError("true or false")
-        return value
-    if option.count:
-        if not isinstance(value, int):
-            raise TypeError("a number such as 1")
-        return min(value, _MOST_TIMES)
+    if option.is_flag and not isinstance(value, bool):
+        raise TypeError("true or false")
+    if option.count and not isinstance(value, int):
+        raise TypeError("a number such as 1")
+    if option.is_flag or option.count:
+        return value if option.is_flag else min(value, _MOST_TIMES)
     if not option.multiple:
         return _text(value, "a text or a number")
     expected = "a text, or a list or table of texts"

@@ -67,8 +67,8 @@ def _named(names: Iterable[str]) -> list[Rule]:
 
 
 def _page(rule: Rule) -> Iterator[str]:
-    yield _bold(f"{rule.code} {rule.name}")
-    yield f"{_severity(rule)}, about {rule.group.title}"
+    yield _painted(f"{rule.code} {rule.name}", "title")
+    yield f"{_painted(rule.severity.value, rule.severity)}, about {rule.group.title}"
     yield ""
     yield from _wrapped(rule.summary)
     if rule.why:
@@ -80,7 +80,7 @@ def _page(rule: Rule) -> Iterator[str]:
     sections.append(("Sources" if len(rule.sources) > 1 else "Source", list(rule.sources)))
     for title, lines in sections:
         if lines:
-            yield from ("", _bold(title), "", *(f"    {line}" for line in lines))
+            yield from ("", _painted(title, "title"), "", *(f"    {line}" for line in lines))
 
 
 def _list(rules: Sequence[Rule]) -> Iterator[str]:
@@ -91,9 +91,10 @@ def _list(rules: Sequence[Rule]) -> Iterator[str]:
             if group is not None:
                 yield ""
             group = rule.group
-            yield _bold(f"{group.title[0].upper()}{group.title[1:]}")
+            yield _painted(f"{group.title[0].upper()}{group.title[1:]}", "title")
         padding = " " * (len("warning") - len(rule.severity))
-        begin = f"  {rule.code}  {_severity(rule)}{padding}  {rule.name:{widest}}"
+        severity = f"{_painted(rule.severity.value, rule.severity)}{padding}"
+        begin = f"  {rule.code}  {severity}  {rule.name:{widest}}"
         used = len(f"  {rule.code}  warning  ") + widest + 2
         room = _columns() - used
         text = rule.summary if len(rule.summary) <= room else f"{rule.summary[: room - 1]}…"
@@ -112,9 +113,5 @@ def _wrapped(text: str, room: int = 0) -> list[str]:
     )
 
 
-def _bold(text: str) -> str:
-    return painted(text, "title") if has_colors() else text
-
-
-def _severity(rule: Rule) -> str:
-    return painted(rule.severity, rule.severity) if has_colors() else rule.severity.value
+def _painted(text: str, style: str) -> str:
+    return painted(text, style) if has_colors() else text
