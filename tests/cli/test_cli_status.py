@@ -79,7 +79,7 @@ def test_an_index_that_lists_itself_is_complete_and_said_not_to_be_followed(run,
 
 
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
-    put({"a.xml": index("http://h/b.xml"), "b.xml": index("http://h/a.xml")})
+    put({"a.xml": index("http://h/b.xml", "http://h/a.xml"), "b.xml": index("http://h/a.xml")})
     drawn = run("tree", ".", "--strict").ends(0)
     assert "not followed: it is one of the sitemaps above it" in drawn.out
     assert "Recursion" not in drawn.out

@@ -89,10 +89,11 @@ class _Folder:
         while waiting:
             file, is_finished = waiting.pop()
             if is_finished:
-                self._nodes[file] = node = self._read(file)
+                node = self._read(file)
                 if isinstance(node, AbstractIndexSitemap):
                     below = [self._node_of(child) for child in node.sub_sitemaps]
                     node._sub_sitemaps = below  # noqa: SLF001 - nobody else has the node yet
+                self._nodes[file] = node
             elif file not in self._begun:
                 self._begun.add(file)
                 files = [self._file_of(child) for child in self._read(file).sub_sitemaps]
