@@ -9,45 +9,49 @@ so do those that set variables of Python itself.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import gc
+import importlib
 import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
 from functools import cache
 
-HEAD = 8  # bytes with the length of the rest of a request
+ASK = """
+import _socket, os, sys  # next to nothing: socket takes longer than everything else here
 
-
-# The process that a test starts: it loads next to nothing ----------------------------------------
-
-
-def ask(address: str, arguments: list[str]) -> int:
-    """Have a command run by the server; return its status."""
-    import _socket  # noqa: PLC0415 - socket takes longer than everything else here
-
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    connection.connect(address)
-    variables = [b"%s=%s" % item for item in os.environb.items()]
-    words = [os.fsencode(word) for word in (os.getcwd(), str(len(arguments)), *arguments)]  # noqa: PTH109
-    request = b"\0".join([*words, *variables])
-    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
-    head = len(request).to_bytes(HEAD, "big")
-    connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
-    connection.sendall(request)
-    for number in range(3):
-        os.close(number)  # who reads a pipe to its end waits for the command alone
-    return int.from_bytes(connection.recv(4), "big", signed=True)
-
-
-# The server ---------------------------------------------------------------------------------------
+address, *arguments = sys.argv[1:]
+connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+connection.connect(address)
+variables = [b"%s=%s" % item for item in os.environb.items()]
+words = [os.fsencode(word) for word in (os.getcwd(), str(len(arguments)), *arguments)]
+request = b"\\0".join([*words, *variables])
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+head = len(request).to_bytes(8, "big")
+connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+connection.sendall(request)
+for number in range(3):
+    os.close(number)  # who reads a pipe to its end waits for the command alone
+ended = int.from_bytes(connection.recv(4), "big", signed=True)
+if ended < 0:
+    os.kill(os.getpid(), -ended)
+os._exit(ended)
+"""
+"""The process that a test starts: it has a command run by the server, and ends as that does."""
 
 
 def load() -> None:
     """Import what commands need."""
-    import importlib  # noqa: PLC0415
-    import pkgutil  # noqa: PLC0415
+    import pyarrow.parquet  # noqa: F401, PLC0415 - for the server only
 
-    import pyarrow.parquet  # noqa: F401, PLC0415
-
-    import usp  # noqa: PLC0415
+    import usp  # noqa: PLC0415 - the same
 
     for found in pkgutil.walk_packages(usp.__path__, "usp."):
         if not found.name.endswith("__main__") and not found.name.startswith(
@@ -58,11 +62,6 @@ def load() -> None:
 
 def serve(address: str) -> None:
     """Fork a copy for each request, until the standard input ends."""
-    import gc  # noqa: PLC0415
-    import select  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-    import socket  # noqa: PLC0415
-
     load()
     gc.collect()
     gc.freeze()
@@ -77,7 +76,7 @@ def serve(address: str) -> None:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listening.close()
-            head, streams, _, _ = socket.recv_fds(connection, HEAD, 3)
+            head, streams, _, _ = socket.recv_fds(connection, 8, 3)
             request = connection.makefile("rb").read(int.from_bytes(head, "big"))
             child = os.fork()
             if child == 0:
@@ -90,12 +89,8 @@ def serve(address: str) -> None:
         connection.close()
 
 
-def watch(child: int, connection: object) -> None:
+def watch(child: int, connection: socket.socket) -> None:
     """Report how a command ends, and end it if nobody is interested any more."""
-    import contextlib  # noqa: PLC0415
-    import select  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-
     running = os.pidfd_open(child)
     if running not in select.select([running, connection], [], [])[0]:
         signal.pidfd_send_signal(running, signal.SIGKILL)
@@ -107,9 +102,6 @@ def watch(child: int, connection: object) -> None:
 
 def run(request: bytes, streams: list[int]) -> None:
     """Be the command."""
-    import runpy  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-
     signal.signal(signal.SIGINT, signal.default_int_handler)
     folder, count, *rest = request.split(b"\0")
     arguments = [os.fsdecode(word) for word in rest[: int(count)]]
@@ -130,11 +122,12 @@ def run(request: bytes, streams: list[int]) -> None:
         )
         setattr(sys, name, again)
         setattr(sys, f"__{name}__", again)
+    for place in os.environ.get("PYTHONPATH", "").split(os.pathsep):  # as Python does
+        if os.path.isfile(f"{place}/sitecustomize.py"):  # noqa: PTH113
+            sys.path.insert(0, place)
+            runpy.run_path(f"{place}/sitecustomize.py")
     sys.argv = ["usp", *arguments]
     runpy.run_module("usp.cli", run_name="__main__", alter_sys=True)
-
-
-# Tests --------------------------------------------------------------------------------------------
 
 
 @cache
@@ -142,28 +135,16 @@ def usp_command() -> list[str]:
     """Return the beginning of a command line of ``usp``; the server ends with this process."""
     if sys.platform != "linux":  # it needs pidfd
         return [sys.executable, "-m", "usp.cli"]
-    import atexit  # noqa: PLC0415
-    import subprocess  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-
     folder = tempfile.TemporaryDirectory(prefix="usp-quick-")
     address = f"{folder.name}/socket"
     server = subprocess.Popen(
-        [sys.executable, __file__, "serve", address],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, __file__, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     atexit.register(folder.cleanup)
     atexit.register(server.communicate)  # its input ends
     assert server.stdout.read(1) == b"."
-    return [sys.executable, "-I", "-S", __file__, "ask", address]
+    return [sys.executable, "-I", "-S", "-c", ASK, address]
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "serve":
-        serve(sys.argv[2])
-    else:
-        ended = ask(sys.argv[2], sys.argv[3:])
-        if ended < 0:
-            os.kill(os.getpid(), -ended)
-        os._exit(ended)
+    serve(sys.argv[1])

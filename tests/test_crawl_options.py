@@ -99,17 +99,6 @@ def test_options_are_a_frozen_value_that_can_be_compared_pickled_and_used_twice(
         CrawlOptions(False)
 
 
-@together("wait", [-1, float("nan"), float("inf"), True, "1", None])
-def test_a_pause_is_a_number_of_seconds(wait):
-    with pytest.raises(ValueError, match="wait must be a non-negative number of seconds"):
-        CrawlOptions(wait=wait)
-
-
-def test_limits_are_limits():
-    with pytest.raises(TypeError, match=r"limits must be usp\.Limits or None, not \{'pages': 3\}"):
-        CrawlOptions(limits={"pages": 3})
-
-
 # What cannot be meant is refused by a message that says what is expected ---------------------------
 
 HOME, SITEMAP = "http://127.0.0.1:9/", "http://127.0.0.1:9/sitemap.xml"
@@ -153,41 +142,38 @@ WRONG = {
     "recurse_list_callback must be a function or None, not 3": {"recurse_list_callback": 3},
     "must be a collection of strings, not 'a.xml'": {"extra_known_paths": "a.xml"},
     "extra_known_paths must be a collection of strings": {"extra_known_paths": [b"a.xml"]},
+    r"limits must be usp\.Limits or None, not \{'pages': 3\}": {"limits": {"pages": 3}},
 }
 
 
 @together("options", [usp.CrawlOptions, FleetOptions])
-@together("message, wrong", WRONG.items())
-def test_an_option_of_the_wrong_type(options, message, wrong):
-    with pytest.raises(TypeError, match=message):
-        options(**wrong)
+def test_an_option_of_the_wrong_type(options):
+    for message, wrong in cases(WRONG.items()):
+        with pytest.raises(TypeError, match=message):
+            options(**wrong)
+    for wait in cases([-1, float("nan"), float("inf"), True, "1", None]):
+        with pytest.raises(ValueError, match="wait must be a non-negative number of seconds"):
+            options(wait=wait)
 
 
 def test_flags_are_true_or_false_as_anything_is():
     assert not usp.CrawlOptions(use_robots=None, crawl_delay=0).use_robots  # type: ignore[arg-type]
 
 
-def test_a_keyword_that_is_not_an_option_is_a_type_error():
-    for entry, url in cases(ENTRY_POINTS):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'use_robot'"):
-            entry(url, use_robot=False)
-    for entry in cases(RUNS_OF_A_SITEMAP):  # where a website has its sitemaps
-        with pytest.raises(TypeError, match="unexpected keyword argument 'use_robots'"):
-            entry(SITEMAP, use_robots=False)
-
-
-def test_options_that_are_not_options():
-    for entry, url in cases(ENTRY_POINTS):
-        with pytest.raises(TypeError, match=r"options must be usp.CrawlOptions or None, not 5"):
-            entry(url, options=5)
-
-
-def test_a_client_that_is_not_one():
-    for entry, url in cases(ENTRY_POINTS):
-        with pytest.raises(TypeError, match="pass a session as RequestsWebClient"):
-            entry(url, requests.Session())
-        with pytest.raises(TypeError, match=r"not a class; pass RequestsWebClient\(\)"):
-            entry(url, usp.RequestsWebClient)
+def test_what_is_neither_an_option_nor_a_client_is_a_type_error():
+    refused = {
+        "unexpected keyword argument 'use_robot'": ([], {"use_robot": False}),
+        "options must be usp.CrawlOptions or None, not 5": ([], {"options": 5}),
+        "pass a session as RequestsWebClient": ([requests.Session()], {}),
+        r"not a class; pass RequestsWebClient\(\)": ([usp.RequestsWebClient], {}),
+    }
+    calls = [(*point, *call) for point in ENTRY_POINTS for call in refused.items()]
+    of_a_website = ([], {"use_robots": False})  # where a website has its sitemaps
+    message = "unexpected keyword argument 'use_robots'"
+    calls += [(entry, SITEMAP, message, of_a_website) for entry in RUNS_OF_A_SITEMAP]
+    for entry, url, message, (given, keywords) in cases(calls):
+        with pytest.raises(TypeError, match=message):
+            entry(url, *given, **keywords)
 
 
 def test_an_asynchronous_client_without_asyncio_is_not_an_empty_website():
@@ -203,13 +189,10 @@ def test_text_and_bytes_are_told_apart():
         usp.sitemap_from_bytes("<urlset/>")  # type: ignore[arg-type]
 
 
-def test_columns_of_a_fleet():
+def test_columns_of_a_fleet_and_the_limit_of_a_selection():
     with pytest.raises(ValueError, match="unknown column 'title'; choose from url, lastmod"):
         FleetOptions(columns=("title",))
     assert FleetOptions(columns=["url", "lastmod"]).columns == ("url", "lastmod")  # type: ignore[arg-type]
-
-
-def test_the_limit_of_a_selection():
     for limit in cases(["3", 2.5, True, -1]):
         with pytest.raises(ValueError, match="limit must be a non-negative integer or None"):
             usp.Selection(limit=limit)

@@ -33,7 +33,7 @@ TREE = IndexWebsiteSitemap(H, [ROBOTS, PagesTextSitemap(f"{H}urls.txt?lang=de", 
 HOSTILE = 'https://example.org/"]; evil [label="\\N{x}\x1b[31m\u202e<script>&amp;;%%--.xml'
 
 
-def test_dot_has_square_boxes_for_indexes_and_rounded_ones_for_pages():
+def test_dot_and_mermaid_have_square_boxes_for_indexes_and_rounded_ones_for_pages():
     assert graph.dot(TREE).splitlines()[5:-1] == [
         '  n0 [label="example.org\\n2 pages", shape=box];',
         '  n1 [label="robots.txt\\n2 pages", shape=box];',
@@ -47,9 +47,6 @@ def test_dot_has_square_boxes_for_indexes_and_rounded_ones_for_pages():
         '  n5 [label="urls.txt?lang=de\\n0 pages", shape=box, style=rounded];',
         "  n0 -> n5;",
     ]
-
-
-def test_mermaid_says_the_same():
     assert graph.mermaid(TREE) == (
         "flowchart LR\n"
         '  n0["example.org<br>2 pages"]\n'

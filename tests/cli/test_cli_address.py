@@ -29,13 +29,10 @@ OTHERS = [
 ]
 
 
-def test_a_website_is_completed():
+def test_websites_are_completed_and_sitemaps_feeds_and_robots_told_by_their_looks():
     for written, url in cases(WEBSITES.items()):
         assert input_type(written).url == url
         assert not input_type(written).is_sitemap
-
-
-def test_sitemaps_feeds_and_robots_are_sitemaps_and_other_pages_are_websites():
     for path in cases(SITEMAPS):
         assert looks_like_sitemap(f"https://example.org{path}")
         assert input_type(f"example.org{path}").is_sitemap
@@ -59,14 +56,11 @@ def site(serve):
     )
 
 
-def test_a_feed_is_listed_alone(run, site):
+def test_a_feed_is_listed_alone_and_an_index_is_followed(run, site):
     for path in ["/feed/", "/?feed=atom"]:
         assert run("ls", site + path, "-f", "pages").lines == [f"{site}/story"]
         assert run("ls", site + path).lines[0] == site + path
         assert "1 page" in run("tree", site + path).out
-
-
-def test_an_index_is_followed(run, site):
     listed = [f"{site}/all", f"\t{site}/main.xml", f"\t\t{site}/page"]
     assert run("ls", f"{site}/all").lines == listed
 

@@ -37,7 +37,7 @@ def codes(run, *argv: str) -> set[str]:
 # Text -----------------------------------------------------------------------------------------------
 
 
-def test_findings_are_grouped_by_sitemap_and_folded_by_rule(run, folder):
+def test_findings_are_folded_by_rule_or_lines_that_editors_can_open(run, folder):
     ended = run("check", "public", *TWO)
     assert ended.lines == [
         "public/bad.xml",
@@ -57,9 +57,6 @@ def test_findings_are_grouped_by_sitemap_and_folded_by_rule(run, folder):
         "'usp rule SM401' explains a rule; --all lists every finding.",
     ]
     assert (ended.status, ended.err) == (1, "")
-
-
-def test_every_finding_has_a_line_that_editors_can_open(run, folder):
     ended = run("check", "public/bad.xml", "--all", "--select", "SM401")
     assert [line.partition(": error SM401 ")[0] for line in ended.lines[:-1]] == [
         "public/bad.xml:1"
@@ -82,16 +79,13 @@ def test_nothing_wrong_is_said_in_a_line(run, folder):
 # JSON -----------------------------------------------------------------------------------------------
 
 
-def test_programs_read_one_object_or_one_per_line(run, folder):
+def test_programs_read_one_object_or_one_per_line_or_a_file(run, folder):
     whole = json.loads(run("check", "public", "-f", "json", *TWO).out)
     assert whole["findings"] == found(run, "public", *TWO)
     assert whole["counts"]["findings"] == len(whole["findings"]) == 6
     assert whole["counts"]["severities"] == {"error": 5, "warning": 1, "info": 0}
     nothing = json.loads(run("check", "public/good.xml", "-f", "json").out)
     assert (nothing["findings"], nothing["counts"]["checked"]) == ([], 1)
-
-
-def test_a_file_is_written_whole_and_the_counts_are_told(run, folder):
     ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO).ends(1, out="")
     assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
     assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
@@ -267,14 +261,11 @@ def test_what_is_not_a_baseline_is_refused(run, folder):
 # The rules explained --------------------------------------------------------------------------------
 
 
-def test_a_rule_is_explained_by_code_or_name(run):
+def test_a_rule_is_explained_by_code_or_name_and_all_are_listed(run):
     by_code = run("rule", "SM401").ends(0)
     assert by_code.out == run("rule", "relative-url").out
     assert "SM401 relative-url\nerror, about the URLs of pages" in by_code.out
     assert all(one in by_code.out for one in ("/tea</loc>", "Write the whole URL", "sitemaps.org"))
-
-
-def test_all_rules_are_listed_or_given_to_programs(run):
     listed = run("rule", "--all").lines
     assert [line.split()[0] for line in listed if line.startswith("  SM")] == list(RULES)
     told = json.loads(run("rule", "--all", "-f", "json").out)

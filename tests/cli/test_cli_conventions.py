@@ -34,13 +34,10 @@ def test_the_environment_beats_the_file_and_the_command_line_beats_both(
     assert list(dict.fromkeys(agents)) == ["environment", "command line"]
 
 
-def test_headers_are_sent(run, site):
+def test_headers_are_sent_and_a_proxy_is_asked(run, site):
     run("ls", site, "-H", "Accept-Language: de", "-H", "X-One:1")
     sent = [request.headers for request in site.web.requests]
     assert {(one["Accept-Language"], one["X-One"]) for one in sent} == {("de", "1")}
-
-
-def test_a_proxy_that_is_not_there_is_a_failure(run, site):
     assert run("ls", site, "--proxy", "http://127.0.0.1:1").status == 1
 
 

@@ -28,14 +28,11 @@ def test_a_story_of_yesterday_is_of_the_last_week(run, news):
             assert ended.err == told
 
 
-def test_dated_leaves_out_only_what_has_no_date(run, news):
+def test_what_has_no_date_is_left_out_if_asked_and_told_only_if_it_was_kept(run, news):
     ended = run("ls", news, "-f", "pages", "-u", "--dated")
     assert (ended.lines, ended.err) == (["/2019", "/yesterday"], "")
     ended = run("ls", news, "-f", "pages", "-u", "--dated", "--since", "7d")
     assert (ended.lines, ended.err) == (["/yesterday"], "")
-
-
-def test_nothing_is_said_if_nothing_without_a_date_was_kept(run, news):
     for options in (["--since", "7d", "--exclude", "*/undated"], []):
         assert run("ls", news, "-f", "pages", *options).err == ""
     told = json.loads(run("ls", news, "-f", "pages", "--since", "7d", "--json").err)
@@ -53,23 +50,13 @@ def website(serve):
     return serve(documents).web
 
 
-def test_old_sitemaps_are_not_downloaded_and_the_summary_says_so(run, website):
+def test_sitemaps_that_are_old_or_excluded_are_not_downloaded_and_the_summary_says_so(run, website):
     for how in [["-f", "pages"], ["-f", "pages", "--limit", "9"], ["-f", "csv"]]:
         ended = run("ls", website.url("/index.xml"), "--since", "7d", *how).ends(0)
         found = [line.partition(",")[0] for line in ended.lines if "http" in line]
         assert found == [website.url("/new")]
         assert ended.err == SKIPPED
         assert "/old.xml" not in website.hits
-
-
-def test_without_since_or_with_no_skip_all_are_downloaded(run, website):
-    ended = run("ls", website.url("/index.xml"), "--since", "7d", "--no-skip", "-f", "pages")
-    assert (ended.lines, ended.err) == ([website.url("/old"), website.url("/new")], "")
-    ended = run("ls", website.url("/index.xml"), "--until", "2099-06", "-f", "pages")
-    assert (len(ended.lines), ended.err) == (3, "")
-
-
-def test_patterns_for_sitemaps_are_applied_before_the_download(run, website):
     ended = run(
         "ls", website.url("/index.xml"), "--include", "sitemap:*/new*", "-f", "pages", "--json"
     )
@@ -77,6 +64,13 @@ def test_patterns_for_sitemaps_are_applied_before_the_download(run, website):
     assert "/old.xml" not in website.hits
     told = json.loads(ended.err)
     assert (told["skipped"], told["skipped_by_url"]) == (1, 1)
+
+
+def test_without_since_or_with_no_skip_all_are_downloaded(run, website):
+    ended = run("ls", website.url("/index.xml"), "--since", "7d", "--no-skip", "-f", "pages")
+    assert (ended.lines, ended.err) == ([website.url("/old"), website.url("/new")], "")
+    ended = run("ls", website.url("/index.xml"), "--until", "2099-06", "-f", "pages")
+    assert (len(ended.lines), ended.err) == (3, "")
 
 
 def test_a_website_with_nothing_new_is_neither_empty_nor_a_failure(run, website):

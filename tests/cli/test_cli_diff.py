@@ -28,7 +28,7 @@ def files(put):
     return ["before.xml", "after.xml"]
 
 
-def test_changes_are_lines_of_text(run, files):
+def test_changes_are_lines_of_text_and_the_same_twice_is_status_0(run, files):
     ended = run("diff", *files).ends(1)
     assert ended.lines == [
         f"+ {H}/4",
@@ -36,9 +36,6 @@ def test_changes_are_lines_of_text(run, files):
         f"- {H}/1",
     ]
     assert ended.err == "usp: pages: 1 added, 1 removed, 1 changed\n"
-
-
-def test_the_same_twice_is_status_0(run, files):
     run("diff", files[0], files[0]).ends(0, out="", err="usp: nothing changed\n")
 
 
@@ -48,7 +45,7 @@ def test_a_file_is_named_as_it_was_given(run, files, put):
     assert "usp: before.xml: 1 sitemap missing or incomplete\n" in ended.err
 
 
-def test_programs_read_json_lines(run, files, here):
+def test_programs_read_json_and_spreadsheets_csv(run, files, here):
     ended = run("diff", *files, "-f", "jsonl", "--quiet")
     added, changed, removed = map(json.loads, ended.lines)
     assert (added["what"], added["change"], added["url"]) == ("page", "added", f"{H}/4")
@@ -58,16 +55,10 @@ def test_programs_read_json_lines(run, files, here):
     assert changed["page"]["priority"] == 0.9
     assert removed["left"] == [(here / files[0]).as_uri()]
     assert ended.err == ""
-
-
-def test_programs_read_one_object_of_json(run, files):
     for given, count in ((files, 3), ([files[0]] * 2, 0)):
         found = json.loads(run("diff", *given, "-f", "json").out)
         assert len(found["changes"]) == count
     assert json.loads(run("diff", *files, "-f", "json").out)["counts"]["pages"]["added"] == 1
-
-
-def test_spreadsheets_read_csv(run, files):
     rows = list(csv.DictReader(io.StringIO(run("diff", *files, "-f", "csv").out)))
     assert [(row["change"], row["field"], row["after"]) for row in rows] == [
         ("added", "", ""), ("changed", "priority", "0.9"),

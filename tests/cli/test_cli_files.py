@@ -28,7 +28,9 @@ def found(folder):
     return file and file.path
 
 
-def test_options_count_if_the_file_is_the_users_own(below, monkeypatch):
+def test_options_count_if_the_file_is_the_users_own_and_others_are_told_if_they_have_any(
+    below, monkeypatch
+):
     for place in cases([".", ".."]):
         path = (below / place).resolve() / "usp.toml"
         path.write_text('user-agent = "x"\n')
@@ -39,6 +41,11 @@ def test_options_count_if_the_file_is_the_users_own(below, monkeypatch):
         path.unlink()
         assert file is None
         assert notice.endswith(f"belongs to another user; --config {path} reads it")
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    (below / "pyproject.toml").write_text("[tool.other]\n")
+    assert config.find(below) == (None, [])
+    (below / "pyproject.toml").write_text("[tool.usp]\n")
+    assert len(config.find(below)[1]) == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
@@ -59,14 +66,6 @@ def test_a_group_of_one_user_only_may_write_the_file(monkeypatch):
         grp, "getgrgid", lambda gid: SimpleNamespace(gr_name=groups[gid][0], gr_mem=groups[gid][1])
     )
     assert [gid for gid in groups if config._is_private(gid, 1)] == [1, 2]
-
-
-def test_a_file_of_another_user_is_told_only_if_it_has_options(below, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    (below / "pyproject.toml").write_text("[tool.other]\n")
-    assert config.find(below) == (None, [])
-    (below / "pyproject.toml").write_text("[tool.usp]\n")
-    assert len(config.find(below)[1]) == 1
 
 
 @pytest.mark.parametrize("place", [".", ".."])

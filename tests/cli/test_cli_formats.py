@@ -89,9 +89,11 @@ def test_columns_are_those_that_are_asked_for(run, blog):
     assert ended.out == f"lastmod,url\r\n2024-05-01T00:00:00Z,{blog}/blog/1\r\n"
 
 
-def test_parquet_is_refused_on_a_terminal(run, blog, monkeypatch):
+def test_what_a_terminal_or_one_sitemap_cannot_hold_needs_a_file(run, blog, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     run("ls", blog, "-f", "parquet").ends(2, "-o pages.parquet")
+    monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
+    run("ls", blog, "-f", "xml").ends(1, "-o sitemap.xml", out="")
 
 
 def test_without_pyarrow_the_command_says_what_brings_it(run, blog, monkeypatch, tmp_path):
@@ -100,11 +102,6 @@ def test_without_pyarrow_the_command_says_what_brings_it(run, blog, monkeypatch,
     run("ls", blog, "-o", str(tmp_path / "a.parquet")).ends(1, "pip install 'usp[arrow]'")
     assert not list(tmp_path.iterdir())
     assert run("ls", blog, "-f", "jsonl").status == 0
-
-
-def test_a_site_that_is_too_large_for_one_sitemap_needs_files(run, blog, monkeypatch):
-    monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
-    run("ls", blog, "-f", "xml").ends(1, "-o sitemap.xml", out="")
 
 
 def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_path):

@@ -48,15 +48,12 @@ def options_of(name: str) -> list[click.Option]:
     return [option for option in options if not option.hidden]
 
 
-def test_plain_help_lists_every_option(run):
+def test_plain_help_lists_every_option_and_every_command_with_its_sentence(run):
     for name in COMMANDS:
         text = run(name, "--help").out
         for option in options_of(name):
             assert option.opts[-1] in text
             assert " ".join(option.help.split()) in " ".join(text.split())
-
-
-def test_plain_help_lists_every_command_with_its_sentence(run):
     text = " ".join(run("--help").out.split())
     assert all(f"{name} {said}" in text for name, said in SHORT_HELP.items())
 
@@ -111,13 +108,10 @@ PAGES = {
 } | {"cli": DOCS / "reference" / "cli" / "index.md"}
 
 
-def test_every_page_of_the_documentation_is_a_topic(run):
+def test_every_page_is_a_topic_and_in_a_pipe_its_text_without_links_between_files(run):
     assert sorted(topics()) == sorted(PAGES)
     listed = re.findall(r"^  (\S+)  ", run("help").out, re.MULTILINE)
     assert sorted(listed) == sorted(PAGES)
-
-
-def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run):
     for topic in PAGES:
         shown = run("help", topic).ends(0)
         assert shown.out.startswith("# ")
@@ -128,7 +122,7 @@ def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run):
         assert shown.out.count("\n## ") == source.count("\n## ")
 
 
-def test_a_link_becomes_the_command_that_shows_its_page_and_no_other_of_its_name(run):
+def test_links_become_commands_marks_for_the_site_are_left_out_and_code_is_kept(run):
     text = "See [what changed](../guides/diff.md#x), [diff.md](diff.md), [a](b.png), [c](#d), [e](https://e.org/f.md)."
     assert readable(text) == (
         "See what changed (`usp help diff`), `usp help diff`, a, c, [e](https://e.org/f.md)."
@@ -136,18 +130,12 @@ def test_a_link_becomes_the_command_that_shows_its_page_and_no_other_of_its_name
     assert readable("[All](../reference/cli/index.md#exit-status).") == "All (`usp help cli`)."
     assert readable("[Zones](../reference/api/clients.md), [ls](cli/tree.md)") == "Zones, ls"
     assert "usp help tree" not in run("help", "cli").out
-
-
-def test_marks_for_the_site_and_its_tests_are_left_out_and_code_is_kept():
     text = "# A\n\n```{toctree}\n:hidden:\n\nb\n```\n\n:::{note}\nIt is.\n:::\n\n<!-- not run: it waits -->\n```sh\nusp [x](diff.md)\n```\n"
     assert readable(text) == "# A\n\nIt is.\n\n```sh\nusp [x](diff.md)\n```"
 
 
-def test_the_topic_of_a_command_without_a_page_is_its_help(run):
+def test_a_command_without_a_page_is_a_topic_and_an_unknown_one_names_similar_ones(run):
     assert run("help", "snapshot").out == run("snapshot", "--help").out
-
-
-def test_an_unknown_topic_is_an_error_that_names_similar_ones_once(run):
     run("help", "steraming").ends(2, "unknown topic 'steraming'; did you mean streaming")
     assert "did you mean tree or rules?" in run("help", "trees").err
 

@@ -27,7 +27,7 @@ def folder(put, here):
     return here
 
 
-def test_a_dash_is_the_standard_output(run, folder):
+def test_a_dash_is_the_standard_output_and_a_device_is_written_as_it_is(run, folder):
     for name, *options in COMMANDS:
         ended = run(name, "a.xml", *options, "-o", "-").ends(0)
         assert [path.name for path in folder.iterdir()] == ["a.xml"]
@@ -37,6 +37,9 @@ def test_a_dash_is_the_standard_output(run, folder):
         else:
             assert ended.out == run(name, "a.xml", *options).out
             assert ended.out
+    for name, *options in (["ls", "-f", "csv"], ["graph", "-f", "dot"], ["report"]):
+        assert run(name, "a.xml", *options, "-o", os.devnull).status == 0
+    assert not os.path.isfile(os.devnull)  # noqa: PTH113
 
 
 def test_what_cannot_be_written_is_told_before_anything_is_fetched(run, serve, folder):
@@ -63,12 +66,6 @@ def test_a_folder_that_may_not_be_written_is_told(run, here):
     here.chmod(0o500)
     run("ls", "example.org", "-o", "out.csv").ends(2, "Permission denied")
     here.chmod(0o700)
-
-
-def test_a_device_is_written_as_it_is(run, folder):
-    for name, *options in (["ls", "-f", "csv"], ["graph", "-f", "dot"], ["report"]):
-        assert run(name, "a.xml", *options, "-o", os.devnull).status == 0
-    assert not os.path.isfile(os.devnull)  # noqa: PTH113
 
 
 def test_the_suffix_of_a_file_beats_the_format_of_a_file_of_options(run, put, folder):
@@ -148,7 +145,7 @@ def test_a_broken_sitemap_in_a_folder_is_told_however_its_name_is_spelled(run, p
     assert "NEWS.XML.GZ" in told
 
 
-def test_a_robots_txt_is_read_from_the_standard_input(run, stdin):
+def test_a_robots_txt_is_told_by_what_it_says_also_from_the_standard_input(run, put, stdin):
     for pack in [bytes, gzip.compress]:
         for text in [ROBOTS, f"\ufeff{ROBOTS}", ROBOTS.replace("\n", "\r\n")]:
             stdin(pack(text.encode()))
@@ -156,6 +153,10 @@ def test_a_robots_txt_is_read_from_the_standard_input(run, stdin):
             assert ended.lines[0].startswith("-  robots.txt: 1 sitemap")
             assert "https://h.example/a.xml" in ended.out
             assert "local" not in ended.out + ended.err
+    stdin("http://h/1\nhttp://h/2\n")
+    assert run("ls", "-", "-f", "pages").lines == ["http://h/1", "http://h/2"]
+    put({"example-robots.txt": ROBOTS})
+    assert "robots.txt: 1 sitemap" in run("tree", "example-robots.txt").out
 
 
 def test_no_command_shows_an_address_that_nobody_gave(run, stdin):
@@ -164,13 +165,6 @@ def test_no_command_shows_an_address_that_nobody_gave(run, stdin):
             stdin(text)
             ended = run(name, "-", *options)
             assert "usp-local" not in ended.out + ended.err
-
-
-def test_a_robots_txt_is_told_by_what_it_says(run, put, stdin):
-    stdin("http://h/1\nhttp://h/2\n")
-    assert run("ls", "-", "-f", "pages").lines == ["http://h/1", "http://h/2"]
-    put({"example-robots.txt": ROBOTS})
-    assert "robots.txt: 1 sitemap" in run("tree", "example-robots.txt").out
 
 
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="needs bash")

@@ -23,37 +23,25 @@ pytestmark = [
 
 TOLD = b"usp: interrupted\n"
 
-AT_IMPORT = """
-import signal, sys
-
-class Interrupting:
-    def find_spec(self, name, path, target=None):
-        if name == {module!r}:
-            sys.meta_path.remove(self)
-            signal.raise_signal(signal.SIGINT)
-
-sys.meta_path.insert(0, Interrupting())
-sys.argv = ["usp", *{argv!r}]
-from usp.cli import main
-main()
-"""
-
 AT_CALL = """
 import signal, sys
-import {module} as module
 
-def interrupted(*given, **options):
-    setattr(owner, {name!r}, real)
-    signal.raise_signal(signal.SIGINT)
-    return real(*given, **options)
+def interrupting(frame, event, _):
+    code, module = frame.f_code, frame.f_globals.get("__name__")
+    if event == "call" and (module, code.co_qualname) == ({module!r}, {name!r}):
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGINT)
 
-owner = module.{owner}
-real = getattr(owner, {name!r})
-setattr(owner, {name!r}, interrupted)
+sys.setprofile(interrupting)
 sys.argv = ["usp", *{argv!r}]
 from usp.cli import main
 main()
 """
+
+
+def at_call(argv: list[str], module: str, name: str = "<module>") -> str:
+    """Return a program that is interrupted when a module is imported, or a function of it called."""
+    return AT_CALL.format(module=module, name=name, argv=argv)
 
 
 def python(program: str, *argv: str, **options) -> tuple[int, bytes, bytes]:
@@ -87,7 +75,7 @@ def test_while_modules_are_loaded(document):
         ]
     ):
         words = [word.replace("{document}", str(document)) for word in argv]
-        assert python(AT_IMPORT.format(module=module, argv=words)) == (130, b"", TOLD)
+        assert python(at_call(words, module)) == (130, b"", TOLD)
 
 
 def test_while_parquet_is_written(document):
@@ -95,9 +83,7 @@ def test_while_parquet_is_written(document):
         target = document.with_name("pages.parquet")
         target.write_bytes(b"before")
         argv = ["ls", str(document), "-o", str(target)]
-        program = AT_CALL.format(
-            module="pyarrow.parquet", owner="ParquetWriter", name=name, argv=argv
-        )
+        program = at_call(argv, "pyarrow.parquet.core", f"ParquetWriter.{name}")
         assert python(program) == (130, b"", TOLD)
         assert target.read_bytes() == b"before"
         left = sorted(path.name for path in document.parent.iterdir())
@@ -143,7 +129,7 @@ def test_while_a_tree_is_read(document):
 def test_it_is_json_for_programs(document):
     for module in ("usp.cli.app", "pyarrow"):
         argv = ["ls", str(document), "-o", f"{document}.parquet", "--json"]
-        status, _, err = python(AT_IMPORT.format(module=module, argv=argv))
+        status, _, err = python(at_call(argv, module))
         assert json.loads(err)["status"] == status == 130
 
 
@@ -154,8 +140,7 @@ def test_a_process_that_ignores_it_goes_on(document):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     argv = ["ls", str(document), "-f", "pages"]
-    program = AT_IMPORT.format(module="usp.cli.app", argv=argv)
-    status, out, err = python(program, preexec_fn=ignore)
+    status, out, err = python(at_call(argv, "usp.cli.app"), preexec_fn=ignore)
     assert (status, err) == (0, b"")
     assert len(out.splitlines()) == 1000
 

@@ -39,15 +39,12 @@ def snapshot(run, website, tmp_path):
     return path
 
 
-def test_failures_and_summaries_that_are_told_at_the_end_are_logged(logged, snapshot):
+def test_failures_and_summaries_and_what_a_watch_would_say_are_logged(logged, website, snapshot):
     for command in cases(["tree", "graph", "ls", "update"]):
         ended, log = logged(command, snapshot)
         assert (ended.status, ended.err) == (0, "")
         assert "/lost.xml: 404 Not Found" in log
     assert "0 changed, 0 new" in log
-
-
-def test_a_watch_logs_what_it_would_say(logged, website, snapshot):
     website.answers["/a.xml"] = urlset("/1", "/2")
     given = ["--snapshot", snapshot, "--rounds", "1", "--exec", "kill -9 $$"]
     ended, log = logged("watch", website.base, *given)

@@ -30,6 +30,11 @@ def test_strip_url_leaves_the_root_and_other_hosts_whole(run, site):
     ]  # fmt: skip
     pages = run("ls", site, "--strip-url", "-f", "pages").lines
     assert pages == ["/one", "http://other.example/two", "/a b?x=1&y=2", "/known", site, "/"]
+    for path in ["/main.xml", "/robots.txt"]:
+        ended = run("ls", site + path, "-u")
+        assert ended.lines[0] == site + path
+        assert "/one" in [line.strip() for line in ended.lines]
+        assert not [line for line in ended.lines if "known" in line]
 
 
 def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
@@ -40,14 +45,6 @@ def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
     assert nothing.err.startswith(
         f"usp: no sitemaps with pages were found at {site}/ (--html-links "
     )
-
-
-def test_a_sitemaps_own_url_is_the_root(run, site):
-    for path in ["/main.xml", "/robots.txt"]:
-        ended = run("ls", site + path, "-u")
-        assert ended.lines[0] == site + path
-        assert "/one" in [line.strip() for line in ended.lines]
-        assert not [line for line in ended.lines if "known" in line]
 
 
 def test_a_page_that_is_called_a_sitemap_is_an_error(run, serve):

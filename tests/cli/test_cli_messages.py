@@ -53,7 +53,7 @@ def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed):
             assert len(ended.lines) == (command == "ls")
 
 
-def test_each_failure_is_told_once(run, site):
+def test_each_failure_is_told_once_also_if_it_is_not_drawn(run, site):
     for command in FETCHING:
         ended = run(command, site)
         told = ended.err + (ended.out if command == "tree" else "")
@@ -61,6 +61,8 @@ def test_each_failure_is_told_once(run, site):
         assert told.count("404 Not Found") == 1
         assert "WARNING" not in told
         assert "Unable to fetch" not in told
+    ended = run("tree", site, "--depth", "1")
+    assert ended.err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
 
 
 def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
@@ -76,11 +78,6 @@ def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
     ended = run("tree", site)
     assert "failed: /robots.txt: 500 Internal Server Error" in ended.out
     assert ended.err == "usp: incomplete: 1 sitemap missing or incomplete\n"
-
-
-def test_what_is_not_drawn_is_told(run, site):
-    ended = run("tree", site, "--depth", "1")
-    assert ended.err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
 
 
 # JSON ---------------------------------------------------------------------------------------------
@@ -165,16 +162,13 @@ def said(command: str, advice: Advice) -> str:
         return errors.why(failure)
 
 
-def test_hints_name_only_options_that_the_command_has():
+def test_hints_name_the_options_that_the_command_has_and_no_others():
     for command in sorted(COMMANDS):
         for advice in cases(ADVICE):
             text = said(command, advice)
             assert set(OPTION.findall(text)) <= options_of(command)
             assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", text)
             assert text.startswith("it failed")
-
-
-def test_hints_name_the_options_there_are():
     for command, advice, hint in [
         ("ls", Advice(Topic.RAISE_LIMIT, "pages"), "(raise it with --max pages=…)"),
         ("crawl", Advice(Topic.RAISE_LIMIT, "seconds"), "(raise it with --site-seconds)"),

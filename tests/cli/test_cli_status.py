@@ -36,11 +36,21 @@ def itself(serve):
     )
 
 
-def test_a_hole_counts_only_if_it_is_strict(run, site):
+def test_a_hole_counts_only_if_an_option_the_environment_or_a_file_is_strict(
+    run, site, put, monkeypatch
+):
     for command in COMMANDS:
         ended = run(command[0], site, *command[1:]).ends(0, "incomplete")
         assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
         assert run(command[0], site, "--strict", *command[1:]).status == 3
+    monkeypatch.setenv("USP_STRICT", "1")
+    assert run("ls", site).status == 3
+    monkeypatch.setenv("USP_STRICT", "0")
+    assert run("ls", site).status == 0
+    monkeypatch.delenv("USP_STRICT")
+    put({"usp.toml": "strict = true\n"})
+    for command in ("ls", "tree", "graph"):
+        assert run(command, site).status == 3
 
 
 def test_nothing_read_at_all_is_1(run, serve):
@@ -52,13 +62,10 @@ def test_nothing_read_at_all_is_1(run, serve):
                 assert run(command[0], start, *strict, *command[1:]).status == 1
 
 
-def test_an_index_that_lists_itself_is_complete(run, itself):
+def test_an_index_that_lists_itself_is_complete_and_said_not_to_be_followed(run, itself):
     for command in COMMANDS:
         ended = run(command[0], itself, "--strict", *command[1:]).ends(0)
         assert "incomplete" not in ended.err
-
-
-def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
     told = "it is one of the sitemaps above it"
     listed = json.loads(run("ls", itself, "--sitemaps", "-f", "json").out)
     tree = json.loads(run("tree", itself, "-f", "json").out)
@@ -72,24 +79,13 @@ def test_what_leads_back_is_said_not_to_be_followed_everywhere(run, itself):
 
 
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
-    put({"a.xml": index("http://h/b.xml"), "b.xml": index("http://h/a.xml")})
+    put({"a.xml": index("http://h/b.xml", "http://h/a.xml"), "b.xml": index("http://h/a.xml")})
     drawn = run("tree", ".", "--strict").ends(0)
     assert "not followed: it is one of the sitemaps above it" in drawn.out
     assert "Recursion" not in drawn.out
     put({"a.xml": index("http://h/b.xml", "http://h/c.xml"), "c.xml": urlset("http://h/1")})
     ended = run("ls", ".", "-f", "pages", "--strict")
     assert (ended.status, ended.lines) == (0, ["http://h/1"])
-
-
-def test_the_environment_and_a_file_can_be_strict(run, site, put, monkeypatch):
-    monkeypatch.setenv("USP_STRICT", "1")
-    assert run("ls", site).status == 3
-    monkeypatch.setenv("USP_STRICT", "0")
-    assert run("ls", site).status == 0
-    monkeypatch.delenv("USP_STRICT")
-    put({"usp.toml": "strict = true\n"})
-    for command in ("ls", "tree", "graph"):
-        assert run(command, site).status == 3
 
 
 def test_an_index_that_is_a_file_was_read(run, put, stdin):
@@ -108,11 +104,16 @@ def demo():
         yield url
 
 
-def test_filters_that_leave_out_everything_are_named(run, demo):
+def test_filters_that_leave_out_everything_are_named_to_people_and_programs(run, demo):
     for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
         ended = run("ls", demo, *how, "--include", "/nothing/*").ends(0)
         assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
         assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
+    first = run("ls", demo, "-f", "pages", "--exclude", "*", "--json").err.splitlines()[0]
+    assert json.loads(first) == {
+        "notice": "no page matches the filters; 21 pages left out",
+        "left_out": 21,
+    }
 
 
 def test_sitemaps_without_pages_are_named(run, serve):
@@ -123,22 +124,11 @@ def test_sitemaps_without_pages_are_named(run, serve):
         assert "without any pages" not in run("ls", site, "-k", *how).err
 
 
-def test_programs_are_told_the_same(run, demo):
-    first = run("ls", demo, "-f", "pages", "--exclude", "*", "--json").err.splitlines()[0]
-    assert json.loads(first) == {
-        "notice": "no page matches the filters; 21 pages left out",
-        "left_out": 21,
-    }
-
-
-def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo, serve):
+def test_a_website_without_sitemaps_gets_other_places_to_look_at_but_those_given(run, demo, serve):
     for start in ([demo, "-rk"], [serve({})]):
         run("ls", *start, "-f", "pages").ends(
             0, "no sitemaps with pages were found", "--html-links", "--known-path", out=""
         )
-
-
-def test_an_option_that_was_given_is_not_proposed(run, serve):
     site = serve({"/": "<html><body>Tea</body></html>"})
     ended = run("tree", site, "-rk", "--html-links")
     assert "no sitemaps with pages were found" in ended.err

@@ -82,12 +82,9 @@ def read(form, data):
     ]
 
 
-def test_columns_of_the_table_may_be_chosen(run, site):
+def test_columns_may_be_chosen_and_one_sitemap_or_a_file_is_a_table_too(run, site, tmp_path):
     out = run("ls", site, "-f", "sitemaps", "--columns", "pages,type").out
     assert out.splitlines()[:4] == ["pages\ttype", "\trobots", "\tindex", "2\turlset"]
-
-
-def test_one_sitemap_and_a_file_are_tables_too(run, site, tmp_path):
     (row,) = json.loads(run("ls", f"{site}/a.xml", "--sitemaps", "-f", "json").out)
     assert [row[name] for name in NAMES[:4]] == [f"{site}/a.xml", None, "urlset", 200]
     assert row["pages"] == 2
@@ -112,7 +109,7 @@ def flat(node, parent=None):
         yield from flat(child, node["url"])
 
 
-def test_the_tree_is_nested_json(run, site):
+def test_the_tree_is_nested_json_with_what_was_asked_for(run, site):
     ended = run("tree", site, "-f", "json")
     tree = json.loads(ended.out)
     assert (ended.status, tree["type"], tree["url"]) == (0, "website", f"{site}/")
@@ -123,9 +120,6 @@ def test_the_tree_is_nested_json(run, site):
         [*row[:5], *row[7:]] for row in expected(site)
     ]  # problems are told if asked for
     assert "problems" not in tree
-
-
-def test_problems_depth_and_counts_are_as_asked_for(run, site):
     tree = json.loads(run("tree", site, "-f", "json", "-p").out)
     (damaged,) = [node for node, _ in flat(tree) if node["url"].endswith("/a.xml")]
     assert damaged["problems"][0]["times"] >= 1
@@ -135,13 +129,10 @@ def test_problems_depth_and_counts_are_as_asked_for(run, site):
     assert {node["pages"] for node, _ in flat(uncounted)} == {None}
 
 
-def test_every_command_has_json_for_the_standard_error():
+def test_every_command_has_json_for_the_standard_error_and_nothing_else(run, site):
     for name in COMMANDS:
         (option,) = [p for p in COMMANDS[name].params if "--json" in p.opts]
         assert "standard error" in option.help, name
-
-
-def test_json_changes_the_standard_error_and_nothing_else(run, site):
     for argv in [["ls", "-f", "pages"], ["ls"], ["tree"], ["tree", "-f", "json"], ["graph"]]:
         name, *options = argv
         plain, told = run(name, site, *options), run(name, site, *options, "--json")

@@ -86,13 +86,10 @@ def test_the_output_is_that_of_a_run_without_a_terminal(site):
         assert [line.rstrip() for line in shown(ran.screen)] == lines
 
 
-def test_parquet_comes_through_a_pipe_as_it_is(site):
+def test_a_pipe_gets_parquet_as_it_is_and_the_line_is_gone_before_its_reader_writes(site):
     parquet = pytest.importorskip("pyarrow.parquet")
     ran = run_on_terminal("ls", site, "-f", "parquet", stdout="pipe")
     assert parquet.read_table(io.BytesIO(ran.out)).num_rows == 3004
-
-
-def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
     plain = run_plain("ls", site, "-f", "pages")
     assert plain.stderr == b""
     tail = [sys.executable, "-c", "import sys\nfor line in sys.stdin: print(line, end='')"]
@@ -197,7 +194,7 @@ def without_styles(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def test_lines_fit_into_a_narrow_terminal(checked):
+def test_lines_fit_into_a_narrow_terminal_and_only_there_severities_have_colors(checked):
     argv = ("check", ".", "--select", "SM401,SM407", "-q")
     text = without_styles(on_screen(*argv, columns=40))
     assert "the URL is relative: '/tea'" in text
@@ -205,9 +202,6 @@ def test_lines_fit_into_a_narrow_terminal(checked):
     page = without_styles(on_screen("rule", "SM407", columns=40))
     long = [line for line in page.split("\n") if len(line) > 40]
     assert [line for line in long if "http" not in line] == []
-
-
-def test_severities_have_colors_on_a_terminal_only(checked):
     argv = ("check", ".", "--select", "SM401", "-q")
     assert "\x1b[31m\x1b[1merror" in on_screen(*argv)
     for words in (argv, ("rule", "SM401")):

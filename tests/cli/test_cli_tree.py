@@ -18,31 +18,25 @@ def many(put, here):
     return here
 
 
-def test_long_runs_of_sitemaps_are_cut_short_unless_all_are_wanted(run, many):
+def test_long_runs_and_deep_levels_are_cut_short_and_counting_can_be_left_out(run, many):
     short, everything = run("tree", "."), run("tree", ".", "--all")
     assert (short.status, everything.status) == (0, 0)
     assert "… 23 more sitemaps with 23 pages" in short.out
     assert short.out.count("part-") == 7
     assert everything.out.count("part-") == 30
     assert "30 pages in 31 sitemaps; 0 failures." in short.out
-
-
-def test_the_depth_is_how_many_levels_are_shown(run, many):
     ended = run("tree", ".", "--depth", "1")
     assert "index.xml" in ended.out
     assert "part-" not in ended.out
     assert "… 30 sitemaps" in ended.out
+    ended = run("tree", ".", "--no-count")
+    assert "page" not in ended.out.replace(str(many), "")
 
 
 def test_problems_inside_of_documents_are_shown_when_asked_for(run, put):
     put({"a.xml": urlset("http://h/a?b&c")})
     assert "problem:" not in run("tree", "a.xml").out
     assert "an ampersand is not escaped" in run("tree", "a.xml", "--problems").out
-
-
-def test_without_counting_no_document_is_read(run, many):
-    ended = run("tree", ".", "--no-count")
-    assert "page" not in ended.out.replace(str(many), "")
 
 
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
@@ -52,7 +46,9 @@ def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     assert "failed: not fetched: sitemaps in files are read without network access" in ended.out
 
 
-def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
+def test_a_graph_is_drawn_in_the_language_of_its_file_or_says_what_to_install(
+    run, many, monkeypatch
+):
     languages = {"a.dot": "digraph", "a.mmd": "flowchart LR"}
     drawn = languages | ({"a.svg": "<svg"} if shutil.which("dot") else {})
     for name, begins in drawn.items():
@@ -60,9 +56,6 @@ def test_a_graph_is_drawn_in_the_language_of_its_file(run, many):
         assert begins in (many / name).read_text()
     assert run("graph", ".", "--siblings", "2").out.count("part-") == 2
     assert run("graph", ".", "-f", "mermaid").out.startswith("flowchart LR")
-
-
-def test_without_graphviz_the_command_says_what_to_install(run, many, monkeypatch):
     monkeypatch.setattr("usp.graph.shutil.which", lambda _: None)
     ended = run("graph", ".", "-f", "svg").ends(1, out="")
     assert ended.err.startswith("usp: Graphviz is not installed")

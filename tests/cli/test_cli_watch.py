@@ -25,7 +25,7 @@ def watch(run, website, tmp_path):
     return _watch
 
 
-def test_new_pages_are_lines(watch, website):
+def test_new_pages_are_lines_or_json_lines(watch, website):
     first = watch()
     assert (first.status, first.out) == (0, "")
     assert "watching" in first.err
@@ -33,14 +33,10 @@ def test_new_pages_are_lines(watch, website):
     ended = watch("--rounds", "2")
     assert ended.lines == [f"+ {website.url('/2')}"]
     assert ended.err == "usp: stopped: 1 change in 2 rounds\n"
-
-
-def test_programs_read_json_lines(watch, website):
-    watch()
-    website.answers["/a.xml"] = urlset("/1", "/2")
+    website.answers["/a.xml"] = urlset("/1", "/2", "/3")
     (line,) = watch("--jsonl").lines
     change = json.loads(line)
-    assert (change["change"], change["url"]) == ("added", website.url("/2"))
+    assert (change["change"], change["url"]) == ("added", website.url("/3"))
     assert change["seen"].endswith("Z")
 
 

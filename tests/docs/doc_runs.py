@@ -1,17 +1,16 @@
-"""Runs the examples of a page as its reader would, in this process where that makes no difference."""
+"""Runs the examples of a page as its reader would: Python in this process, all else in a shell."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import io
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sized
@@ -25,7 +24,6 @@ from doc_blocks import Block, blocks, commands, prompts
 from doc_sites import ADDRESSES, Sites
 
 from usp._demo import demo_files
-from usp.cli import main
 
 PATIENCE = 120  # seconds for a block, on a busy machine
 WIDTH = "100"
@@ -57,13 +55,12 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     mine = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    mine["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{mine['PATH']}"
+    mine["PATH"] = os.pathsep.join([*sites.programs, mine["PATH"]])
     mine |= {"HOME": str(folder), "COLUMNS": WIDTH, "NO_COLOR": "1", **sites.environment}
     modules = set(sys.modules)
     try:
         with (
             mock.patch.dict(os.environ, mine, clear=True),
-            mock.patch.object(os, "cpu_count", return_value=1),  # enough for three sites
             mock.patch.object(sys, "path", [str(folder), *sys.path]),  # as a script has its folder
             contextlib.chdir(folder),
         ):
@@ -111,7 +108,7 @@ def _run(block: Block, names: dict[str, object]) -> None:
             Path(block.file).write_text(block.text, "utf-8")
         case "python":
             padded = "\n" * (block.line - 1) + block.text  # for the lines of a traceback
-            with caught():
+            with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(padded, str(block.page), "exec"), names)
         case "sh" | "run":
             _shell(block)
@@ -124,8 +121,7 @@ def _run(block: Block, names: dict[str, object]) -> None:
 # Commands -----------------------------------------------------------------------------------------
 
 _SCRIPT = re.compile(r"<<|^\s*(?:for|while|if|case|export|cd|source|\.|\w+=\S*)\b", re.MULTILINE)
-_USP = re.compile(r"usp( [^\\|<>&;$`(){}*?~]*)(?:(\|)|(?<!\d)(>>?) *(\S+)\s*)?", re.DOTALL)
-_COMMENT = re.compile(r"\s#[^\n]*")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 
 
 def _statuses(block: Block, commands: Sized) -> tuple[int, ...]:
@@ -134,7 +130,7 @@ def _statuses(block: Block, commands: Sized) -> tuple[int, ...]:
 
 
 def _shell(block: Block) -> None:
-    whole = _SCRIPT.search(_masked(block.text))
+    whole = _SCRIPT.search(_QUOTED.sub("", block.text))
     lines = [block.text] if whole else commands(block.text)
     for line, status in zip(lines, _statuses(block, lines), strict=True):
         ended = command(line)
@@ -150,7 +146,8 @@ def _console(block: Block) -> str:
     text = ""
     asked = prompts(block.text)
     for (line, shown), status in zip(asked, _statuses(block, asked), strict=True):
-        ended = command(line, together=not line.startswith("python "))
+        alone = not line.startswith("python ") and "|" not in _QUOTED.sub("", line)
+        ended = command(line, together=alone)
         now = steady(ended.out.decode("utf-8"))
         if ended.status != status:
             raise ExampleError(f"{block.place}: {line}\nended with {ended.status}:\n{now}")
@@ -162,80 +159,15 @@ def _console(block: Block) -> str:
 
 def command(line: str, *, together: bool = False) -> Ended:
     """Run a command line; with ``together``, what it reports is among what it writes."""
-    masked = _masked(line)
-    if comment := _COMMENT.search(masked):
-        masked, line = masked[: comment.start()], line[: comment.start()]
-    line, masked = line.rstrip(), masked.rstrip()
-    call = _USP.match(masked)
-    if call is None or not (call[2] or call.end() == len(masked)):
-        return _bash(line, together=together)
-    words = shlex.split(line[call.start(1) : call.end(1)])
-    ended = _usp(words, together=together and not call[2])
-    if call[2]:
-        after = _bash(line[call.end(2) :], ended.out, together=together)
-        return Ended(ended.status or after.status, after.out, ended.err + after.err)
-    if call[3]:
-        with Path(call[4]).open("ab" if call[3] == ">>" else "wb") as file:
-            file.write(ended.out)
-        return Ended(ended.status, b"", ended.err)
-    return ended
-
-
-def _masked(line: str) -> str:
-    """Return a line in which what stands in quotes cannot be mistaken for syntax."""
-    return re.sub(r"'[^']*'|\"[^\"$`]*\"", lambda quoted: "_" * len(quoted[0]), line)
-
-
-def _bash(line: str, given: bytes = b"", *, together: bool = False) -> Ended:
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
-        input=given,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if together else subprocess.PIPE,
         timeout=PATIENCE,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr or b"")
-
-
-def _usp(words: list[str], *, together: bool) -> Ended:
-    with caught(together=together) as ended:
-        try:
-            main(words)
-        except SystemExit as end:
-            ended.status = int(end.code or 0)
-    return ended
-
-
-@contextlib.contextmanager
-def caught(*, together: bool = False) -> Iterator[Ended]:
-    """Catch what is written to the standard streams during the block, by whatever means."""
-    ended = Ended(0, b"", b"")
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with contextlib.ExitStack() as stack:
-        out = stack.enter_context(tempfile.TemporaryFile())
-        err = out if together else stack.enter_context(tempfile.TemporaryFile())
-        nothing = stack.enter_context(Path(os.devnull).open("rb"))
-        for number, file in enumerate((nothing, out, err)):
-            saved = os.dup(number)
-            stack.callback(os.close, saved)
-            stack.callback(os.dup2, saved, number)
-            os.dup2(file.fileno(), number)
-        for number, name in enumerate(("stdin", "stdout", "stderr")):
-            stack.callback(setattr, sys, name, getattr(sys, name))
-            mode = "w" if number else "r"
-            stream = open(number, mode, buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
-            stack.callback(stream.close)
-            setattr(sys, name, stream)
-        yield ended
-        sys.stdout.flush()
-        sys.stderr.flush()
-        out.seek(0)
-        ended.out = out.read()
-        if not together:
-            err.seek(0)
-            ended.err = err.read()
 
 
 # Output -------------------------------------------------------------------------------------------

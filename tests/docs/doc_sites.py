@@ -10,6 +10,7 @@ import contextlib
 import datetime as dt
 import json
 import re
+import shlex
 import ssl
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ REDIRECTED = Path(__file__).parent / "redirected"
 sys.path[:0] = [str(REDIRECTED), str(Path(__file__).parent.parent)]
 from redirection import ADDRESSES, DEMO, Redirection  # noqa: E402 - needs the path
 
+from quick_usp import usp_command  # noqa: E402 - the same
 from website import Answer, Request, TaggedSite  # noqa: E402 - the same
 
 TYPES = {
@@ -69,6 +71,8 @@ class Sites:
     sites: list[ExampleSite]
     environment: dict[str, str]
     """What other processes need to reach them."""
+    programs: list[str]
+    """Folders with the command ``usp`` and with Python."""
 
     def fill(self, *, later: bool) -> None:
         """Serve the websites as they are, or as they are a day later."""
@@ -123,4 +127,12 @@ def example_sites(folder: Path) -> Iterator[Sites]:
             "REQUESTS_CA_BUNDLE": str(certificate),
             "SSL_CERT_FILE": str(certificate),
         }
-        yield Sites(list(sites.values()), environment)
+        script = folder / "usp"
+        script.write_text(
+            "#!/bin/sh\ncase $1 in\n"  # the libraries of datasets have threads, which a copy lacks
+            f'crawl|stats) exec {shlex.quote(sys.executable)} -m usp.cli "$@";;\n'
+            f'*) exec {shlex.join(usp_command())} "$@";;\nesac\n'
+        )
+        script.chmod(0o700)
+        programs = [str(folder), str(Path(sys.executable).parent)]
+        yield Sites(list(sites.values()), environment, programs)

@@ -39,11 +39,13 @@ def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
 
     With ``later``, some stories and pages are new, others changed or gone.
     """
-    server = _DemoServer(port, later=later)
+    server = _DemoServer(("127.0.0.1", port), _DemoHandler)
+    address = f"http://127.0.0.1:{server.server_port}"
+    server.files = demo_files(address, later=later)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield f"{server.address}/"
+        yield f"{address}/"
     finally:
         server.shutdown()
         server.server_close()
@@ -53,29 +55,23 @@ def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
 class _DemoServer(ThreadingHTTPServer):
     request_queue_size = 64  # connections that come at once wait here, or for a second elsewhere
 
-    def __init__(self, port: int, *, later: bool) -> None:
-        super().__init__(("127.0.0.1", port), _DemoHandler)
-        self.address = f"http://127.0.0.1:{self.server_port}"
-        self.files = demo_files(self.address, later=later)
+    files: dict[str, bytes]
 
 
 def demo_files(address: str, *, later: bool = False) -> dict[str, bytes]:
     """Return what the website serves at an address such as ``https://example.org``, by path."""
+    today = datetime.now(UTC).date()
+    yesterday = today - timedelta(days=1)
     served: dict[str, bytes] = {}
     for folder in ("site", "later") if later else ("site",):
         for path, text in _walk(files(__name__) / folder):
-            content = _filled(text, address).encode()
+            filled = text.replace("{site}", address).replace("{today}", today.isoformat())
+            content = filled.replace("{yesterday}", yesterday.isoformat()).encode()
             if path in _PACKED:
                 served[f"{path}.gz"] = gzip.compress(content, mtime=0)
             else:
                 served[path] = content
     return served
-
-
-def _filled(text: str, address: str) -> str:
-    today = datetime.now(UTC).date()
-    filled = text.replace("{site}", address).replace("{today}", today.isoformat())
-    return filled.replace("{yesterday}", (today - timedelta(days=1)).isoformat())
 
 
 def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, str]]:

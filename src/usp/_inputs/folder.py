@@ -89,30 +89,17 @@ class _Folder:
         while waiting:
             file, is_finished = waiting.pop()
             if is_finished:
-                self._nodes[file] = self._filled(self._read(file))
+                node = self._read(file)
+                if isinstance(node, AbstractIndexSitemap):
+                    below = [self._node_of(child) for child in node.sub_sitemaps]
+                    node._sub_sitemaps = below  # noqa: SLF001 - nobody else has the node yet
+                self._nodes[file] = node
             elif file not in self._begun:
                 self._begun.add(file)
-                below = [self._file_of(child) for child in self._read(file).sub_sitemaps]
+                files = [self._file_of(child) for child in self._read(file).sub_sitemaps]
                 waiting.append((file, True))
-                waiting += [(child, False) for child in reversed(below) if child is not None]
+                waiting += [(child, False) for child in reversed(files) if child is not None]
         return self._nodes[top]
-
-    def _filled(self, node: AbstractSitemap) -> AbstractSitemap:
-        """Return an index whose children are the nodes of their files."""
-        if not isinstance(node, AbstractIndexSitemap):
-            return node
-        filled = type(node)(
-            node.url,
-            [self._node_of(child) for child in node.sub_sitemaps],
-            last_modified=node.last_modified,
-            problems=node.problems,
-            failure=node.failure,
-            size=node.size,
-            status=node.status,
-            exchange=node.exchange,
-        )
-        filled.read_from(node.stored)
-        return filled
 
     def _node_of(self, child: AbstractSitemap) -> AbstractSitemap:
         """Return the node of a child's file, or the child itself if it has none."""

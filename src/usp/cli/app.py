@@ -18,7 +18,7 @@ from click.core import ParameterSource
 import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, json_option, messages
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, JSON_HELP, messages, words_of
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
@@ -61,9 +61,8 @@ class _CommandGroup(click.RichGroup):
         except BrokenPipeError:  # which click would take for a failure
             output.discard()
             ctx.exit(0)
-        except KeyboardInterrupt:
-            _report_interrupt()
-            ctx.exit(INTERRUPTED)
+        except KeyboardInterrupt as error:  # for which click would write an empty line
+            raise click.Abort from error
         return result
 
 
@@ -73,7 +72,7 @@ class _CommandGroup(click.RichGroup):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@json_option
+@click.option("--json", is_flag=True, expose_value=False, help=JSON_HELP)  # see wants_json
 @click.version_option(usp.__version__, "-v", "--version", message="usp v%(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -101,12 +100,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     interrupts.reported = interrupts.received = False
     try:
         sys.exit(_status(argv))
-    except (KeyboardInterrupt, click.Abort):
-        _report_interrupt()
-        sys.exit(INTERRUPTED)
-    except Exception as error:
-        if interrupts.received:  # turned into another exception by the code that was running
-            _report_interrupt()
+    except (KeyboardInterrupt, Exception) as error:
+        # The code that was running may have turned an interrupt into another exception.
+        if interrupts.received or isinstance(error, KeyboardInterrupt | click.Abort):
+            interrupts.reported = True
+            messages.error("interrupted", INTERRUPTED)
             sys.exit(INTERRUPTED)
         if not messages.as_json:
             raise
@@ -131,8 +129,10 @@ def _status(argv: Sequence[str] | None) -> int:
         messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
     except EXPECTED as error:
-        output.report_error(error, FAILED)
-        return FAILED
+        if isinstance(error, OSError):
+            output.discard()  # what is still buffered would fail again
+        messages.error(words_of(error), messages.failed)
+        return messages.failed
     return status if isinstance(status, int) else 0
 
 
@@ -148,9 +148,3 @@ def _origin(error: click.UsageError, named: set[str]) -> str:
             if source is ParameterSource.DEFAULT_MAP:
                 return f"set in {error.ctx.meta[CONFIG_FILE]}"
     return ""
-
-
-def _report_interrupt() -> None:
-    if not interrupts.reported:
-        interrupts.reported = True
-        messages.error("interrupted", INTERRUPTED)

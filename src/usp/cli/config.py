@@ -15,9 +15,10 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,20 +65,18 @@ def find(folder: Path) -> tuple[ConfigFile | None, list[str]]:
     Also returns notices of those that cannot be.
     """
     notices = []
-    for place in (folder, *folder.parents):
-        for name in NAMES:
-            path = place / name
-            try:
-                if not path.is_file():
-                    continue
-                reason = _distrust(path)
-                if reason and _concerns_us(path):
-                    notices.append(f"{path} is ignored: {reason}; --config {path} reads it")
-            except OSError:  # it cannot even be looked at
+    for path in (place / name for place in (folder, *folder.parents) for name in NAMES):
+        try:
+            if not path.is_file():
                 continue
-            options = None if reason else _read(path)
-            if options is not None:
-                return ConfigFile(path, options), notices
+            reason = _distrust(path)
+            if reason and _concerns_us(path):
+                notices.append(f"{path} is ignored: {reason}; --config {path} reads it")
+        except OSError:  # it cannot even be looked at
+            continue
+        options = None if reason else _read(path)
+        if options is not None:
+            return ConfigFile(path, options), notices
     return None, notices
 
 
@@ -141,11 +140,15 @@ def defaults(
     options = _parameters(commands[name])
     values: dict[str, Any] = {}
     notices: list[str] = []
-    for written, value, is_own in _settings(file.options, name, commands):
+    given = file.options
+    tables = {key for key in given if key in commands and isinstance(given[key], dict)}
+    shared = ((key, value) for key, value in given.items() if key not in tables)
+    own: Mapping[str, Any] = given[name] if name in tables else {}
+    for written, value in chain(shared, own.items()):
         key, shown = _plain(written), written.replace("_", "-")
         option = options.get(key)
         if option is None:
-            if is_own:
+            if written in own:
                 raise click.UsageError(f"{file.path}: usp {name} has no option --{shown}")
             if not any(key in _parameters(one) for one in commands.values()):
                 raise click.UsageError(f"{file.path}: no command has an option --{shown}")
@@ -166,18 +169,6 @@ def defaults(
                 notices.append(f"{file.path} sets {shown} = {read!r}")
         values[option.name or ""] = read
     return values, notices
-
-
-def _settings(
-    options: Mapping[str, Any], name: str, commands: Mapping[str, click.Command]
-) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the settings of a command, with whether they are in its own table, which comes last."""
-    for key, value in options.items():
-        if not (key in commands and isinstance(value, dict)):
-            yield key, value, False
-    table = options.get(name)
-    if isinstance(table, dict):
-        yield from ((key, value, True) for key, value in table.items())
 
 
 def _refusal(key: str, value: object, folder: Path) -> str:
@@ -223,14 +214,12 @@ def _value(option: click.Option, value: Any) -> Any:
 
     For a repeatable option, a table is a list of NAME=VALUE.
     """
-    if option.is_flag:
-        if not isinstance(value, bool):
-            raise TypeError("true or false")
-        return value
-    if option.count:
-        if not isinstance(value, int):
-            raise TypeError("a number such as 1")
-        return min(value, _MOST_TIMES)
+    if option.is_flag and not isinstance(value, bool):
+        raise TypeError("true or false")
+    if option.count and not isinstance(value, int):
+        raise TypeError("a number such as 1")
+    if option.is_flag or option.count:
+        return value if option.is_flag else min(value, _MOST_TIMES)
     if not option.multiple:
         return _text(value, "a text or a number")
     expected = "a text, or a list or table of texts"

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -20,18 +19,20 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from usp.objects.child import SkipReason
     from usp.objects.problem import AnyCode, Failure
-
-    F = TypeVar("F", bound=Callable[..., Any])
 
 log = get_logger(__name__)
 
 FAILED = 1
 WRONG_CALL = 2
 PARTIAL = 3
+
+JSON_HELP = "Write all messages to standard error as JSON, one object per line."
+CONFIG_FILE = f"{__name__}.config"
+"""In the memory of a context: the path of the configuration file."""
 
 _MOST_TOLD = 5  # lines about failures, for people
 _MOST_ALIKE = 3  # failures for one reason that have a line each
@@ -48,6 +49,7 @@ class Messages:
         """Reset for a new command."""
         self.as_json = as_json
         self.quiet = False  # whether notices are left out
+        self.failed = FAILED  # the exit status of an error, unless it has a meaning for the command
         self.logs = False  # whether failures and notices go to a log file instead
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
@@ -111,12 +113,9 @@ class Messages:
 
     def missing(self, failures: Sequence[Failure]) -> None:
         """Report what is missing for now, while a command goes on."""
-        if self.as_json:
-            for failure in failures:
-                reason = why(failure)
-                self.notice(f"{failure.url}: {reason}", url=failure.url, code=failure.code)
-            return
-        for line in _lines(failures):
+        for failure in failures if self.as_json else ():
+            self.notice(f"{failure.url}: {why(failure)}", url=failure.url, code=failure.code)
+        for line in () if self.as_json else _lines(failures):
             self.notice(line)
 
     def line(self, text: str, **facts: object) -> None:
@@ -156,12 +155,8 @@ def _names_host(reason: str, url: str) -> bool:
     from usp._base.urls import url_parts
 
     host = url_parts(url).hostname
-    return host is not None and _naming(host).search(reason) is not None
-
-
-def _naming(host: str) -> re.Pattern[str]:
-    """Return a pattern that finds a host name in a text."""
-    return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+    name = re.escape(host or "")
+    return bool(name and re.search(rf"(?<![\w.-]){name}(?![\w-])", reason))
 
 
 def update_warning(text: str) -> str:
@@ -306,64 +301,3 @@ def _http_url(name: str) -> str:
 
 messages = Messages()
 """The one that all commands use."""
-
-
-def _wants(_: click.Context, __: click.Parameter, value: bool) -> None:
-    messages.as_json = messages.as_json or value
-
-
-def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> None:
-    """Take the defaults of a command from the configuration file, before its options are read."""
-    if ctx.resilient_parsing:
-        return
-    from pathlib import Path
-
-    from usp.cli import config
-    from usp.cli.commands import COMMANDS
-
-    folder = Path.cwd()
-    file, notices = (config.read_named(Path(named)), []) if named else config.find(folder)
-    if file is not None:
-        name = ctx.command.name or ""
-        ctx.meta[CONFIG_FILE] = file.path
-        ctx.default_map, more = config.defaults(file, name, COMMANDS, folder)
-        notices = [*notices, *more]
-    for notice in notices:
-        messages.notice(notice)
-
-
-MESSAGES = "Messages and exit status"
-"""The panel of the help for options about them."""
-
-CONFIG_FILE = f"{__name__}.config"
-"""In the memory of a context: the path of the configuration file."""
-
-_eager_option = partial(click.option, is_eager=True, expose_value=False)
-_json_option = partial(
-    _eager_option,
-    "--json",
-    is_flag=True,
-    callback=_wants,
-    help="Write all messages to standard error as JSON, one object per line.",
-)
-json_option = _json_option()
-"""An option of every command; the configuration file can set it too."""
-
-_config_option = partial(
-    _eager_option,
-    "--config",
-    metavar="FILE",
-    callback=_configure,
-    help="Read options from this file, and only from it, instead of usp.toml or pyproject.toml.",
-)
-
-
-def common_options(command: F, panel: str | None = None) -> F:
-    """Return a command with the options of every command that reads a configuration file.
-
-    That comes first: it may set the others. ``panel`` is that of the help.
-    """
-    return _config_option(panel=panel)(_json_option(panel=panel)(command))
-
-
-common_message_options: Callable[[F], F] = partial(common_options, panel=MESSAGES)

@@ -14,7 +14,9 @@ from click import get_current_context
 from click.core import ParameterSource
 
 from usp.cli import option_values
-from usp.cli.errors import MESSAGES, common_message_options, messages
+from usp.cli.errors import CONFIG_FILE, JSON_HELP, messages
+from usp.cli.option_values import Integer, Number
+from usp.cli.output import Command, logging_to
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
@@ -34,21 +36,107 @@ COLUMNS = (
     *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
     *("news", "images", "videos", "alternates", "mobile"),
 )
+_WEBSITE, REQUESTS = "Where sitemaps are looked for", "Requests and limits"
+MESSAGES, _FILTERS = "Messages and exit status", "Filters"
+_TYPES = {"N": Integer(1), "SECONDS": Number(0, min_open=True), "TIME": option_values.interval}
+"""What a value is, by its name in the help; any other is a text."""
 
-_WEBSITE, _REQUESTS, _FILTERS = "Where sitemaps are looked for", "Requests and limits", "Filters"
-flag = partial(click.option, is_flag=True)
-_website_flag = partial(flag, panel=_WEBSITE)
-request_option = partial(click.option, panel=_REQUESTS)
-message_flag = partial(flag, panel=MESSAGES)
-_filter_option = partial(click.option, panel=_FILTERS)
-_filter_flag = partial(flag, panel=_FILTERS)
+_BY_ENVIRONMENT = frozenset(
+    {
+        *("user_agent", "timeout", "wait", "ca_bundle", "insecure", "proxy", "max"),
+        *("allow_network", "concurrency", "strict"),
+    }
+)
+"""Options that variables such as ``USP_TIMEOUT`` set, too."""
+
+
+def table(
+    texts: dict[str, str], panel: str | None = None, **settings: dict[str, Any]
+) -> Callable[[F], F]:
+    """Return a decorator with options, each as it is written in the help, and its text there.
+
+    One without a value or a type is a flag; one whose value has dots, as in ``-H --header
+    NAME:VALUE...``, can be repeated. A default is shown. ``settings`` has what else click is told of
+    an option, by its name; ``name`` is that of the parameter, if it is another one.
+    """
+    options = [_option(written, text, panel, settings) for written, text in texts.items()]
+    assert not settings, f"of options that are not there: {', '.join(settings)}"
+    return partial(with_options, options=options)
+
+
+def _option(
+    written: str, text: str, panel: str | None, settings: dict[str, dict[str, Any]]
+) -> Callable[[F], F]:
+    *spelled, last = written.split()
+    value = "" if last.startswith("-") else last.removesuffix("...")
+    spelled += [] if value else [last]
+    key = next(one[2:].replace("-", "_") for one in spelled if one.startswith("--"))
+    own = settings.pop(key, {})
+    given: dict[str, Any] = {
+        "help": text,
+        "panel": panel,
+        "metavar": value or None,
+        "type": _TYPES.get(value),
+        "is_flag": not value and not own.keys() & {"type", "count"},
+        "multiple": last.endswith("..."),
+        "show_default": "default" in own,
+        "envvar": f"USP_{key.upper()}" if key in _BY_ENVIRONMENT else None,
+    } | own
+    return click.option(*spelled, given.pop("name", key), **given)
 
 
 def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
     """Return a command with these options, in the order in which the help lists them."""
-    for option in reversed(options):
-        command = option(command)
+    for one in reversed(options):
+        command = one(command)
     return command
+
+
+command = partial(click.command, cls=Command)
+
+
+# What every command has ---------------------------------------------------------------------------
+
+
+def _wants_json(_: click.Context, __: click.Parameter, value: bool) -> None:
+    messages.as_json = messages.as_json or value
+
+
+def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> None:
+    """Take the defaults of a command from the configuration file, before its options are read."""
+    if ctx.resilient_parsing:
+        return
+    from usp.cli import config
+    from usp.cli.commands import COMMANDS
+
+    folder = Path.cwd()
+    file, notices = (config.read_named(Path(named)), []) if named else config.find(folder)
+    if file is not None:
+        name = ctx.command.name or ""
+        ctx.meta[CONFIG_FILE] = file.path
+        ctx.default_map, more = config.defaults(file, name, COMMANDS, folder)
+        notices = [*notices, *more]
+    for notice in notices:
+        messages.notice(notice)
+
+
+_CONFIG = "Read options from this file, and only from it, instead of usp.toml or pyproject.toml."
+_READ_JSON = {"is_eager": True, "expose_value": False, "callback": _wants_json}
+json_option = table({"--json": JSON_HELP}, json=_READ_JSON)
+"""An option of every command; the configuration file can set it too."""
+
+
+def common_options(command: F, panel: str | None = None) -> F:
+    """Return a command with the options of every command that reads a configuration file.
+
+    That comes first: it may set the others. ``panel`` is that of the help.
+    """
+    texts = {"--config FILE": _CONFIG, "--json": JSON_HELP}
+    read_config = _READ_JSON | {"callback": _configure}
+    return table(texts, panel, config=read_config, json=_READ_JSON)(command)
+
+
+common_message_options: Callable[[F], F] = partial(common_options, panel=MESSAGES)
 
 
 def set_in_config(parameter: str) -> bool:
@@ -56,15 +144,36 @@ def set_in_config(parameter: str) -> bool:
     return get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT_MAP
 
 
-def output(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
+# What to read, and where to write -----------------------------------------------------------------
+
+
+def input_type(text: str) -> Input:
+    """Return what a user named: a website, a sitemap, a file, a folder or the standard input."""
+    from usp._base.urls import BadUrl, redact_url
+    from usp._inputs import read_input
+
+    try:
+        return read_input(text)
+    except BadUrl:
+        raise click.UsageError(
+            f"{redact_url(text)!r} is neither a URL nor an existing file or folder; "
+            "use for example https://example.org"
+        ) from None
+
+
+url_argument = click.argument("start", metavar="URL", type=input_type)
+
+
+def output(text: str, *, must_be_file: bool = False, **settings: Any) -> Callable[[F], F]:
     """Return the option for the file that a command writes."""
     path = option_values.new_path if must_be_file else option_values.output_file
-    return click.option("-o", "--output", *names, type=path, metavar="FILE", **more)
+    return table({"-o --output FILE": text}, output={"type": path, **settings})
 
 
-def form(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
+def form(choices: Sequence[str], text: str, **settings: Any) -> Callable[[F], F]:
     """Return the option for the format in which a command writes, as the parameter ``form``."""
-    return click.option("-f", "--format", "form", type=click.Choice(choices), **more)
+    usual = {"name": "form", "type": click.Choice(choices), "show_default": False}
+    return table({"-f --format": text}, format=usual | settings)
 
 
 def format_for(
@@ -88,124 +197,38 @@ def format_for(
     return given or usual
 
 
-def number(*names: str, most: int | None = None, **more: Any) -> Callable[[F], F]:
-    """Return an option for a number from 1 on; the help shows its default."""
-    integer = option_values.Integer(min=1, max=most)
-    return click.option(*names, type=integer, metavar="N", show_default="default" in more, **more)
-
-
-# What to read -------------------------------------------------------------------------------------
-
-
-def input_type(text: str) -> Input:
-    """Return what a user named: a website, a sitemap, a file, a folder or the standard input."""
-    from usp._base.urls import BadUrl, redact_url
-    from usp._inputs import read_input
-
-    try:
-        return read_input(text)
-    except BadUrl:
-        raise click.UsageError(
-            f"{redact_url(text)!r} is neither a URL nor an existing file or folder; "
-            "use for example https://example.org"
-        ) from None
-
-
-url_argument = click.argument("start", metavar="URL", type=input_type)
-
-
 # How requests are made ----------------------------------------------------------------------------
 
 
-_WEBSITE_OPTIONS = [
-    _website_flag("-r", "--no-robots", help="Do not look for sitemaps in robots.txt."),
-    _website_flag("-k", "--no-known", help="Do not look for sitemaps at well-known paths."),
-    click.option(
-        "--known-path",
-        "known_paths",
-        panel=_WEBSITE,
-        multiple=True,
-        metavar="PATH",
-        help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
-    ),
-    _website_flag(
-        "--html-links",
-        help="Also follow sitemaps and feeds that the homepage names in <link> elements.",
-    ),
-]
-_CLIENT_OPTIONS = [
-    request_option(
-        "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
-    ),
-    request_option(
-        "--timeout",
-        envvar="USP_TIMEOUT",
-        type=option_values.Number(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Time to wait for a connection, and for each part of a response.",
-    ),
-    request_option(
-        "--wait",
-        envvar="USP_WAIT",
-        type=option_values.Number(min=0, max=86_400),
-        default=0.0,
-        metavar="SECONDS",
-        help="Pause between requests to the same host, which are then sent one at a time.",
-    ),
-    request_option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
-    request_option(
-        "--ca-bundle",
-        envvar="USP_CA_BUNDLE",
-        type=click.Path(exists=True, path_type=Path),
-        metavar="FILE",
-        help="Trust the certificate authorities in this PEM file or folder.",
-    ),
-    request_option(
-        "--insecure", envvar="USP_INSECURE", is_flag=True, help="Do not verify TLS certificates."
-    ),
-    request_option(
-        "-H",
-        "--header",
-        "headers",
-        multiple=True,
-        metavar="NAME:VALUE",
-        help="Additional header to send. Headers that may hold secrets are sent to the website's own "
-        "host only.",
-    ),
-    request_option(
-        "--proxy", envvar="USP_PROXY", metavar="URL", help="Send all requests through this proxy."
-    ),
-]
-_LOG_OPTIONS = [
-    click.option(
-        "-v",
-        "--verbose",
-        panel=MESSAGES,
-        count=True,
-        metavar="",
-        help="Log more: -v logs each step, -vv every detail.",
-    ),
-    click.option(
-        "-l",
-        "--log-file",
-        panel=MESSAGES,
-        metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Append the log to this file instead of showing it.",
-    ),
-]
+_website_options = table(
+    {
+        "-r --no-robots": "Do not look for sitemaps in robots.txt.",
+        "-k --no-known": "Do not look for sitemaps at well-known paths.",
+        "--known-path PATH...": "Also look for a sitemap at this path of the website, such as "
+        "maps/all.xml.",
+        "--html-links": "Also follow sitemaps and feeds that the homepage names in <link> elements.",
+    },
+    _WEBSITE,
+    known_path={"name": "known_paths"},
+)
 _SET_A_LIMIT = (
     "Set a limit, for example pages=1000, seconds=60, document_bytes=10MiB or depth=3; 'none' "
     "removes it."
 )
-log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
-concurrency = number(
-    "--concurrency",
-    panel=_REQUESTS,
-    envvar="USP_CONCURRENCY",
-    most=64,
-    default=DEFAULT_CONCURRENCY,
-    help="Maximum number of simultaneous requests to one host.",
+_ALLOW = "Allow connections to this private network, address or host ('any': all of them)."
+log_options = table(
+    {
+        "-v --verbose": "Log more: -v logs each step, -vv every detail.",
+        "-l --log-file FILE": "Append the log to this file instead of showing it.",
+    },
+    MESSAGES,
+    verbose={"count": True, "metavar": ""},
+    log_file={"type": click.Path(dir_okay=False, path_type=Path)},
+)
+concurrency = table(
+    {"--concurrency N": "Maximum number of simultaneous requests to one host."},
+    REQUESTS,
+    concurrency={"type": Integer(1, 64), "default": DEFAULT_CONCURRENCY},
 )
 
 
@@ -215,27 +238,29 @@ def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callab
     :func:`read_requests` reads them. ``limits`` and ``networks`` are for the help of ``--max`` and
     ``--allow-network``.
     """
-    allow = "Allow connections to this private network, address or host ('any': all of them)."
-    options = [
-        *_WEBSITE_OPTIONS,
-        *_CLIENT_OPTIONS,
-        request_option(
-            "--max",
-            "limits",
-            multiple=True,
-            envvar="USP_MAX",
-            metavar="NAME=VALUE",
-            help=f"{limits} Names: {', '.join(option_values.LIMIT_NAMES)}.",
-        ),
-        request_option(
-            "--allow-network",
-            multiple=True,
-            envvar="USP_ALLOW_NETWORK",
-            metavar="NET",
-            help=f"{allow} {networks}".rstrip(),
-        ),
-    ]
-    return partial(with_options, options=options)
+    texts = {
+        "--user-agent NAME": "User-Agent header to send.",
+        "--timeout SECONDS": "Time to wait for a connection, and for each part of a response.",
+        "--wait SECONDS": "Pause between requests to the same host, which are then sent one at a "
+        "time.",
+        "--crawl-delay": "Respect Crawl-delay in robots.txt.",
+        "--ca-bundle FILE": "Trust the certificate authorities in this PEM file or folder.",
+        "--insecure": "Do not verify TLS certificates.",
+        "-H --header NAME:VALUE...": "Additional header to send. Headers that may hold secrets are "
+        "sent to the website's own host only.",
+        "--proxy URL": "Send all requests through this proxy.",
+        "--max NAME=VALUE...": f"{limits} Names: {', '.join(option_values.LIMIT_NAMES)}.",
+        "--allow-network NET...": f"{_ALLOW} {networks}".rstrip(),
+    }
+    requests: Callable[[F], F] = table(
+        texts,
+        REQUESTS,
+        wait={"type": Number(0, 86_400), "default": 0.0, "show_default": False},
+        ca_bundle={"type": click.Path(exists=True, path_type=Path)},
+        header={"name": "headers"},
+        max={"name": "limits"},
+    )
+    return partial(with_options, options=[_website_options, requests])
 
 
 def read_requests(
@@ -270,26 +295,24 @@ def read_requests(
 # A crawl of one website ---------------------------------------------------------------------------
 
 
-accept = flag(
-    "--accept", help="Take the website as it is now, even if more than half of the pages are gone."
+accept = table(
+    {"--accept": "Take the website as it is now, even if more than half of the pages are gone."}
 )
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
-    click.option(
-        "--site",
-        panel=_WEBSITE,
-        metavar="URL",
-        help="Website or sitemap to read from a WARC file that has several.",
+    table(
+        {"--site URL": "Website or sitemap to read from a WARC file that has several."}, _WEBSITE
     ),
-    message_flag("--keep-partial", help="After Ctrl-C, keep what was found so far."),
-    message_flag(
-        "--strict",
-        envvar="USP_STRICT",
-        help="Exit with status 3 if any sitemap is missing or incomplete.",
+    table(
+        {
+            "--keep-partial": "After Ctrl-C, keep what was found so far.",
+            "--strict": "Exit with status 3 if any sitemap is missing or incomplete.",
+            "-q --quiet": "Show no progress and no notices.",
+        },
+        MESSAGES,
     ),
-    message_flag("-q", "--quiet", help="Show no progress and no notices."),
-    *_LOG_OPTIONS,
+    log_options,
     common_message_options,
 ]
 _AS_GIVEN = ("strict", "quiet", "verbose", "log_file", "site")
@@ -299,7 +322,6 @@ def run_options(command: F) -> F:
     """Return a command with the options of a crawl; it receives them as ``run``."""
 
     def collected(**values: Any) -> Any:
-        from usp.cli.output import logging_to
         from usp.cli.run_options import RunOptions
 
         crawl, client = read_requests(values)
@@ -320,37 +342,24 @@ def run_options(command: F) -> F:
 # Which pages --------------------------------------------------------------------------------------
 
 
-_FILTER_OPTIONS = [
-    _filter_option(
-        "--since",
-        metavar="DATE",
-        help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
-        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose lastmod in the "
-        "index is older are not downloaded.",
-    ),
-    _filter_option(
-        "--until", metavar="DATE", help="Only pages last modified on or before this date."
-    ),
-    _filter_flag("--dated", help="Leave out pages without a date."),
-    _filter_option(
-        "--include",
-        multiple=True,
-        metavar="PATTERN",
-        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
-        "'re:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap;"
-        " others that an index lists are not downloaded.",
-    ),
-    _filter_option(
-        "--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."
-    ),
-    _filter_flag(
-        "--no-skip",
-        help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
-        "or URL in the index.",
-    ),
-    _filter_flag("--unique", help="Each URL once, even if several sitemaps have it."),
-    _filter_flag("--same-host", help="Only pages on the website's own host."),
-]
+filter_options = table(
+    {
+        "--since DATE": "Only pages last modified (or, failing that, published) on this date or "
+        "later: 2025, 2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose "
+        "lastmod in the index is older are not downloaded.",
+        "--until DATE": "Only pages last modified on or before this date.",
+        "--dated": "Leave out pages without a date.",
+        "--include PATTERN...": "Only pages whose URL matches: '*/blog/*', '/blog/*' from the start "
+        "of the path, or 're:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the "
+        "URL of the sitemap; others that an index lists are not downloaded.",
+        "--exclude PATTERN...": "Leave out pages that match.",
+        "--no-skip": "Download every sitemap, even where --since, --include or --exclude skip it by "
+        "its date or URL in the index.",
+        "--unique": "Each URL once, even if several sitemaps have it.",
+        "--same-host": "Only pages on the website's own host.",
+    },
+    _FILTERS,
+)
 
 
 def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:
@@ -368,8 +377,3 @@ def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:
         message = f"--{error}".replace("after until", "after --until")
         raise click.UsageError(message) from error
     return None if selection.takes_all else selection
-
-
-def filter_options(command: F) -> F:
-    """Return a command with the options that choose pages."""
-    return with_options(command, _FILTER_OPTIONS)

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 from click import HelpFormatter, core
-from click.exceptions import Exit
 
 from usp._base.display import printable
-from usp.cli.errors import EXPECTED, messages, words_of
+from usp.cli.errors import messages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,13 +44,22 @@ def shown_below(homepage_url: str) -> Callable[[str], str]:
     return shown
 
 
-def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines as they come; percent-encode what the encoding of the stream cannot represent."""
-    encoding = (stream.encoding or "utf-8").lower()
-    if encoding in ("utf-8", "utf8"):
-        stream.writelines(f"{line}\n" for line in lines)
-    else:
-        stream.writelines(f"{_encodable(line, encoding)}\n" for line in lines)
+def write_text(lines: Iterable[str], output: Path | None = None) -> None:
+    """Write lines to a file, compressed if its name ends with .gz, or to the standard output.
+
+    There, what its encoding cannot represent is percent-encoded.
+    """
+    if output is not None:
+        from usp.export.text_formats import opened
+
+        with naming(output), opened(output, "text") as file:
+            file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
+        return
+    encoding = (sys.stdout.encoding or "utf-8").lower()
+    if encoding not in ("utf-8", "utf8"):
+        lines = (_encodable(line, encoding) for line in lines)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
 
 
 def _encodable(line: str, encoding: str) -> str:
@@ -64,18 +72,6 @@ def _encodable(line: str, encoding: str) -> str:
 
         return quote(line, safe=string.printable)
     return line
-
-
-def write_text(lines: Iterable[str], output: Path | None) -> None:
-    """Write lines to a file, compressed if its name ends with .gz, or to the standard output."""
-    if output is None:
-        write_lines(lines, sys.stdout)
-        sys.stdout.flush()
-        return
-    from usp.export.text_formats import opened
-
-    with naming(output), opened(output, "text") as file:
-        file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
 
 
 @contextmanager
@@ -178,21 +174,23 @@ def painted(text: str, style: str) -> str:
 
 
 @contextmanager
-def watching(stream: TextIO, on_closed: Callable[[], object]) -> Iterator[None]:
+def watching(stream: TextIO | None, on_closed: Callable[[], object]) -> Iterator[None]:
     """Call ``on_closed``, from another thread, if the reader of a pipe closes it meanwhile.
 
-    Otherwise that is noticed at the next write, which on a slow website may be much later.
+    Otherwise that is noticed at the next write, which on a slow website may be much later. The block
+    ends in ``BrokenPipeError`` then.
     """
-    if not is_pipe(stream) or not hasattr(select, "poll"):
+    if stream is None or not is_pipe(stream) or not hasattr(select, "poll"):
         yield
         return
-    over = threading.Event()
+    over, closed = threading.Event(), threading.Event()
     poll = select.poll()
     poll.register(stream.fileno(), 0)  # errors are always reported
 
     def watch() -> None:
         while not over.wait(_EVERY):
             if poll.poll(0):
+                closed.set()
                 on_closed()
                 return
 
@@ -201,6 +199,8 @@ def watching(stream: TextIO, on_closed: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         over.set()
+    if closed.is_set():
+        raise BrokenPipeError
 
 
 def is_pipe(stream: TextIO) -> bool:
@@ -221,25 +221,6 @@ def discard() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-@contextmanager
-def exit_on_error(status: int) -> Iterator[None]:
-    """End with this status where something goes wrong: that of other commands has a meaning here."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except EXPECTED as error:
-        report_error(error, status)
-        raise Exit(status) from error
-
-
-def report_error(error: Exception, status: int) -> None:
-    """Report an expected error; what is still buffered is not written after one of the system."""
-    if isinstance(error, OSError):
-        discard()
-    messages.error(words_of(error), status)
 
 
 # The log: to the standard error or a file, never to the standard output ----------------------------

@@ -12,6 +12,7 @@ import shutil
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from usp.objects.child import SkipReason
-    from usp.objects.page import PageBlock
 
     T = TypeVar("T")
 
@@ -33,6 +33,7 @@ _EVERY = 1 / 8  # seconds; a shorter command shows no line at all
 _CLEAR = "\r\x1b[2K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _MOST_HOSTS = 3
+_COUNTED = (events.SitemapFound, events.SitemapFinished, events.SitemapFailed)
 
 
 class Progress:
@@ -40,46 +41,32 @@ class Progress:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._known = self._done = self._failed = self._bytes = 0
-        self.pages = 0
+        self._events: Counter[type[events.Event]] = Counter()
+        self._bytes = self.pages = 0
         self.skipped: dict[SkipReason, set[str]] = {}  # URLs of sitemaps that were not fetched
         self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
-        self._doing = ""
+        self.doing = ""  # what is done with what was fetched, such as "checking"
 
     def __call__(self, event: events.Event) -> None:
         """Count an event of a crawl."""
-        if isinstance(event, events.SitemapFound):
-            self._known += 1
-        elif isinstance(event, events.SitemapStarted):
-            self._busy[event.url] = url_parts(event.url).netloc
-        elif isinstance(event, events.SitemapReceived):
-            self._bytes += event.received
-        elif isinstance(event, events.SitemapFinished):
-            self._done += 1
-            self._busy.pop(event.url, None)
-        elif isinstance(event, events.SitemapFailed):
-            self._failed += 1
-            self._busy.pop(event.url, None)
-        elif isinstance(event, events.SitemapSkipped):
-            self.skipped.setdefault(event.reason, set()).add(event.url)
+        self._events[type(event)] += 1
+        match event:
+            case events.SitemapStarted():
+                self._busy[event.url] = url_parts(event.url).netloc
+            case events.SitemapReceived():
+                self._bytes += event.received
+            case events.SitemapFinished() | events.SitemapFailed():
+                self._busy.pop(event.url, None)
+            case events.SitemapSkipped():
+                self.skipped.setdefault(event.reason, set()).add(event.url)
 
-    def counted(self, pages: Iterable[T]) -> Iterator[T]:
-        """Yield pages, and count them."""
-        for page in pages:
-            self.pages += 1
-            yield page
-
-    def counted_blocks(
-        self, blocks: Iterable[tuple[T, PageBlock]]
-    ) -> Iterator[tuple[T, PageBlock]]:
-        """Yield blocks, and count their pages."""
-        for sitemap, block in blocks:
-            self.pages += len(block.urls)
-            yield sitemap, block
-
-    def now(self, doing: str) -> None:
-        """Show from now on what is done with what was fetched, such as ``checking``."""
-        self._doing = doing
+    def counted(
+        self, items: Iterable[T], pages_in: Callable[[T], int] = lambda _: 1
+    ) -> Iterator[T]:
+        """Yield pages, or what has some, and count them."""
+        for item in items:
+            self.add_pages(pages_in(item))
+            yield item
 
     def add_pages(self, number: int) -> None:
         """Count pages."""
@@ -88,11 +75,11 @@ class Progress:
     def line(self) -> str:
         """Return the progress as one line of text."""
         seconds = max(time.monotonic() - self._started, 0.001)
-        if self._doing:
-            return f"{self._doing} · {counted(self.pages, 'page')} · {clock(seconds)}"
-        looked = self._done + self._failed
+        if self.doing:
+            return f"{self.doing} · {counted(self.pages, 'page')} · {clock(seconds)}"
+        known, done, failed = (self._events[kind] for kind in _COUNTED)
         parts = [
-            f"{looked:,} of {counted(self._known, 'address')}, {counted(self._done, 'sitemap')}",
+            f"{done + failed:,} of {counted(known, 'address')}, {counted(done, 'sitemap')}",
             counted(self.pages, "page") if self.pages else "",
             f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
             clock(seconds),
@@ -104,17 +91,6 @@ class Progress:
         hosts = [printable(host) for host in dict.fromkeys(list(self._busy.values()))]
         more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
         return ", ".join(hosts[:_MOST_HOSTS]) + more
-
-
-@contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Progress]:
-    """Show a progress line on the standard error, if that is a terminal and ``quiet`` is not set."""
-    counts = Progress()
-    if quiet or not can_show():
-        yield counts
-        return
-    with live_line(counts.line):
-        yield counts
 
 
 @contextmanager

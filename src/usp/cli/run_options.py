@@ -15,9 +15,9 @@ from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
 from usp._inputs import Input, searches, tree_of
-from usp.cli.errors import FAILED, PARTIAL, messages
+from usp.cli.errors import PARTIAL, messages
 from usp.cli.output import logging_to
-from usp.cli.progress_line import Progress, progress
+from usp.cli.progress_line import Progress, can_show, live_line
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -57,10 +57,12 @@ class RunOptions:
         """Log and show progress during the block."""
         # A log file has the whole command, its end included.
         log = logging_to(None, self.verbose) if self.log_file is None else nullcontext()
-        is_quiet = self.quiet or messages.as_json
-        with ending_at_sigterm(), progress(quiet=is_quiet) as shown, log, warnings.catch_warnings():
+        progress = Progress()
+        is_shown = can_show() and not (self.quiet or messages.as_json)
+        line = live_line(progress.line) if is_shown else nullcontext()
+        with ending_at_sigterm(), line, log, warnings.catch_warnings():
             warnings.simplefilter("ignore", InsecureRequestWarning)  # the user asked for it
-            yield shown
+            yield progress
 
     def tree(self, start: Input, on_event: Listener | None = None) -> AbstractSitemap:
         """Return the tree of a website or a sitemap, or of local files."""
@@ -91,7 +93,7 @@ class RunOptions:
                 more = f" ({path if self.options.use_html_links else homepage})"
             messages.notice(f"no sitemaps with pages were found at {tree.url}{more}")
         if failures:
-            status = FAILED if not found else PARTIAL if self.strict else 0
+            status = messages.failed if not found else PARTIAL if self.strict else 0
             messages.failures(failures, status, shown=shown)
             if status:
                 raise Exit(status)

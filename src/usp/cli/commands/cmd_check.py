@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.option_values import Integer, bad_value, new_path, value_of
-from usp.cli.output import Command, exit_on_error, has_colors, painted, write_text
+from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
     from usp.checks.finding import Baseline
@@ -34,78 +34,46 @@ _SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".sarif": "sarif", ".xml": "jun
 _SEVERITIES = ("error", "warning", "info")
 
 
-@click.command("check", cls=Command)
+@options.command("check")
 @click.argument("starts", metavar="URL...", type=options.input_type, nargs=-1, required=True)
-@click.option(
-    "--select",
-    multiple=True,
-    metavar="RULES",
-    help="Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. Default: ALL.",
-)
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="RULES",
-    help="Rules to leave out. The more specific of --select and --ignore wins.",
-)
-@click.option(
-    "--extend-select",
-    multiple=True,
-    metavar="RULES",
-    help="Check these rules too, beside those that --select or the configuration file selects.",
-)
-@click.option("--extend-ignore", multiple=True, metavar="RULES", help="Leave out these rules too.")
-@click.option(
-    "--severity",
-    multiple=True,
-    metavar="RULES=SEVERITY",
-    help="Change how severe rules are: error, warning, info or off, as in SM407=info.",
-)
-@click.option(
-    "--min-severity",
-    type=click.Choice(_SEVERITIES),
-    default="info",
-    show_default=True,
-    help="Hide lower severities; they do not affect the exit status.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice([*_SEVERITIES, "never"]),
-    default="warning",
-    show_default=True,
-    help="Exit with status 1 if anything is found that is this severe, or more.",
-)
-@click.option(
-    "--baseline",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Leave out the findings in this file, which --write-baseline has written.",
-)
-@click.option(
-    "--write-baseline",
-    type=new_path,
-    metavar="FILE",
-    help="Write all findings to this file instead of showing them, and exit with status 0.",
-)
-@click.option(
-    "--fetch-pages",
-    type=Integer(min=0),
-    default=0,
-    metavar="N",
-    help="Also fetch a sample of N pages, as robots.txt allows, and check that they exist and are "
-    "indexable.",
+@options.table(
+    {
+        "--select RULES...": "Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. "
+        "Default: ALL.",
+        "--ignore RULES...": "Rules to leave out. The more specific of --select and --ignore wins.",
+        "--extend-select RULES...": "Check these rules too, beside those that --select or the "
+        "configuration file selects.",
+        "--extend-ignore RULES...": "Leave out these rules too.",
+        "--severity RULES=SEVERITY...": "Change how severe rules are: error, warning, info or off, "
+        "as in SM407=info.",
+        "--min-severity": "Hide lower severities; they do not affect the exit status.",
+        "--fail-on": "Exit with status 1 if anything is found that is this severe, or more.",
+        "--baseline FILE": "Leave out the findings in this file, which --write-baseline has written.",
+        "--write-baseline FILE": "Write all findings to this file instead of showing them, and exit "
+        "with status 0.",
+        "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
+        "they exist and are indexable.",
+    },
+    min_severity={"type": click.Choice(_SEVERITIES), "default": "info"},
+    fail_on={"type": click.Choice([*_SEVERITIES, "never"]), "default": "warning"},
+    baseline={"type": click.Path(dir_okay=False)},
+    write_baseline={"type": new_path},
+    fetch_pages={"type": Integer(0), "default": 0, "show_default": False},
 )
 @options.form(
-    choices=_FORMATS,
-    help="text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
+    _FORMATS,
+    "text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
     "reports. github: annotations in GitHub Actions. By default that of the output file's suffix "
     "(.json, .jsonl, .sarif, .xml for junit), or text.",
 )
 @options.output(
+    "File to write; an existing one is replaced. - is standard output (the default).",
     default="-",
-    help="File to write; an existing one is replaced. - is standard output (the default).",
+    show_default=False,
 )
-@options.flag("-a", "--all", "--no-fold", "everything", help="Do not group repeated findings.")
+@options.table(
+    {"-a --all --no-fold": "Do not group repeated findings."}, all={"name": "everything"}
+)
 @options.run_options
 def command(
     run: options.RunOptions,
@@ -146,74 +114,69 @@ def command(
     target: Path | None = given["write_baseline"]
     baseline = None if target else _baseline(given["baseline"], run.options.effective_limits)
     counts = FindingCounts()
-    with exit_on_error(NOT_CHECKED):
-        with run.running() as progress:
-            checking = replace(checking, web_client=run.client())
-            read = [(start, _read(run, start, progress)) for start in starts]
-            found = [(start, tree) for start, tree in read if tree is not None]
-            if not found:
-                raise Exit(NOT_CHECKED)
-            trees = [tree for _, tree in found]
-            progress.now("checking")
-            findings = chain.from_iterable(
-                replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
-                for start, tree in found
+    messages.failed = NOT_CHECKED
+    with run.running() as progress:
+        checking = replace(checking, web_client=run.client())
+        read = [(start, _read(run, start, progress)) for start in starts]
+        found = [(start, tree) for start, tree in read if tree is not None]
+        if not found:
+            raise Exit(NOT_CHECKED)
+        trees = [tree for _, tree in found]
+        progress.doing = "checking"
+        findings = chain.from_iterable(
+            replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
+            for start, tree in found
+        )
+        severe = (one for one in findings if one.severity.rank <= least.rank)
+        if target is not None:
+            Baseline.of(counts.counted(severe), target.parent).save(target)
+            known = counted(counts.total, "finding")
+            messages.notice(f"{known} written to {target}; use it with --baseline")
+        else:
+            is_shown = output is None and sys.stdout.isatty()
+            report = CheckReport(
+                severe if baseline is None else baseline.new(severe),
+                sitemaps=[*_sitemaps(trees)],
+                rules=checking.chosen.rules,
+                fail_on=fail_on,
+                everything=given["everything"],
+                width=shutil.get_terminal_size().columns if is_shown else None,
+                counts=counts,
             )
-            severe = (one for one in findings if one.severity.rank <= least.rank)
-            if target is not None:
-                Baseline.of(counts.counted(severe), target.parent).save(target)
-                known = counted(counts.total, "finding")
-                messages.notice(f"{known} written to {target}; use it with --baseline")
-            else:
-                is_shown = output is None and sys.stdout.isatty()
-                report = CheckReport(
-                    severe if baseline is None else baseline.new(severe),
-                    sitemaps=[*_sitemaps(trees)],
-                    rules=checking.chosen.rules,
-                    fail_on=fail_on,
-                    everything=given["everything"],
-                    width=shutil.get_terminal_size().columns if is_shown else None,
-                    counts=counts,
-                )
-                _write(report, form, output)
-        if baseline is not None:
-            _notice_gone(baseline, checking.chosen, trees)
-        if target is None and fail_on is not None and counts.at_least(fail_on):
-            raise Exit(FOUND)
-        _end(trees, is_unread=len(found) < len(starts), strict=run.strict)
+            _write(report, form, output)
+    if baseline is not None:
+        _notice_gone(baseline, checking.chosen, trees)
+    if target is None and fail_on is not None and counts.at_least(fail_on):
+        raise Exit(FOUND)
+    _end(trees, is_unread=len(found) < len(starts), strict=run.strict)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
     """Return the rules that the options choose; raises ``BadParameter`` for one that does not exist."""
-    from usp.checks.registry import ALL, RuleSelection
+    from usp.checks.registry import ALL, RuleSelection, rules_named
     from usp.checks.rules import RULES
 
-    selected = _named(given, "select") or [ALL]
-    ignored = _named(given, "ignore")
-    selected += _named(given, "extend_select")
-    ignored += _named(given, "extend_ignore")
+    def named(option: str, values: Iterable[str]) -> list[str]:
+        """Return the names in comma-separated values, after checking that they mean something."""
+        names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+        with value_of(f"--{option}"):
+            for name in names:
+                rules_named(RULES, name)
+        return names
+
+    selected = named("select", given["select"]) or [ALL]
+    ignored = named("ignore", given["ignore"])
+    selected += named("extend-select", given["extend_select"])
+    ignored += named("extend-ignore", given["extend_ignore"])
     severities = {}
     for text in given["severity"]:
         name, equals, severity = text.partition("=")
         if not equals:
             raise bad_value("--severity", f"{text!r} has no severity; use for example SM407=info")
-        _named({"severity": [name]}, "severity")
+        named("severity", [name])
         severities[name.strip()] = severity.strip()
     with value_of("--severity"):
         return RuleSelection.of(RULES, selected, ignored, severities)
-
-
-def _named(given: Mapping[str, Iterable[str]], option: str) -> list[str]:
-    """Return the names in comma-separated values, after checking that they mean something."""
-    from usp.checks.registry import rules_named
-    from usp.checks.rules import RULES
-
-    values = chain.from_iterable(value.split(",") for value in given[option])
-    names = [name.strip() for name in values if name.strip()]
-    with value_of(f"--{option.replace('_', '-')}"):
-        for name in names:
-            rules_named(RULES, name)
-    return names
 
 
 def _read(
@@ -310,7 +273,7 @@ def _sitemaps(trees: Sequence[AbstractSitemap]) -> Iterator[str]:
     from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexWebsiteSitemap
 
     others = IndexWebsiteSitemap, IndexRobotsTxtSitemap
-    nodes = chain.from_iterable(tree.all_sitemaps() for tree in trees)
     named = (tree for tree in trees if not isinstance(tree, IndexWebsiteSitemap))
-    below = (node for node in nodes if not isinstance(node, others))
-    yield from dict.fromkeys(node.url for node in chain(named, below))
+    below = (node for tree in trees for node in tree.all_sitemaps())
+    found = chain(named, (node for node in below if not isinstance(node, others)))
+    yield from dict.fromkeys(node.url for node in found)

@@ -13,9 +13,9 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
-from usp.cli.option_values import Number, bad_value, read_columns
-from usp.cli.output import Command
+from usp.cli.errors import FAILED, failure_line, messages, remedy
+from usp.cli.option_values import Integer, bad_value, read_columns
+from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
@@ -26,83 +26,57 @@ _MOST_REASONS = 5  # reasons of failures in the summary for people
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
-@click.command("crawl", cls=Command)
+@options.command("crawl")
 @click.argument("sites", metavar="SITES")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="DATASET",
-    help="Folder of the dataset, or its URL in an object store (s3://, gs://, az://); resumes an "
-    "existing dataset.",
+@options.table(
+    {
+        "-o --output DATASET": "Folder of the dataset, or its URL in an object store (s3://, gs://, "
+        "az://); resumes an existing dataset.",
+        "--engine": "Run in processes on this machine, or on Ray.",
+        "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
+        "--workers N": "Number of worker processes; one per CPU by default.",
+        "--in-flight N": "Number of sites that each worker crawls at the same time.",
+        "--per-host N": "Maximum number of simultaneous requests of a worker to one host, for all "
+        "sites.",
+        "--same-address": "Group sites by IP address instead of host.",
+        "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
+    },
+    output={"required": True},
+    engine={"type": click.Choice(ENGINES), "default": "local"},
+    in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
+    per_host={"type": Integer(1, 64), "default": _USUAL["per_host"]},
+    together={"default": _USUAL["together"]},
 )
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="local",
-    show_default=True,
-    help="Run in processes on this machine, or on Ray.",
+@options.table(
+    {"--site-seconds SECONDS": "Maximum time for the sitemaps of one site."},
+    options.REQUESTS,
+    site_seconds={"default": SITE_SECONDS},
 )
-@click.option(
-    "--address",
-    metavar="ADDRESS",
-    help="Address of a Ray cluster; without it, one is started on this machine.",
-)
-@options.number("--workers", help="Number of worker processes; one per CPU by default.")
-@options.number(
-    "--in-flight",
-    most=10_000,
-    default=_USUAL["in_flight"],
-    help="Number of sites that each worker crawls at the same time.",
-)
-@options.number(
-    "--per-host",
-    most=64,
-    default=_USUAL["per_host"],
-    help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
-)
-@options.flag("--same-address", help="Group sites by IP address instead of host.")
-@options.number(
-    "--together",
-    default=_USUAL["together"],
-    help="Number of sites on one host (or address) that are crawled at the same time.",
-)
-@options.request_option(
-    "--site-seconds",
-    type=Number(min=0, min_open=True),
-    metavar="SECONDS",
-    default=SITE_SECONDS,
-    show_default=True,
-    help="Maximum time for the sitemaps of one site.",
-)
-@options.flag("--no-pages", help="Only count pages; do not write the table of pages.")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help=f"Columns of the table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
+@options.table(
+    {
+        "--no-pages": "Only count pages; do not write the table of pages.",
+        "--columns NAMES": "Columns of the table of pages, comma-separated: "
+        f"{', '.join(options.COLUMNS)}.",
+    }
 )
 @options.filter_options
-@options.flag("--problems", help="Count the problems of every sitemap; takes longer.")
-@options.flag(
-    "--retry-failed", help="Crawl the sites again that failed or keep what they had, and no others."
-)
-@options.flag(
-    "--again",
-    help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
-)
-@options.flag(
-    "--accept",
-    help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
-    "fails keeps what it had, and so does a site that has lost more than half of its pages.",
-)
-@options.flag(
-    "--keep-versions", help="Keep the files of older versions of the tables, for time travel."
+@options.table(
+    {
+        "--problems": "Count the problems of every sitemap; takes longer.",
+        "--retry-failed": "Crawl the sites again that failed or keep what they had, and no others.",
+        "--again": "Re-crawl all sites and replace their rows; unchanged sitemaps are not "
+        "downloaded.",
+        "--accept": "With --again or --retry-failed: take what there is now. Without it, a site or "
+        "sitemap that fails keeps what it had, and so does a site that has lost more than half of "
+        "its pages.",
+        "--keep-versions": "Keep the files of older versions of the tables, for time travel.",
+    }
 )
 @options.request_options(limits="Set a limit for every site, as in 'usp ls'.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@options.message_flag("-q", "--quiet", help="Show no progress and no summary.")
+@options.table({"-q --quiet": "Show no progress and no summary."}, options.MESSAGES)
 @options.log_options
-@common_message_options
+@options.common_message_options
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 
@@ -123,7 +97,6 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
     from usp._base.files import NotADatasetError
-    from usp.cli.output import logging_to
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import
     from usp.fleet.run import crawl_fleet
@@ -176,10 +149,6 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     )
     if fleet.selection is not None and not values["no_skip"]:
         fleet = fleet.selection.crawl_options(fleet)
-    same = (
-        *("engine", "workers", "address", "same_address"),
-        *("retry_failed", "again", "accept", "keep_versions", "commit_seconds"),
-    )
     if values["again"] and values["retry_failed"]:
         raise click.UsageError(
             "--again is for all sites, --retry-failed for some; choose one of them"
@@ -190,7 +159,8 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         )
     if values["address"] is not None and values["engine"] != "ray":
         raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
-    return FleetRun(options=fleet, **{name: values[name] for name in same})
+    names = (field.name for field in dataclasses.fields(FleetRun) if field.name in values)
+    return FleetRun(options=fleet, **{name: values[name] for name in names})
 
 
 @contextmanager

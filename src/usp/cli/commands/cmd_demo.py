@@ -9,30 +9,24 @@ from pathlib import Path
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import common_options, words_of
-from usp.cli.output import Command
+from usp.cli.errors import words_of
+from usp.cli.output import logging_to, show
 
 PORT = 8017  # always the same, so that the tutorial can name the address
 
 
-@click.command("demo", cls=Command)
-@options.flag(
-    "--serve",
-    help="Only serve the website, until Ctrl-C, so that other commands and programs can read it.",
+@options.command("demo")
+@options.table(
+    {
+        "--serve": "Only serve the website, until Ctrl-C, so that other commands and programs can "
+        "read it.",
+        "--port N": "Port of --serve; 0 for any that is free.",
+        "--later": "Serve the website as it is a day later: two pages are new, one has changed, two "
+        "are gone.",
+    },
+    port={"type": click.IntRange(0, 65_535), "default": PORT},
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    default=PORT,
-    show_default=True,
-    help="Port of --serve; 0 for any that is free.",
-)
-@options.flag(
-    "--later",
-    help="Serve the website as it is a day later: two pages are new, one has changed, two are gone.",
-)
-@common_options
+@options.common_options
 def command(serve: bool, port: int, later: bool) -> None:
     """Read the sitemaps of a small bundled website and show them.
 
@@ -54,7 +48,6 @@ def command(serve: bool, port: int, later: bool) -> None:
 
 def _serve(port: int, *, later: bool) -> None:
     from usp._demo import demo_site
-    from usp.cli.output import show
 
     try:
         with demo_site(port, later=later) as url:
@@ -75,7 +68,6 @@ def _show(*, later: bool) -> None:
     import requests
 
     from usp._demo import demo_site
-    from usp.cli.output import logging_to, show
     from usp.cli.treeview import summary, tree_view
     from usp.options import DEFAULT_CONCURRENCY
     from usp.report import write_report

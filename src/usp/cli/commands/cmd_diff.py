@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
-from usp.cli.output import Command, exit_on_error, has_colors, write_text
+from usp.cli.output import has_colors, write_text
 
 if TYPE_CHECKING:
     from usp.changes import Change, Diff
@@ -31,18 +31,20 @@ _COLORS = {
 }
 
 
-@click.command("diff", cls=Command)
+@options.command("diff")
 @click.argument("before", metavar="A", type=options.input_type)
 @click.argument("after", metavar="B", type=options.input_type)
 @options.form(
-    choices=["text", "json", "jsonl", "csv"],
-    default="text",
-    help="text: a line for each change (the default). jsonl: an object per line. json: one object. "
+    ["text", "json", "jsonl", "csv"],
+    "text: a line for each change (the default). jsonl: an object per line. json: one object. "
     "csv: a row for each field that changed.",
+    default="text",
 )
-@options.flag(
-    "--unknown",
-    help="In text, also list the pages of sitemaps that are missing; other formats always have them.",
+@options.table(
+    {
+        "--unknown": "In text, also list the pages of sitemaps that are missing; other formats "
+        "always have them."
+    }
 )
 @options.run_options
 def command(
@@ -71,10 +73,11 @@ def command(
 
     if before.is_stdin and after.is_stdin:
         raise click.UsageError("only one of A and B can be standard input")
-    with exit_on_error(TROUBLE), run.running() as progress:
+    messages.failed = TROUBLE
+    with run.running() as progress:
         former = _tree(run, before, progress)
         changes = diff(former, _tree(run, after, progress))
-        write_text(_lines(changes, form, unknown=unknown), None)
+        write_text(_lines(changes, form, unknown=unknown))
     counts = changes.counts()
     messages.notice(summary_of(counts), **counts_json(counts))
     if run.strict and any(map(_missing, (changes.before, changes.after))):
@@ -87,13 +90,8 @@ def command(
 
 def _tree(run: options.RunOptions, start: options.Input, progress: Listener) -> AbstractSitemap:
     """Return the tree of A or B; ends the command if nothing of it could be read."""
-    from usp.cli.run_options import found_anything
-
     tree = run.tree(start, on_event=progress)
-    failures = tree.failures()
-    if failures and not found_anything(tree, start):
-        messages.failures(failures, TROUBLE)
-        raise Exit(TROUBLE)
+    run.exit_if_nothing(tree, start)
     missing = _missing(tree)
     if missing:
         name = start.path or start.url

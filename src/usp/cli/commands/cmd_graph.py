@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import rich_click as click
-
 from usp.cli import options
-from usp.cli.output import Command, write_text
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,16 +17,13 @@ SIBLINGS = 20
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
 
 
-@click.command("graph", cls=Command)
+@options.command("graph")
 @options.url_argument
-@options.form(
-    choices=LANGUAGES, help="Graph language; by default that of the output file's suffix, or dot."
-)
-@options.output(help="Write to this file instead of standard output.")
-@options.number(
-    "--siblings",
-    default=SIBLINGS,
-    help="Draw at most this many children of a sitemap; the others share one box.",
+@options.form(LANGUAGES, "Graph language; by default that of the output file's suffix, or dot.")
+@options.output("Write to this file instead of standard output.")
+@options.table(
+    {"--siblings N": "Draw at most this many children of a sitemap; the others share one box."},
+    siblings={"default": SIBLINGS},
 )
 @options.run_options
 def command(

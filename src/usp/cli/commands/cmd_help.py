@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 import usp
+from usp.cli import options
 from usp.cli.commands import COMMANDS
-from usp.cli.errors import common_options
-from usp.cli.output import Command, has_colors, is_for_people, write_lines
+from usp.cli.output import has_colors, is_for_people, write_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -41,9 +40,9 @@ _MARKS = re.compile(
 _GAP = re.compile(r"\n{3,}")
 
 
-@click.command("help", cls=Command)
+@options.command("help")
 @click.argument("topic", required=False)
-@common_options
+@options.common_options
 @click.pass_context
 def command(ctx: click.Context, topic: str | None) -> None:
     """Show a page of the documentation, or the list of topics.
@@ -59,7 +58,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
       usp help rules > rules.md    a page in a file
     """  # noqa: D301 - click knows the backspace
     if topic is None:
-        write_lines(_list(), sys.stdout)
+        write_text(_list())
     elif topic in topics():
         _show(topic)
     elif topic in COMMANDS:
@@ -112,7 +111,7 @@ def _show(topic: str) -> None:
         text = _SIBLING.sub(r"\1", text)
     text = readable(text)
     if not is_for_people():
-        write_lines(text.splitlines(), sys.stdout)
+        write_text(text.splitlines())
         return
     from rich.console import Console
     from rich.markdown import Markdown

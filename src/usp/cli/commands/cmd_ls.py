@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,15 @@ from usp._base.display import counted, printable
 from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
-from usp.cli.output import Command, naming, shown_below, watching, write_text
+from usp.cli.output import naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from usp.cli.progress_line import Progress
-    from usp.objects.page import SitemapPage
+    from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
-    from usp.stream import PageBlocks
 
 LINES = ("tabtree", "pages")
 # The names of what usp.export writes, which the help lists without loading it.
@@ -41,36 +40,45 @@ _SUFFIXES = {f".{name}": name for name in TABLES} | {".txt": "pages"}
 _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
 
 
-@click.command("ls", cls=Command)
+@options.command("ls")
 @options.url_argument
 @options.form(
-    choices=[*LINES, *TABLES, "sitemaps"],
-    metavar="FORMAT",
-    help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
+    [*LINES, *TABLES, "sitemaps"],
+    "tabtree: sitemaps and pages, indented with tabs (the default without -o). "
     "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
     "sitemap with all pages. sitemaps: the same as --sitemaps.",
+    metavar="FORMAT",
 )
-@options.flag(
-    "--sitemaps",
-    help="List the sitemaps instead of their pages, with the columns "
-    f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
-    "parquet).",
+@options.table(
+    {
+        "--sitemaps": "List the sitemaps instead of their pages, with the columns "
+        f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
+        "parquet)."
+    }
 )
 @options.output(
-    "target",
-    help="Write to this file once everything has been read. Its suffix sets the format; "
+    "Write to this file once everything has been read. Its suffix sets the format; "
     ".gz compresses it.",
+    name="target",
 )
-@options.flag("-u", "--strip-url", help="Leave out the scheme and host of the website.")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help=f"Columns of a table of pages, comma-separated: {', '.join(options.COLUMNS)}.",
+@options.table(
+    {
+        "-u --strip-url": "Leave out the scheme and host of the website.",
+        "--columns NAMES": "Columns of a table of pages, comma-separated: "
+        f"{', '.join(options.COLUMNS)}.",
+    }
 )
 @options.filter_options
-@options.number("--limit", help="Stop after this many pages; no more sitemaps are fetched then.")
+@options.table({"--limit N": "Stop after this many pages; no more sitemaps are fetched then."})
 @options.run_options
-def command(run: options.RunOptions, start: options.Input, **values: Any) -> None:
+def command(
+    run: options.RunOptions,
+    start: options.Input,
+    sitemaps: bool,
+    no_skip: bool,
+    limit: int | None,
+    **values: Any,
+) -> None:
     """List the sitemaps of a website and their pages.
 
     URL is a website, a sitemap, a feed or a robots.txt; -r and -k apply to websites only.
@@ -91,33 +99,49 @@ def command(run: options.RunOptions, start: options.Input, **values: Any) -> Non
       usp ls example.org -f sitemaps                a table of the sitemaps
       usp ls example.org -v -l crawl.log            write a log file
     """  # noqa: D301 - click knows the backspace
-    skips = not values.pop("no_skip")
-    listing = _read_listing(run, start, **values)
-    if skips and listing.selection is not None:
-        run = replace(run, options=listing.selection.crawl_options(run.options))
-        listing = replace(listing, run=run)
+    undated: list[int] = []
+    selection = options.read_selection(values, limit=limit, on_undated=undated.append)
+    if selection is not None and not no_skip:
+        run = replace(run, options=selection.crawl_options(run.options))
+    if sitemaps or values["form"] == "sitemaps":
+        if values.pop("strip_url") or selection is not None:
+            raise click.UsageError(
+                "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
+            )
+        _list_sitemaps(run, start, **values)
+        return
+    listing = _Listing(run, start, selection, undated, **values)
     with run.running() as progress:
-        if listing.sitemaps:
-            _list_sitemaps(listing, progress)
-        elif listing.can_stream:
-            _list_stream(listing, progress)
-        else:
-            _list_tree(listing, progress)
+        (_list_stream if listing.can_stream else _list_tree)(listing, progress)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Listing:
-    """What to list, in which format, and where to write it."""
+    """Which pages to list, in which format, and where to write them.
+
+    Raises ``UsageError`` for options that exclude each other.
+    """
 
     run: options.RunOptions
     start: options.Input
+    selection: Selection | None
+    undated: list[int]  # how many pages had no date, in parts
     form: str
     target: Path | None
-    columns: tuple[str, ...] | None
-    selection: Selection | None = None
-    strip_url: bool = False
-    sitemaps: bool = False
-    undated: list[int] = field(default_factory=list)  # how many pages had no date, in parts
+    columns: Any
+    strip_url: bool
+
+    def __post_init__(self) -> None:
+        self.form = options.format_for(self.target, self.form, _SUFFIXES, "tabtree")
+        if self.form in TABLES and self.strip_url:
+            raise click.UsageError(
+                f"--strip-url works with the formats tabtree and pages, not with {self.form}"
+            )
+        if self.form not in TABLES and self.columns is not None:
+            raise click.UsageError(
+                f"--columns needs a table, and {self.form} is not one; use for example -f csv"
+            )
+        self.columns = _columns(self.columns, options.COLUMNS, self.form, self.target)
 
     @property
     def can_stream(self) -> bool:
@@ -151,45 +175,11 @@ class _Listing:
             self.run.exit_for(tree, self.start)
 
 
-def _read_listing(
-    run: options.RunOptions,
-    start: options.Input,
-    form: str | None,
-    target: Path | None,
-    columns: str | None,
-    strip_url: bool,
-    sitemaps: bool,
-    limit: int | None,
-    **filters: Any,
-) -> _Listing:
-    """Return what the options ask for; raises ``UsageError`` for those that exclude each other."""
-    undated: list[int] = []
-    selection = options.read_selection(filters, limit=limit, on_undated=undated.append)
-    known: tuple[str, ...] = options.COLUMNS
-    if sitemaps or form == "sitemaps":
-        if strip_url or selection is not None:
-            raise click.UsageError(
-                "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
-            )
-        sitemaps, known = True, SITEMAP_COLUMNS
-        given = None if form == "sitemaps" else form
-        suffixes = _SUFFIXES | {".txt": "text"}
-        form = options.format_for(target, given, suffixes, "text", is_needed=False)
-        if form not in SITEMAP_TABLES:
-            raise click.UsageError(
-                f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_TABLES)}"
-            )
-    else:
-        form = options.format_for(target, form, _SUFFIXES, "tabtree")
-        if form in TABLES and strip_url:
-            raise click.UsageError(
-                f"--strip-url works with the formats tabtree and pages, not with {form}"
-            )
-        if form not in TABLES and columns is not None:
-            raise click.UsageError(
-                f"--columns needs a table, and {form} is not one; use for example -f csv"
-            )
-    if form == "parquet":  # which may not be possible: that is said before anything is fetched
+def _columns(
+    given: str | None, known: tuple[str, ...], form: str, target: Path | None
+) -> tuple[str, ...] | None:
+    """Return the columns of a table; a format that is not possible is refused before the crawl."""
+    if form == "parquet":
         from usp.export.schema import pyarrow
 
         if target is None and sys.stdout.isatty():
@@ -197,8 +187,7 @@ def _read_listing(
                 "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
             )
         pyarrow(".parquet")
-    names = read_columns(columns, known)
-    return _Listing(run, start, form, target, names, selection, strip_url, sitemaps, undated)
+    return read_columns(given, known)
 
 
 def _list_tree(listing: _Listing, progress: Progress) -> None:
@@ -215,9 +204,9 @@ def _list_tree(listing: _Listing, progress: Progress) -> None:
         )
     if listing.form == "tabtree":
         lines = tabtree_lines(tree, listing.shown_below(tree.url), listing.selection)
-        _write(progress.counted(lines), listing, tree.url)
+        write_text(progress.counted(lines), listing.target)
     else:
-        _write(progress.counted_blocks(selection.blocks(tree)), listing, tree.url)
+        _write(progress.counted(selection.blocks(tree), _pages_in), listing, tree.url)
         if not progress.pages:
             _notice_empty(tree, tree.page_count())
     listing.end(tree, progress)
@@ -229,7 +218,8 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
 
     written = Progress()  # of the pages that are selected; the other one has all that are read
     for stream in listing.run.blocks(listing.start, on_event=progress):
-        with closing(iter(stream)) as coming, _stopping(stream, listing.target):
+        reader = sys.stdout if listing.target is None else None
+        with closing(iter(stream)) as coming, watching(reader, stream.stop):
             first = next(coming, None)
             assert stream.top is not None
             if stream.top.is_wrong_guess:
@@ -238,35 +228,49 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
                 listing.exit_if_nothing(stream.tree)
             site = stream.top.url
             blocks: Any = coming if first is None else chain((first,), coming)
-            blocks = progress.counted_blocks(blocks)
+            blocks = progress.counted(blocks, _pages_in)
             if listing.selection is not None:
                 blocks = listing.selection.run(site).of_stream(blocks)
-            blocks = written.counted_blocks(blocks)
-            _write(blocks, listing, site, flush=listing.target is None)
+            blocks = written.counted(blocks, _pages_in)
+            _write(_flushed(blocks) if reader else blocks, listing, site)
             if not written.pages:
                 _notice_empty(stream.tree, progress.pages)
             listing.end(stream.tree, progress)
         return
 
 
-def _list_sitemaps(listing: _Listing, progress: Progress) -> None:
+def _list_sitemaps(
+    run: options.RunOptions,
+    start: options.Input,
+    form: str | None,
+    target: Path | None,
+    columns: str | None,
+) -> None:
+    """List the sitemaps of a website, a row for each."""
+    given = None if form == "sitemaps" else form
+    form = options.format_for(target, given, _SUFFIXES | {".txt": "text"}, "text", is_needed=False)
+    if form not in SITEMAP_TABLES:
+        raise click.UsageError(
+            f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_TABLES)}"
+        )
+    names = _columns(columns, SITEMAP_COLUMNS, form, target)
     from usp.export.sitemaps import sitemap_rows, write_sitemaps
 
-    tree = listing.run.tree(listing.start, on_event=progress)
-    if listing.target is not None:
-        listing.run.exit_if_nothing(tree, listing.start)
-    columns = listing.columns
-    examine = not columns or any(name.startswith("problem") for name in columns)
-    rows = sitemap_rows(tree, why, problems=examine)
-    if listing.form == "text":
-        rows = (
-            {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
-            for row in rows
-        )
-    with naming(listing.target):
-        write_sitemaps(rows, listing.target or sys.stdout, listing.form, columns)
-    sys.stdout.flush()
-    listing.run.exit_for(tree, listing.start, shown=True)
+    with run.running() as progress:
+        tree = run.tree(start, on_event=progress)
+        if target is not None:
+            run.exit_if_nothing(tree, start)
+        examine = not names or any(name.startswith("problem") for name in names)
+        rows = sitemap_rows(tree, why, problems=examine)
+        if form == "text":
+            rows = (
+                {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
+                for row in rows
+            )
+        with naming(target):
+            write_sitemaps(rows, target or sys.stdout, form, names)
+        sys.stdout.flush()
+        run.exit_for(tree, start, shown=True)
 
 
 def tabtree_lines(
@@ -295,39 +299,28 @@ def tabtree_lines(
                 yield "\t" * (depth + 1) + shown(page.url)
 
 
-def _write(content: Iterable[Any], listing: _Listing, site: str, *, flush: bool = False) -> None:
-    """Write lines, or blocks of pages as lines or as a table; ``flush`` each before the next one."""
-    if flush:
-        content = _flushed(content)
+def _write(blocks: Iterable[Any], listing: _Listing, site: str) -> None:
+    """Write blocks of pages as lines or as a table."""
     if listing.form == "pages":
         shown = listing.shown_below(site)
-        content = (shown(url) for _, block in content for url in block.urls)
-    if listing.form in LINES:
-        write_text(content, listing.target)
+        write_text((shown(url) for _, block in blocks for url in block.urls), listing.target)
         return
     from usp.export import write_blocks
 
     target = listing.target or sys.stdout
     with naming(listing.target):
-        write_blocks(content, target, listing.form, listing.columns, location=site)
+        write_blocks(blocks, target, listing.form, listing.columns, location=site)
+
+
+def _pages_in(given: tuple[Any, PageBlock]) -> int:
+    return len(given[1].urls)
 
 
 def _flushed(blocks: Iterable[Any]) -> Iterator[Any]:
+    """Yield blocks; what was written of one is flushed before the next."""
     for block in blocks:
         yield block
         sys.stdout.flush()
-
-
-@contextmanager
-def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
-    """Stop a stream if the standard output is a pipe whose reader has ended."""
-    if target is not None:
-        yield
-        return
-    with watching(sys.stdout, stream.stop):
-        yield
-        if stream.is_stopped:
-            raise BrokenPipeError
 
 
 def _notice_empty(tree: AbstractSitemap | None, read: int) -> None:

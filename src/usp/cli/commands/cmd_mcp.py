@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import json_option, messages, words_of
-from usp.cli.option_values import bad_value, interval, value_of
-from usp.cli.output import Command
+from usp.cli.errors import messages
+from usp.cli.option_values import bad_value, value_of
+from usp.cli.output import logging_to
 from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
 from usp.options import CrawlOptions
 
@@ -24,46 +24,26 @@ _BACKLOG = 2048
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@click.command("mcp", cls=Command)
-@click.option(
-    "--http",
-    is_flag=False,
-    flag_value=_ADDRESS,
-    metavar="[HOST:PORT]",
-    help="Serve over HTTP instead of the standard input and output; "
-    f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
-)
-@options.flag(
-    "--expose", help="With --http: allow an address that other machines can reach; needs --token."
-)
-@click.option(
-    "--token",
-    envvar="USP_MCP_TOKEN",
-    metavar="TEXT",
-    help="With --http: require this text as 'Authorization: Bearer TEXT'. Other users of the machine "
-    "can see options: set USP_MCP_TOKEN instead.",
-)
-@click.option(
-    "--allow-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="With --http: accept this Host header, NAME or NAME:PORT. Requests for other names are "
-    "refused, which keeps web pages in a browser from using the server.",
-)
-@click.option(
-    "--snapshots",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Folder of snapshots that websites can be compared with. No other file is ever read.",
-)
-@click.option(
-    "--cache",
-    type=interval,
-    metavar="TIME",
-    default=f"{CACHE_SECONDS / 60:.0f}m",
-    show_default=True,
-    help="How long to keep what was fetched, for the next part of a list and for other calls.",
+@options.command("mcp")
+@options.table(
+    {
+        "--http [HOST:PORT]": "Serve over HTTP instead of the standard input and output; "
+        f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
+        "--expose": "With --http: allow an address that other machines can reach; needs --token.",
+        "--token TEXT": "With --http: require this text as 'Authorization: Bearer TEXT'. Other users "
+        "of the machine can see options: set USP_MCP_TOKEN instead.",
+        "--allow-host NAME...": "With --http: accept this Host header, NAME or NAME:PORT. Requests "
+        "for other names are refused, which keeps web pages in a browser from using the server.",
+        "--snapshots FOLDER": "Folder of snapshots that websites can be compared with. No other file "
+        "is ever read.",
+        "--cache TIME": "How long to keep what was fetched, for the next part of a list and for "
+        "other calls.",
+    },
+    http={"flag_value": _ADDRESS},
+    token={"envvar": "USP_MCP_TOKEN"},
+    allow_host={"name": "hosts"},
+    snapshots={"type": click.Path(exists=True, file_okay=False, path_type=Path)},
+    cache={"default": f"{CACHE_SECONDS / 60:.0f}m"},
 )
 @options.request_options(
     limits="Set a limit for each call, as in 'usp ls'. The usual ones are "
@@ -73,7 +53,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @options.concurrency
 @options.log_options
-@json_option
+@options.json_option
 def command(
     http: str | None,
     expose: bool,
@@ -99,7 +79,6 @@ def command(
                                              for others, with a token
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import load_extra
-    from usp.cli.output import logging_to
 
     server = _server_options(values)
     verbose: int = values["verbose"]
@@ -185,7 +164,7 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
     except OSError as error:
         raise bad_value("--http", f"no such host: {host}") from error
-    family, kind, _, _, address = found[0]
+    family, _, _, _, address = found[0]
     number = ipaddress.ip_address(str(address[0]))
     if not number.is_loopback:
         if not expose:
@@ -194,12 +173,9 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
         if not hosts and number.is_unspecified:
             ask = f"by which name do clients reach {given}? Name it with --allow-host"
             raise bad_value("--http", ask)
-    listening = socket.socket(family, kind)
+    dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(_BACKLOG)
+        return socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=dual)
     except OSError as error:
-        listening.close()
-        raise click.ClickException(f"cannot listen at {given}: {words_of(error)}") from error
-    return listening
+        reason = os.strerror(error.errno or 0)
+        raise click.ClickException(f"cannot listen at {given}: {reason}") from error

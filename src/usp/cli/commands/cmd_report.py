@@ -8,29 +8,25 @@ import rich_click as click
 
 from usp._base.display import printable
 from usp.cli import options
-from usp.cli.output import Command, write_text
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("report", cls=Command)
+@options.command("report")
 @options.url_argument
 @options.output(
-    default="report.html",
-    show_default=True,
-    help="File to write; an existing one is replaced. - is standard output.",
+    "File to write; an existing one is replaced. - is standard output.", default="report.html"
 )
-@options.flag(
-    "--all-problems",
-    help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
-)
-@click.option(
-    "--compare",
-    "former",
-    type=options.input_type,
-    metavar="A",
-    help="Also show what changed since A: a snapshot, a file, a folder or another website.",
+@options.table(
+    {
+        "--all-problems": "Check every sitemap for problems, even very large ones; takes long for "
+        "millions of pages.",
+        "--compare A": "Also show what changed since A: a snapshot, a file, a folder or another "
+        "website.",
+    },
+    compare={"name": "former", "type": options.input_type},
 )
 @options.run_options
 def command(

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp.cli import options
-from usp.cli.errors import common_options
 from usp.cli.option_values import value_of
-from usp.cli.output import Command, has_colors, painted, write_lines
+from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
     from usp.checks.registry import Group, Rule
@@ -24,15 +23,13 @@ _PLAIN_WIDTH = 80
 _NARROWEST = 30
 
 
-@click.command("rule", cls=Command)
+@options.command("rule")
 @click.argument("names", metavar="RULE...", nargs=-1)
-@options.flag("--all", "everything", help="List all rules, or explain them as JSON.")
+@options.table({"--all": "List all rules, or explain them as JSON."}, all={"name": "everything"})
 @options.form(
-    choices=["text", "json"],
-    default="text",
-    help="text: for people (the default). json: for programs.",
+    ["text", "json"], "text: for people (the default). json: for programs.", default="text"
 )
-@common_options
+@options.common_options
 def command(names: tuple[str, ...], everything: bool, form: str) -> None:
     """Explain a rule of usp check: what it finds, why it matters, and what to do.
 
@@ -54,7 +51,7 @@ def command(names: tuple[str, ...], everything: bool, form: str) -> None:
         lines: Iterable[str] = [json.dumps([rule.to_dict() for rule in rules], indent=2)]
     else:
         lines = _page(rules[0]) if len(rules) == 1 else _list(rules)
-    write_lines(lines, sys.stdout)
+    write_text(lines)
 
 
 def _named(names: Iterable[str]) -> list[Rule]:
@@ -70,8 +67,8 @@ def _named(names: Iterable[str]) -> list[Rule]:
 
 
 def _page(rule: Rule) -> Iterator[str]:
-    yield _bold(f"{rule.code} {rule.name}")
-    yield f"{_severity(rule)}, about {rule.group.title}"
+    yield _painted(f"{rule.code} {rule.name}", "title")
+    yield f"{_painted(rule.severity.value, rule.severity)}, about {rule.group.title}"
     yield ""
     yield from _wrapped(rule.summary)
     if rule.why:
@@ -83,7 +80,7 @@ def _page(rule: Rule) -> Iterator[str]:
     sections.append(("Sources" if len(rule.sources) > 1 else "Source", list(rule.sources)))
     for title, lines in sections:
         if lines:
-            yield from ("", _bold(title), "", *(f"    {line}" for line in lines))
+            yield from ("", _painted(title, "title"), "", *(f"    {line}" for line in lines))
 
 
 def _list(rules: Sequence[Rule]) -> Iterator[str]:
@@ -94,9 +91,10 @@ def _list(rules: Sequence[Rule]) -> Iterator[str]:
             if group is not None:
                 yield ""
             group = rule.group
-            yield _bold(f"{group.title[0].upper()}{group.title[1:]}")
+            yield _painted(f"{group.title[0].upper()}{group.title[1:]}", "title")
         padding = " " * (len("warning") - len(rule.severity))
-        begin = f"  {rule.code}  {_severity(rule)}{padding}  {rule.name:{widest}}"
+        severity = f"{_painted(rule.severity.value, rule.severity)}{padding}"
+        begin = f"  {rule.code}  {severity}  {rule.name:{widest}}"
         used = len(f"  {rule.code}  warning  ") + widest + 2
         room = _columns() - used
         text = rule.summary if len(rule.summary) <= room else f"{rule.summary[: room - 1]}…"
@@ -115,9 +113,5 @@ def _wrapped(text: str, room: int = 0) -> list[str]:
     )
 
 
-def _bold(text: str) -> str:
-    return painted(text, "title") if has_colors() else text
-
-
-def _severity(rule: Rule) -> str:
-    return painted(rule.severity, rule.severity) if has_colors() else rule.severity.value
+def _painted(text: str, style: str) -> str:
+    return painted(text, style) if has_colors() else text

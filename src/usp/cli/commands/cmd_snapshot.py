@@ -9,18 +9,17 @@ from click.exceptions import Exit
 
 from usp._base.display import printable
 from usp.cli import options
-from usp.cli.output import Command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("snapshot", cls=Command)
+@options.command("snapshot")
 @options.url_argument
 @options.output(
+    "File to write, for example site.warc.gz; an existing one is replaced if pages are found.",
     must_be_file=True,
     required=True,
-    help="File to write, for example site.warc.gz; an existing one is replaced if pages are found.",
 )
 @options.run_options
 def command(run: options.RunOptions, start: options.Input, output: Path) -> None:

@@ -11,8 +11,8 @@ import rich_click as click
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import common_options, failure_line, remedy
-from usp.cli.output import Command, show
+from usp.cli.errors import failure_line, remedy
+from usp.cli.output import show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,15 +28,13 @@ _TITLES = {
 _LAST_YEARS = 15
 
 
-@click.command("stats", cls=Command)
+@options.command("stats")
 @click.argument("dataset")
-@options.number("--most", default=10, help="Number of sites and reasons to list.")
+@options.table({"--most N": "Number of sites and reasons to list."}, most={"default": 10})
 @options.form(
-    choices=["text", "json"],
-    default="text",
-    help="text: tables (the default). json: everything, for programs.",
+    ["text", "json"], "text: tables (the default). json: everything, for programs.", default="text"
 )
-@common_options
+@options.common_options
 def command(dataset: str, most: int, form: str) -> None:
     """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
 

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
-
 from usp.cli import options
-from usp.cli.output import Command
+from usp.cli.output import show, write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@click.command("tree", cls=Command)
+@options.command("tree")
 @options.url_argument
-@options.flag(
-    "-a", "--all", "everything", help="Show every sitemap; long lists are shortened otherwise."
-)
-@options.number(
-    "-d", "--depth", help="Show this many levels; sitemaps below them are only counted."
-)
-@options.flag(
-    "-p", "--problems", help="Check every field of every page, and show the problems; takes longer."
+@options.table(
+    {
+        "-a --all": "Show every sitemap; long lists are shortened otherwise.",
+        "-d --depth N": "Show this many levels; sitemaps below them are only counted.",
+        "-p --problems": "Check every field of every page, and show the problems; takes longer.",
+    },
+    all={"name": "everything"},
 )
 @options.form(
-    choices=["text", "json"],
+    ["text", "json"],
+    "text: for people (the default). json: for programs, nested like the tree.",
     default="text",
-    help="text: for people (the default). json: for programs, nested like the tree.",
 )
-@options.flag("--no-count", help="Do not count the pages of each sitemap; faster.")
+@options.table({"--no-count": "Do not count the pages of each sitemap; faster."})
 @options.run_options
 def command(
     run: options.RunOptions,
@@ -53,7 +50,6 @@ def command(
       usp tree example.org --all | less    every sitemap, in plain text
       usp tree example.org -f json         the tree as JSON
     """  # noqa: D301 - click knows the backspace
-    from usp.cli.output import show, write_text
     from usp.cli.treeview import summary, tree_json, tree_view
 
     with run.running() as progress:
@@ -63,7 +59,7 @@ def command(
         how: dict[str, Any] = {"depth": depth, "count": not no_count, "problems": problems}
         parts: list[RenderableType] = []
         if form == "json":
-            write_text(tree_json(tree, **how), None)
+            write_text(tree_json(tree, **how))
         else:
             parts.append(tree_view(tree, everything=everything, **how))
             if not no_count:

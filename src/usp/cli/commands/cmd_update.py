@@ -8,19 +8,18 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp.cli import options
-from usp.cli.output import Command
 
 
-@click.command("update", cls=Command)
+@options.command("update")
 @click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@options.flag(
-    "--trust-lastmod",
-    help="Do not request sitemaps whose index declares the same lastmod as before, nor known paths "
-    "that did not exist.",
+@options.table(
+    {
+        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before, "
+        "nor known paths that did not exist."
+    }
 )
 @options.output(
-    must_be_file=True,
-    help="Write the updated snapshot to this file, and leave the old one as it is.",
+    "Write the updated snapshot to this file, and leave the old one as it is.", must_be_file=True
 )
 @options.accept
 @options.run_options

@@ -17,8 +17,8 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration
 from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
-from usp.cli.option_values import interval, new_path
-from usp.cli.output import Command, write_text
+from usp.cli.option_values import new_path
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,38 +29,25 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-@click.command("watch", cls=Command)
+@options.command("watch")
 @options.url_argument
-@click.option(
-    "--snapshot",
-    type=new_path,
-    metavar="FILE",
-    required=True,
-    help="Snapshot that stores the last state, for example site.warc.gz; it is created if necessary.",
-)
-@click.option(
-    "--every",
-    type=interval,
-    metavar="TIME",
-    default="5m",
-    show_default=True,
-    help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
-)
-@options.flag("--jsonl", help="Write an object per line instead of text.")
-@click.option(
-    "--exec",
-    "shell_command",
-    metavar="COMMAND",
-    help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
-    "input. Failed batches are retried.",
-)
-@options.flag("--existing", help="Begin with the pages that exist when the snapshot is created.")
-@options.flag(
-    "--trust-lastmod",
-    help="Do not request sitemaps whose index declares the same lastmod as before.",
+@options.table(
+    {
+        "--snapshot FILE": "Snapshot that stores the last state, for example site.warc.gz; it is "
+        "created if necessary.",
+        "--every TIME": "Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
+        "--jsonl": "Write an object per line instead of text.",
+        "--exec COMMAND": "Run this command for each batch of changes, which it gets as JSON lines "
+        "on its standard input. Failed batches are retried.",
+        "--existing": "Begin with the pages that exist when the snapshot is created.",
+        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
+    },
+    snapshot={"type": new_path, "required": True},
+    every={"default": "5m"},
+    exec={"name": "shell_command"},
 )
 @options.accept
-@options.number("--rounds", help="Stop after this many rounds.")
+@options.table({"--rounds N": "Stop after this many rounds."})
 @options.run_options
 def command(
     run: options.RunOptions, start: options.Input, snapshot: Path, every: float, **given: Any
@@ -193,7 +180,7 @@ class _Watcher:
         """Write the changes of a round, or have them dealt with by a command."""
         before, lines = self.changes, self._lines(current, changes)
         if self.shell_command is None:
-            write_text(lines, None)
+            write_text(lines)
         elif status := _run(self.shell_command, lines):
             self.changes = before  # they are counted when they are dealt with
             current.retry()
