@@ -18,7 +18,7 @@ from usp._crawl.stored_pages import result_of
 from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
 from usp._snapshot.snapshot_file import within_both
-from usp._snapshot.warc import DamagedRecord
+from usp._snapshot.warc import DamagedRecord, WarcRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
@@ -178,7 +178,7 @@ class RecordedAnswers:
         stopped: Reason | None = None
         late = self._clock()
         try:
-            for chunk in recorded_body(self._snapshot.file.record(offset), limits.ratio):
+            for chunk in recorded_body(WarcRecord(self._snapshot.file, offset), limits.ratio):
                 most = limits.document_bytes
                 if most is not None and size + len(chunk) > most:
                     chunk = chunk[: most - size]  # noqa: PLW2901

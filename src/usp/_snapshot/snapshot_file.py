@@ -234,7 +234,7 @@ def start_of(path: str | os.PathLike[str]) -> str | None:
     Nothing but its first record is read. Raises ``OSError`` if it cannot be opened.
     """
     with closing(WarcFile(path)) as file, suppress(DamagedRecord):
-        start = _read_info(OpenSnapshot(file, RecordStore(file, None)), file.record(0)).start
+        start = _read_info(OpenSnapshot(file, RecordStore(file, None)), WarcRecord(file, 0)).start
         return None if start is None else start[1]
     return None
 
@@ -244,7 +244,7 @@ def unfinished_snapshot(
 ) -> OpenSnapshot:
     file = WarcFile(path)
     snapshot = OpenSnapshot(file, RecordStore(file, None), entries=dict(entries))
-    return _read_info(snapshot, file.record(0))
+    return _read_info(snapshot, WarcRecord(file, 0))
 
 
 def _read_index(snapshot: OpenSnapshot) -> bool:
@@ -256,7 +256,7 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
             return False
         facts, end = found
         at = whole(facts["index"])
-        index = file.record(at)
+        index = WarcRecord(file, at)
         if index.url != INDEX:
             return False
         entries = [_read_line(snapshot, line) for line in _lines(index.block())]
@@ -264,7 +264,7 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
             return False
         if len(entries) != facts["documents"] or not _are_apart(entries, 0, at):
             return False
-        _read_info(snapshot, file.record(0))
+        _read_info(snapshot, WarcRecord(file, 0))
     except (DamagedRecord, ValueError, KeyError):
         snapshot.room = Room(file.size)
         return False
@@ -284,7 +284,7 @@ def _facts(file: WarcFile) -> tuple[dict[str, Any], int] | None:
         if at < 0:
             break
         try:
-            record = file.record(begin + at)
+            record = WarcRecord(file, begin + at)
         except DamagedRecord:
             at = tail.rfind(GZIP, 0, at)
             continue

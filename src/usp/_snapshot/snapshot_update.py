@@ -84,8 +84,6 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     were read in this update, without those that are kept.
     """
 
-    keeps_responses = True
-
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -125,11 +123,9 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self.seconds = 0.0
         self._is_limited = False  # whether a limit that is lower than before was reached
         self._is_partial = False  # whether something failed that may be there again next time
+        if keeps:  # others are for this update
+            options = replace(options, limits=before.options.limits)
         super().__init__(path, crawl, top, options)
-
-    def recorded(self, options: CrawlOptions) -> CrawlOptions:
-        """Return the options with the limits of the recorded crawl: others are for this update."""
-        return replace(options, limits=self._before.options.limits) if self._keeps else options
 
     def _good(self, key: tuple[Role, str]) -> Entry | None:
         """Return the last complete response of a document, even if it failed later."""
@@ -189,22 +185,22 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         )
         self.hops += 0 if exchange is None else len(exchange.redirects)
         if document is None:
-            self.writer.add(self._failed(settled, entry, before))
+            self.file.add(self._failed(settled, entry, before))
             return
         is_worse = entry.refused or (self._keeps and entry.ended)
         if before is not None and not before.refused and is_worse:
             self.received += document.size
             self._refuse(settled)
-            self.writer.add(self._with_last_good(entry, before), document)
+            self.file.add(self._with_last_good(entry, before), document)
             return
         what = self._against(before or self._before.entries.get(key), key, document)
         if what == "changed" and before is not None and self._has_shrunk(settled, before):
             self.received += document.size
             self.shrunk.add(key)
-            self.writer.add(self._with_last_good(entry, before), document)
+            self.file.add(self._with_last_good(entry, before), document)
             return
         if what in ("added", "changed") or before is None:
-            self.writer.add(entry, document)
+            self.file.add(entry, document)
         else:
             seen = document.exchange if what == "identical" else self._seen.get(key)
             if what != "identical":
@@ -213,7 +209,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             if seen is not None and seen.started is not None:
                 entry = replace(entry, seen=seen.started.isoformat())
             self._same.add(document.exchange.final_url)
-            self.writer.carry(self._before.file, before, entry, revisit=seen)
+            self.file.carry(self._before.file, before, entry, revisit=seen)
         self.counts[what] += 1
         if document.store is self._before.store:
             self.saved += document.size
@@ -268,7 +264,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self._is_partial |= before.glance is None
         assert before.exchange is not None
         self.kept |= {entry.url, before.exchange.final_url}
-        return replace(entry, last_good=self.writer.copied(self._before.file, before))
+        return replace(entry, last_good=self.file.copied(self._before.file, before))
 
     @property
     def removed(self) -> int:
@@ -299,11 +295,9 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             for key in sorted(self._left, key=lambda key: key[1]):
                 before, entry = self._good(key), self._before.entries[key]
                 if entry.offset is None:
-                    self.writer.add(
-                        entry if before is None else self._with_last_good(entry, before)
-                    )
+                    self.file.add(entry if before is None else self._with_last_good(entry, before))
                 elif before is not None:
-                    self.writer.carry(file, before, before)
+                    self.file.carry(file, before, before)
                 self.counts["not_checked"] += before is not None
         self._measure()
         self.seconds = time.monotonic() - self.started
@@ -312,12 +306,12 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
 
     def _measure(self) -> None:
         if self.counts["changed"] or self.removed or self.gone or self.shrunk:
-            entries, kept = dict(self.writer.entries), set(self.kept)
+            entries, kept = dict(self.file.entries), set(self.kept)
             for key in self.shrunk:  # what would be if it were not kept
                 good = entries[key].last_good
                 entries[key] = replace(entries[key], last_good=None)
                 kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}
-            snapshot = unfinished_snapshot(self._file.so_far(), entries)
+            snapshot = unfinished_snapshot(self.file.so_far(), entries)
             with closing(snapshot.file):
                 self.gone_pages = self._lost_by(snapshot, self._same | kept)
         self.unread_pages = self.gone_pages
