@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, tree_of
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot, within_both
 from usp._snapshot.snapshot_update import Loss, UpdateRecorder
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from usp._crawl.crawl import Crawl
     from usp._snapshot.recorded_responses import ThirdPartyRecords
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -311,7 +310,7 @@ def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
             )
 
 
-class UpdatePlan:
+class UpdatePlan(UpdateRecorder):
     """An update: where it begins, with which options, and what records it."""
 
     def __init__(
@@ -335,15 +334,17 @@ class UpdatePlan:
         recorded = snapshot.options
         known = recorded.values | recorded.filters
         chosen = _with_recorded(snapshot, replace(given, record=None), own, known)
-        self.search = replace(_search(snapshot, None, chosen), record=self._begin_recording)
-        self.options = self.search.options
-        self._snapshot = snapshot
-        self._target = output or path
-        self._trusts = trusts
-        self._accept = accept
+        self.search = replace(_search(snapshot, None, chosen), record=self.begin)
         limits = chosen.effective_limits
-        self._keeps = limits != looser(limits, recorded.limits or DEFAULT)
-        self._recorder: UpdateRecorder | None = None
+        keeps = limits != looser(limits, recorded.limits or DEFAULT)
+        super().__init__(
+            output or path,
+            self.search.options,
+            snapshot,
+            trusts=trusts,
+            keeps=keeps,
+            accept=accept,
+        )
 
     def log_in(self, url: str) -> None:
         """Use the login in a URL of the website, if it has one: the snapshot does not have it."""
@@ -357,75 +358,54 @@ class UpdatePlan:
         crawl_with(self.search, web_client)
         return self.update()
 
-    def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
-        """Return the state in a file; limits that are lower than usual were for the update only."""
-        limits = looser(DEFAULT, self.options.effective_limits)
-        snapshot = open_snapshot(path, limits)
-        return _marked(_tree_in(snapshot, CrawlOptions(limits=limits)), snapshot)
-
-    def _begin_recording(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
-        self._recorder = UpdateRecorder(
-            self._target,
-            crawl,
-            top,
-            self.options,
-            self._snapshot,
-            lost_by=self._lost_by,
-            trusts=self._trusts,
-            keeps=self._keeps,
-            accept=self._accept,
-        )
-        return self._recorder
-
-    def _lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
+    def lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
         """Return how many of the pages are not there any more, if more than half of them are not."""
         options = CrawlOptions(wait=0.0, crawl_delay=False)
-        before = _tree_in(self._snapshot, options)
         now = _tree_in(after, options) if isinstance(after, OpenSnapshot) else after
-        return _loss(before, now, same)
+        return _loss(_tree_in(self.before, options), now, same)
 
     def update(self) -> Update:
         """Return what came of it."""
-        recorder = self._recorder
-        assert recorder is not None
-        is_taken = recorder.gone_pages is None or self._accept
-        tree = self._tree(self._target if is_taken else self._snapshot.file.path)
-        failures = (tree if is_taken else recorder.tree).failures()
-        if self.options.on_failure is not None:
+        is_taken = self.gone_pages is None or self.accept
+        # Limits that are lower than usual were for the update only.
+        limits = looser(DEFAULT, self.search.options.effective_limits)
+        state = open_snapshot(self.path if is_taken else self.before.file.path, limits)
+        tree = _marked(_tree_in(state, CrawlOptions(limits=limits)), state)
+        failures = (tree if is_taken else self.tree).failures()
+        if self.search.options.on_failure is not None:
             for failure in failures:
-                self.options.on_failure(failure)
+                self.search.options.on_failure(failure)
         failed = {failure.url for failure in failures}
-        aside = [one for url, one in recorder.refused.items() if url not in failed]
+        aside = [one for url, one in self.refused.items() if url not in failed]
         # What a refused update would have kept is a failure only in the file that was not written.
-        lost = set() if is_taken else {url for _, url in recorder.shrunk} - failed
-        kept = [one for one in failures if not is_taken or one.url in recorder.kept]
-        loss = recorder.gone_pages or recorder.unread_pages
-        before = self._snapshot.seconds
-        full = recorder.seconds if before is None else before
+        lost = set() if is_taken else {url for _, url in self.shrunk} - failed
+        kept = [one for one in failures if not is_taken or one.url in self.kept]
+        loss = self.gone_pages or self.unread_pages
+        full = self.seconds if self.before.seconds is None else self.before.seconds
         return Update(
             tree,
-            requests=recorder.requests + recorder.hops,
-            received=recorder.received,
-            removed=recorder.removed + len(recorder.gone),
+            requests=self.requests,
+            received=self.received,
+            removed=self.removed,
             failed=len(failures) + len(aside) + len(lost),
-            **recorder.counts,
+            **self.counts,
             kept=(*kept, *aside),
             accepted=is_taken,
             pages_before=0 if loss is None else loss.before,
             pages_lost=0 if loss is None else loss.before - loss.after,
-            warning=self._warning(recorder),
-            saved_bytes=recorder.saved,
-            seconds=recorder.seconds,
-            saved_seconds=max(0.0, full - recorder.seconds),
+            warning=self._warning(),
+            saved_bytes=self.saved,
+            seconds=self.seconds,
+            saved_seconds=max(0.0, full - self.seconds),
         )
 
-    def _warning(self, recorder: UpdateRecorder) -> str:
+    def _warning(self) -> str:
         """Return what is to be said loudly, if anything is; it is logged unless it was accepted."""
-        gone, unread = recorder.gone_pages, recorder.unread_pages
-        shrunk = sorted(url for _, url in recorder.shrunk)
+        gone, unread = self.gone_pages, self.unread_pages
+        shrunk = sorted(url for _, url in self.shrunk)
         if gone is None and unread is None and not shrunk:
             return ""
-        if self._accept:
+        if self.accept:
             return (
                 f"{gone} are gone" if gone else f"{unread} are missing now: they could not be read"
             )
@@ -440,7 +420,7 @@ class UpdatePlan:
                 f"{lost}, for example {shrunk[0]}: kept as before; if that is right, update once more; "
                 "accept=True, or --accept, takes it at once"
             )
-        log.warning("%s: %s", self._snapshot.file.path, text)
+        log.warning("%s: %s", self.before.file.path, text)
         return text
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import usp
 from usp._base.display import get_logger
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap, Website
-    from usp._store import Document
     from usp.options import CrawlOptions
 
 log = get_logger(__name__)
@@ -33,22 +32,26 @@ log = get_logger(__name__)
 class SnapshotRecorder:
     """Takes the documents of a crawl as they are settled, and writes them in a thread of its own."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        crawl: Crawl,
-        top: Website | OneSitemap,
-        options: CrawlOptions,
-    ) -> None:
-        self.file = NewSnapshot(path, info_of(top.start, options))
-        self.started = time.monotonic()
-        self._crawl = crawl
-        self._top = top
+    file: NewSnapshot
+    started: float
+    _crawl: Crawl
+    _top: Website | OneSitemap
+    _thread: threading.Thread
+
+    def __init__(self, path: str | os.PathLike[str], options: CrawlOptions) -> None:
+        self.path = path
+        self._recorded = options
         self._queue: queue.SimpleQueue[FinalResult | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._is_abandoned = False
+
+    def begin(self, crawl: Crawl, top: Website | OneSitemap) -> Self:
+        """Begin to write the documents of a crawl."""
+        self.file = NewSnapshot(self.path, info_of(top.start, self._recorded))
+        self.started, self._crawl, self._top = time.monotonic(), crawl, top
         self._thread = threading.Thread(target=self._write, name="usp-record", daemon=True)
         self._thread.start()
+        return self
 
     def take(self, documents: Iterable[FinalResult]) -> None:
         """Take what was settled; may be called from any thread."""
@@ -65,7 +68,7 @@ class SnapshotRecorder:
 
     def add(self, settled: FinalResult) -> None:
         """Write a document; called in the thread that writes."""
-        self.file.add(entry_of(settled), document_of(settled))
+        self.file.add(*entry_of(settled))
 
     def facts(self) -> dict[str, Any]:
         return {"seconds": round(time.monotonic() - self.started, 3)}
@@ -108,11 +111,11 @@ def save(fetched: Fetched | None, path: str | os.PathLike[str]) -> None:
     file = NewSnapshot(path, info_of(fetched.start, fetched.options))
     with file:
         for settled in fetched.documents:
-            written = file.add(entry_of(settled), document_of(settled))
+            written = file.add(*entry_of(settled))
             kept = settled.result.kept if isinstance(settled.result, Received) else None
             if kept is not None:
-                failed = replace(settled, result=kept.instead)
-                file.add(replace(entry_of(failed), last_good=written), document_of(failed))
+                entry, document = entry_of(replace(settled, result=kept.instead))
+                file.add(replace(entry, last_good=written), document)
         file.finish({"seconds": _seconds(fetched.documents)})
 
 
@@ -128,14 +131,8 @@ def _seconds(documents: Iterable[FinalResult]) -> float:
     return round(max(map(sum, times)) - min(times)[0], 3)
 
 
-def document_of(settled: FinalResult) -> Document | None:
-    return settled.result.document if isinstance(settled.result, Received) else None
-
-
-# What the file says about itself -----------------------------------------------------------------
-
-
 def info_of(start: tuple[str, str], options: CrawlOptions) -> dict[str, str]:
+    """Return what a file says about itself."""
     return {
         "software": f"usp/{usp.__version__}",
         "format": "WARC File Format 1.1",

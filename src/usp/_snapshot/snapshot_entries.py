@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.display import printable
 from usp._base.reason import Advice, Reason, Topic
@@ -29,6 +29,9 @@ from usp.web_client.abstract_client import (
     status_of,
     words_of,
 )
+
+if TYPE_CHECKING:
+    from usp._store import Document
 
 T = TypeVar("T")
 
@@ -224,25 +227,19 @@ class Entry:
         return json.dumps(self, default=_values, ensure_ascii=True, separators=(",", ":"))
 
 
-def entry_of(settled: FinalResult) -> Entry:
-    """Return the entry of a document that was just settled, without the places of its records."""
-    result = settled.result
-    entry = Entry(
-        settled.url,
-        settled.role,
-        settled.lastmod,
-        settled.attempts,
-        result.exchange,
-        failed_as_guess=settled.failed_as_guess,
-    )
+def entry_of(settled: FinalResult) -> tuple[Entry, Document | None]:
+    """Return the entry of a document that was just settled, without places, and the document."""
+    result, document = settled.result, None
+    given = settled.url, settled.role, settled.lastmod, settled.attempts, result.exchange
+    entry = Entry(*given, failed_as_guess=settled.failed_as_guess)
     if isinstance(result, Failed):
         entry = replace(entry, error=result.error)
     else:
-        look = result.probe
+        look, document = result.probe, result.document
         ended = result.exchange.broken is not None and look.broken is None
         refused = settled.role is not Role.HOMEPAGE and _is_refused(look)
         entry = replace(entry, ended=ended, refused=refused, glance=_glance(look))
-    return entry.asked_as(without_login(settled.url))
+    return entry.asked_as(without_login(settled.url)), document
 
 
 def _is_refused(look: Probe) -> bool:
