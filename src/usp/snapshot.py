@@ -12,13 +12,14 @@ from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
 from usp._snapshot.replay import KeptAs, replay
-from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot, within_both
+from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits, open_snapshot
 from usp._snapshot.snapshot_update import Loss, UpdateRecorder
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
+from usp.objects.abstract_sitemap import page_sitemaps
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -115,7 +116,7 @@ def _tree_in(
     if tree.fetched is not None:
         said = chosen.limits
         if recorded.limits is not None:  # it says why something is missing in another file, too
-            said = within_both(recorded.limits, chosen.effective_limits)
+            said = merged_limits(min, recorded.limits, chosen.effective_limits)
         tree.keep(replace(tree.fetched, options=replace(search.options, limits=said)))
     return tree
 
@@ -336,7 +337,7 @@ class UpdatePlan(UpdateRecorder):
         chosen = _with_recorded(snapshot, replace(given, record=None), own, known)
         self.search = replace(_search(snapshot, None, chosen), record=self.begin)
         limits = chosen.effective_limits
-        keeps = limits != looser(limits, recorded.limits or DEFAULT)
+        keeps = limits != merged_limits(max, limits, recorded.limits or DEFAULT)
         super().__init__(
             output or path,
             self.search.options,
@@ -368,7 +369,7 @@ class UpdatePlan(UpdateRecorder):
         """Return what came of it."""
         is_taken = self.gone_pages is None or self.accept
         # Limits that are lower than usual were for the update only.
-        limits = looser(DEFAULT, self.search.options.effective_limits)
+        limits = merged_limits(max, DEFAULT, self.search.options.effective_limits)
         state = open_snapshot(self.path if is_taken else self.before.file.path, limits)
         tree = _marked(_tree_in(state, CrawlOptions(limits=limits)), state)
         failures = (tree if is_taken else self.tree).failures()
@@ -429,7 +430,7 @@ def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Lo
 
     Those of the ``same`` sitemaps are counted last, and only until they are enough.
     """
-    old, new = _lists(before), _lists(after)
+    old, new = ({node.url: node for node in page_sitemaps(tree)} for tree in (before, after))
     same = same & old.keys() & new.keys()
     had_by, has_by = (
         {url: node.page_count() for url, node in half.items() if url not in same}
@@ -444,9 +445,3 @@ def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Lo
     if 2 * has >= had:
         return None
     return Loss(had, has, next(url for url in had_by if has_by.get(url, 0) < had_by[url]))
-
-
-def _lists(tree: AbstractSitemap) -> dict[str, AbstractPagesSitemap]:
-    """Return the sitemaps with pages of a tree, by their URLs."""
-    nodes = (tree, *tree.all_sitemaps())
-    return {node.url: node for node in nodes if isinstance(node, AbstractPagesSitemap)}

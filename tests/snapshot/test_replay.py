@@ -223,3 +223,16 @@ def test_opening_reads_no_page_sitemap_and_iterating_holds_none(serve, path):
     finally:
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 1_000_000
+
+
+def test_all_that_a_limit_lets_through_is_read_from_a_record_as_from_a_response(serve, path):
+    names = [f"/{number:04}.xml" for number in range(6000)]
+    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*names)})
+    limits = usp.Limits(document_bytes=250_000)
+    one = {"recurse_list_callback": lambda urls, *_: urls[:1] + urls[-1:]}
+    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False, **one)
+    live = usp.sitemap_tree_for_homepage(site.base, use_known_paths=False, limits=limits, **one)
+    loaded = usp.load(path, limits=limits)
+    skipped = [tree.sub_sitemaps[0].sub_sitemaps[0].skipped for tree in (live, loaded)]
+    assert len(skipped[0]) > 4000
+    assert len(skipped[1]) >= len(skipped[0])

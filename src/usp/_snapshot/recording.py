@@ -121,14 +121,9 @@ def save(fetched: Fetched | None, path: str | os.PathLike[str]) -> None:
 
 def _seconds(documents: Iterable[FinalResult]) -> float:
     """Return how long a crawl took, from its first request to its last byte."""
-    times = [
-        (known.started.timestamp(), known.seconds)
-        for settled in documents
-        if (known := settled.result.exchange) is not None and known.started is not None
-    ]
-    if not times:
-        return 0.0
-    return round(max(map(sum, times)) - min(times)[0], 3)
+    known = (settled.result.exchange for settled in documents)
+    times = [(one.started.timestamp(), one.seconds) for one in known if one and one.started]
+    return round(max(map(sum, times)) - min(times)[0], 3) if times else 0.0
 
 
 def info_of(start: tuple[str, str], options: CrawlOptions) -> dict[str, str]:

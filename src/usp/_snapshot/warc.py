@@ -12,9 +12,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from usp._base.urls import ARCHIVES
+from usp._store import read_at
 from usp.exceptions import SnapshotError
 
 if TYPE_CHECKING:
@@ -184,7 +185,9 @@ class WarcFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file = self.path.open("rb", buffering=0)  # as long as somebody reads a tree
+        self._file: IO[bytes] = self.path.open(
+            "rb", buffering=0
+        )  # as long as somebody reads a tree
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._served = 0  # bytes, at an offset or another
@@ -198,11 +201,7 @@ class WarcFile:
         if not 0 <= offset < self.size:
             return b""
         self._served += size
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), size, offset)
-        with self._lock:
-            self._file.seek(offset)
-            return self._file.read(size)
+        return read_at(self._file, self._lock, offset, size)
 
     def checksum(self, start: int, end: int) -> int:
         """Return a checksum of a part of the file, as it stands there."""
