@@ -339,12 +339,7 @@ class UpdatePlan(UpdateRecorder):
         limits = chosen.effective_limits
         keeps = limits != merged_limits(max, limits, recorded.limits or DEFAULT)
         super().__init__(
-            output or path,
-            self.search.options,
-            snapshot,
-            trusts=trusts,
-            keeps=keeps,
-            accept=accept,
+            output or path, self.search.options, snapshot, trusts=trusts, keeps=keeps, accept=accept
         )
 
     def log_in(self, url: str) -> None:

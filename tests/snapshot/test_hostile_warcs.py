@@ -158,10 +158,7 @@ def test_an_index_that_becomes_a_lot_is_not_held(own):
         index = line * (40_000_000 // len(line))
         start = sum(len(gzip.compress(member, mtime=0)) for member in members[:-2])
         end = json.dumps({"index": start, "documents": 10**9}).encode()
-        last = [
-            record("metadata", "urn:usp:index", index),
-            record("metadata", "urn:usp:end", end),
-        ]
+        last = [record("metadata", "urn:usp:index", index), record("metadata", "urn:usp:end", end)]
         own.write_bytes(b"".join(gzip.compress(one, mtime=0) for one in (*members[:-2], *last)))
         tracemalloc.start()
         try:

@@ -16,10 +16,7 @@ from usp._crawl.schedule import RetryPolicy
 from usp.options import CrawlOptions
 from usp.stream import PageBlocks, pages
 from usp.tree import website_search
-from usp.web_client.abstract_client import (
-    LocalWebClient,
-    WebClientErrorResponse,
-)
+from usp.web_client.abstract_client import LocalWebClient, WebClientErrorResponse
 from website import Answer, index, robots, urlset
 
 NAMES = [f"/{n}.xml" for n in range(40)]
