@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import zlib
+from pathlib import Path
 from typing import Any
 
 from usp.objects.sitemap import AbstractSitemap
@@ -53,3 +55,13 @@ def assert_same(one: AbstractSitemap, other: AbstractSitemap) -> None:
     assert one.failures() == other.failures()
     assert getattr(one, "tried", ()) == getattr(other, "tried", ())
     assert getattr(one, "not_found", ()) == getattr(other, "not_found", ())
+
+
+def members_of(path: Path) -> list[bytes]:
+    """Return what the gzip members of a file have in them."""
+    data, members = path.read_bytes(), []
+    while data:
+        inflate = zlib.decompressobj(31)
+        members.append(inflate.decompress(data))
+        data = inflate.unused_data
+    return members

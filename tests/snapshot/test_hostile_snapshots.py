@@ -267,9 +267,8 @@ def test_pauses_and_patterns_of_a_file_are_not_used(path, run):
             assert status in (0, 1)
 
 
-def test_what_a_regular_expression_left_out_is_left_out(serve, path):
-    site = serve(DOCUMENTS)
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path, include_sitemaps=["re:/[01].xml"])
+def test_what_a_regular_expression_left_out_is_left_out(record, path):
+    _, tree = record(DOCUMENTS, include_sitemaps=["re:/[01].xml"])
     loaded = usp.load(path)
     assert urls(loaded) == urls(tree)
     assert loaded.is_complete
@@ -279,9 +278,8 @@ def test_what_a_regular_expression_left_out_is_left_out(serve, path):
     assert (urls(update.tree), update.removed) == (urls(tree), 0)
 
 
-def test_patterns_with_stars_are_used_again_by_an_update(serve, path):
-    site = serve(DOCUMENTS)
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path, exclude_sitemaps=["*/[01].xml"])
+def test_patterns_with_stars_are_used_again_by_an_update(record, path):
+    _, tree = record(DOCUMENTS, exclude_sitemaps=["*/[01].xml"])
     loaded = usp.load(path)
     assert urls(loaded) == urls(usp.update(path).tree) == urls(tree)
     assert loaded.is_complete
@@ -330,10 +328,8 @@ def test_recorded_limits_are_why_something_is_not_in_the_file(path):
     assert "1 of its sitemaps" in failures[0].reason
 
 
-def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(serve, path):
-    site = serve(DOCUMENTS)
-    limits = usp.Limits(sitemaps=200_000)
-    usp.sitemap_tree_for_homepage(site.base, record=path, limits=limits)
+def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(record, path):
+    record(DOCUMENTS, limits=usp.Limits(sitemaps=200_000))
     assert usp.update(path).failed == 0
     assert b'"sitemaps": 200000' in gzip.decompress(path.read_bytes())
 

@@ -12,7 +12,7 @@ import zlib
 from contextlib import suppress
 
 import pytest
-from snapshots import mixed
+from snapshots import members_of, mixed
 from test_third_party_warcs import HOST, PAGES, SITE, compressed, record, response, urls, without
 
 import usp
@@ -20,9 +20,8 @@ from website import urlset
 
 
 @pytest.fixture
-def own(serve, path):
-    site = serve(mixed())
-    usp.sitemap_tree_for_homepage(site.base, record=path)
+def own(record, path):
+    record(mixed())
     return path
 
 
@@ -141,15 +140,6 @@ def test_a_status_that_is_none_is_not_a_response(path):
         path.write_bytes(compressed([*without("/a.xml"), odd]))
         tree = usp.load(path)
         assert f"{HOST}/a.xml" in {failure.url for failure in tree.failures()}
-
-
-def members_of(path):
-    data, members = path.read_bytes(), []
-    while data:
-        inflate = zlib.decompressobj(31)
-        members.append(inflate.decompress(data))
-        data = inflate.unused_data
-    return members
 
 
 def test_an_index_that_becomes_a_lot_is_not_held(own):

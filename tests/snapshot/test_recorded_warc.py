@@ -31,9 +31,8 @@ def records(path):
 
 
 @pytest.fixture
-def recorded(serve, path):
-    site = serve(mixed())
-    usp.sitemap_tree_for_homepage(site.base, record=path)
+def recorded(record, path):
+    site, _ = record(mixed())
     return site, path
 
 
@@ -90,9 +89,8 @@ def test_failures_are_records_with_code_and_reason(recorded):
     assert failed[site.url("/lost.xml")]["reason"]["code"] == "connection-closed"
 
 
-def test_the_first_record_names_the_program_and_the_options(serve, path):
-    site = serve(mixed())
-    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
+def test_the_first_record_names_the_program_and_the_options(record, path):
+    record(mixed(), use_known_paths=False)
     first, data = next(records(path))
     assert first.rec_type == "warcinfo"
     text = data.decode()
