@@ -62,16 +62,11 @@ BAD = COLLAPSES | OUTAGES
 DRIVERS = ["threads", pytest.param("asyncio", marks=pytest.mark.long)]
 
 
-@pytest.fixture
-def site():
-    with Site(good()) as site:
-        yield site
-
-
-@pytest.fixture
-def path(site, path):
-    usp.sitemap_tree_for_homepage(f"{site.base}/", record=path, use_known_paths=False)
-    return path
+@pytest.fixture(autouse=True)
+def site(record):
+    site, _ = record(good(), use_known_paths=False)
+    site.tags = False
+    return site
 
 
 def urls(tree) -> list[str]:

@@ -18,8 +18,7 @@ def site():
         yield site
 
 
-def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, tmp_path):
-    path = tmp_path / "site.warc.gz"
+def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, path, tmp_path):
     status, out, _ = run("snapshot", site.base, "-o", path)
     assert (status, out) == (0, f"{path}\n")
     for arguments in (
@@ -37,8 +36,7 @@ def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, tmp_
     assert (tmp_path / "r.html").stat().st_size > 10_000
 
 
-def test_update_tells_what_it_did(run, site, tmp_path):
-    path = tmp_path / "site.warc.gz"
+def test_update_tells_what_it_did(run, site, path, tmp_path):
     run("snapshot", site.base, "-o", path)
     site.answers["/a.xml"] = urlset("/a/new")
     status, out, told = run("update", path)
