@@ -175,10 +175,6 @@ class OpenSnapshot:
         self.store = RecordStore(self.file, ratio)
         self.room = Room(self.file.size)
 
-    def lose(self, what: str) -> None:
-        if len(self.losses) < LOSSES:
-            self.losses.append(what)
-
     @property
     def documents(self) -> int:
         return len(self.entries if self.third_party is None else self.third_party)
@@ -372,7 +368,7 @@ class _Scan:
         try:
             entry = _read_line(snapshot, text)
         except ValueError as error:
-            snapshot.lose(f"at byte {end:,}: {error}")
+            self._lose(end, error)
             return
         entry = entry.moved(end - entry.entry_offset)
         is_here = entry.offset is None or entry.offset in self._responses
@@ -384,7 +380,11 @@ class _Scan:
         if _are_apart([entry], self._since, end):
             snapshot.entries[entry.key] = entry
         else:
-            snapshot.lose(f"at byte {end:,}: the records of {entry.url} are elsewhere")
+            self._lose(end, f"the records of {entry.url} are elsewhere")
+
+    def _lose(self, offset: int, why: object) -> None:
+        if len(self._snapshot.losses) < LOSSES:
+            self._snapshot.losses.append(f"at byte {offset:,}: {why}")
 
 
 def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:

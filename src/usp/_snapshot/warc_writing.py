@@ -21,6 +21,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
@@ -63,26 +64,6 @@ def _warcio() -> Any:
     except ModuleNotFoundError as error:
         raise SnapshotError("writing a snapshot needs warcio: pip install 'usp[warc]'") from error
     return warcwriter, statusandheaders
-
-
-class _Member:
-    def __init__(self, write: Callable[[bytes], None], level: int) -> None:
-        self._write = write
-        self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
-
-    def write(self, data: bytes) -> None:
-        self._write(self._deflate.compress(data))
-
-    def flush(self) -> None:
-        self._write(self._deflate.flush())
-
-
-class _Pieces:
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-
-    def read(self, _: int = -1) -> bytes:
-        return next(self._chunks, b"")
 
 
 class NewSnapshot(NewFile):
@@ -208,7 +189,9 @@ class NewSnapshot(NewFile):
         elif is_last and document is None:
             facts["WARC-Truncated"] = "unspecified"  # the body of an error is not kept
         level = _STORED if start == b"\x1f\x8b" else _FAST
-        response = self._record("response", target, facts, head, _Pieces(chunks()), size, level)
+        pieces = iter(chunks())
+        body = SimpleNamespace(read=lambda _: next(pieces, b""))
+        response = self._record("response", target, facts, head, body, size, level)
         with contextlib.suppress(BadUrl):
             if hop.sent:
                 host = hop.url.partition("://")[2].partition("/")[0]
@@ -244,7 +227,11 @@ class NewSnapshot(NewFile):
         level: int = _SMALL,
     ) -> str:
         """Write a record as a gzip member of its own; return its ID."""
-        member = _Member(self._write, level)
+        deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
+        member = SimpleNamespace(
+            write=lambda data: self._write(deflate.compress(data)),
+            flush=lambda: self._write(deflate.flush()),
+        )
         writer = self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
         writer.NO_PAYLOAD_DIGEST_TYPES = _WITHOUT_PAYLOAD
         record = writer.create_warc_record(
