@@ -10,16 +10,15 @@ from test_third_party_warcs import SITE, compressed
 
 import usp
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, robots, urlset
+from website import Answer, dated, index, robots, urlset
 
 HTML = "<!doctype html><html>sorry</html>"
 COUNT = 12
 CHANGED = (3, 7, 11)
 
 
-def child(number: int, date: str | None) -> str:
-    lastmod = f"<lastmod>{date}</lastmod>" if date else ""
-    return f"<sitemap><loc>{{base}}/s{number}.xml</loc>{lastmod}</sitemap>"
+def child(number: int, date: str | None = None) -> str:
+    return dated(f"/s{number}.xml", date, "sitemap") if date else f"/s{number}.xml"
 
 
 def answers(changed=(), *, dates=True):
@@ -127,7 +126,7 @@ def test_the_summary_says_what_was_saved(site, path):
 
 def test_new_and_removed_sitemaps_are_counted(site, path):
     site.answers["/new.xml"] = urlset("/new")
-    site.answers["/index.xml"] = index(*(child(n, None) for n in range(1, COUNT)), "/new.xml")
+    site.answers["/index.xml"] = index(*(child(n) for n in range(1, COUNT)), "/new.xml")
     done = usp.update(path)
     assert (done.added, done.removed, done.changed) == (1, 1, 1)
     assert usp.load(path) == crawled(site)
@@ -227,12 +226,12 @@ def test_what_is_no_longer_listed_is_dropped_although_another_sitemap_fails(site
     assert usp.update(path).failed == 1
     assert usp.load(path, last_good=True) == good
     for number in (9, 6, 3):
-        site.answers["/index.xml"] = index(*(child(n, None) for n in range(number)))
+        site.answers["/index.xml"] = index(*(child(n) for n in range(number)))
         done = usp.update(path)
         assert (done.failed, done.removed) == (1, 3)
     assert b"/s7.xml" not in gzip.decompress(path.read_bytes())
     assert usp.load(path, last_good=True).page_count() == 3
-    site.answers["/index.xml"] = index(child(0, None), child(2, None))  # not the one that fails
+    site.answers["/index.xml"] = index(child(0), child(2))  # not the one that fails
     assert usp.update(path).failed == 0
     assert usp.load(path, last_good=True).page_count() == 2
 
@@ -309,7 +308,7 @@ def test_the_limits_of_an_update_are_those_of_its_caller(site, path, update, aga
 
 
 def test_new_sitemaps_that_a_limit_leaves_out_are_missing(site, path):
-    site.answers["/index.xml"] = index(*(child(n, None) for n in range(COUNT)), "/new.xml")
+    site.answers["/index.xml"] = index(*(child(n) for n in range(COUNT)), "/new.xml")
     site.answers["/new.xml"] = urlset("/new")
     update = usp.update(path, limits=usp.Limits(sitemaps=4))
     assert [one.code for one in update.tree.failures()] == ["not-in-snapshot"]
