@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import tracemalloc
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +68,14 @@ def members_of(path: Path) -> list[bytes]:
         members.append(inflate.decompress(data))
         data = inflate.unused_data
     return members
+
+
+@contextlib.contextmanager
+def memory_below(most: int) -> Iterator[None]:
+    """Assert that a block takes less memory."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
