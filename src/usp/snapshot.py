@@ -34,6 +34,7 @@ __all__ = ["SnapshotError", "Update", "load", "update"]
 
 log = get_logger(__name__)
 
+_ALL = frozenset(one.name for one in fields(CrawlOptions))
 _ABSENT = 10_000  # sitemaps that are listed in a file and not in it, unless the reader has limits
 
 
@@ -65,19 +66,11 @@ def load(
     replayed = replace(given, wait=0.0, crawl_delay=False, record=None)
     snapshot = open_snapshot(path, given.effective_limits)
     kept = KeptAs.GOOD if last_good else None
-    own = _own(options, keywords)
-    tree = _marked(_tree_in(snapshot, replayed, own, url, kept=kept, begun=begun), snapshot)
+    own = keywords.keys() if options is None else _ALL
+    tree = _tree_in(snapshot, replayed, own, url, kept=kept, begun=begun)
     if given.record is not None:
         tree.save(given.record)
     return tree
-
-
-def _own(options: CrawlOptions | None, keywords: Any) -> Collection[str]:
-    """Return the names of the options that the caller decides about, not the file."""
-    return keywords.keys() if options is None else _ALL
-
-
-_ALL = frozenset(one.name for one in fields(CrawlOptions))
 
 
 def _tree_in(
@@ -89,9 +82,10 @@ def _tree_in(
     kept: KeptAs | None = None,
     begun: float | None = None,
 ) -> AbstractSitemap:
-    """Return the tree of a snapshot that is open.
+    """Return the tree of a snapshot that is open; it says so if that is incomplete.
 
-    Documents that failed are shown as they were, unless somebody accepted the loss.
+    ``own`` are the options that the caller decides about, not the file. Documents that failed are shown
+    as they were, unless somebody accepted the loss.
     """
     kept = kept or (KeptAs.ABSENT if snapshot.is_accepted else KeptAs.SHOWN)
     recorded = snapshot.options
@@ -112,12 +106,19 @@ def _tree_in(
     if snapshot.third_party is not None and isinstance(top, Website) and chosen.extra_known_paths:
         search = _without_declared(top)
         top = replay(snapshot, search, begun=begun)
-    tree = tree_of(top)
-    if tree.fetched is not None:
-        said = chosen.limits
-        if recorded.limits is not None:  # it says why something is missing in another file, too
-            said = merged_limits(min, recorded.limits, chosen.effective_limits)
-        tree.keep(replace(tree.fetched, options=replace(search.options, limits=said)))
+    tree, said = tree_of(top), chosen.limits
+    if recorded.limits is not None:  # it says why something is missing in another file, too
+        said = merged_limits(min, recorded.limits, chosen.effective_limits)
+    assert tree.fetched is not None
+    fetched = replace(tree.fetched, options=replace(search.options, limits=said))
+    if isinstance(tree, IndexWebsiteSitemap) and not snapshot.is_complete:
+        code = FailureCode.INCOMPLETE_SNAPSHOT
+        lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
+        not_found = [*tree.not_found, Failure(tree.url, f"{code.message}{lost}", code=code)]
+        tree = IndexWebsiteSitemap(
+            tree.url, tree.sub_sitemaps, not_found=not_found, tried=tree.tried
+        )
+    tree.keep(fetched)
     return tree
 
 
@@ -181,20 +182,6 @@ def _without_declared(top: Website) -> Search:
     paths = [path for path in options.extra_known_paths or () if tree.url + path not in declared]
     options = replace(options, extra_known_paths=paths, normalize_homepage_url=False)
     return website_search(tree.url, options)
-
-
-def _marked(tree: AbstractSitemap, snapshot: OpenSnapshot) -> AbstractSitemap:
-    """Return a tree that says that its snapshot is incomplete, if it is."""
-    if snapshot.is_complete or not isinstance(tree, IndexWebsiteSitemap):
-        return tree
-    code = FailureCode.INCOMPLETE_SNAPSHOT
-    lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
-    failure = Failure(tree.url, f"{code.message}{lost}", code=code)
-    marked = IndexWebsiteSitemap(
-        tree.url, tree.sub_sitemaps, not_found=[*tree.not_found, failure], tried=tree.tried
-    )
-    marked.keep(tree.fetched)
-    return marked
 
 
 # Updates -------------------------------------------------------------------------------------------
@@ -330,7 +317,7 @@ class UpdatePlan(UpdateRecorder):
             raise SnapshotError(
                 f"{path} was written by another program: record the website with usp snapshot first"
             )
-        own = _own(options, keywords)
+        own = keywords.keys() if options is None else _ALL
         _check_again(snapshot, own)
         recorded = snapshot.options
         known = recorded.values | recorded.filters
@@ -366,7 +353,7 @@ class UpdatePlan(UpdateRecorder):
         # Limits that are lower than usual were for the update only.
         limits = merged_limits(max, DEFAULT, self.search.options.effective_limits)
         state = open_snapshot(self.path if is_taken else self.before.file.path, limits)
-        tree = _marked(_tree_in(state, CrawlOptions(limits=limits)), state)
+        tree = _tree_in(state, CrawlOptions(limits=limits))
         failures = (tree if is_taken else self.tree).failures()
         if self.search.options.on_failure is not None:
             for failure in failures:
