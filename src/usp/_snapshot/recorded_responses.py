@@ -83,13 +83,13 @@ def damaged(why: object) -> Reason:
     return Reason(code, f"{code.message}: {why}")
 
 
-def opened(
-    record: WarcRecord, ratio: float | None = None
-) -> tuple[RecordedHead | None, Iterator[bytes]]:
-    """Return the head of the response in a record, and its body as it was recorded."""
+def opened(record: WarcRecord, ratio: float | None = None) -> tuple[RecordedHead, Iterator[bytes]]:
+    """Return the head of the response in a record, if it has one, and its body as it was recorded."""
     begun = record.beginning(_HEAD_BYTES)
-    head = read_head(begun)
-    begun = begun[head.size if head else 0 :]
+    kind = record.headers.get("content-type", "")
+    bare = RecordedHead(200, "OK", (("Content-Type", kind),) if kind else (), 0)
+    head = read_head(begun) or bare
+    begun = begun[head.size :]
     if begun.startswith(GZIP):  # what is compressed already becomes hardly smaller
         rest = record.block(min(_ONCE_MORE, ratio or _ONCE_MORE), _LEAST)
     else:
@@ -100,9 +100,9 @@ def opened(
 def recorded_body(record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
     """Yield the body of a response, decoded; raises :class:`DamagedRecord` at its end, or before."""
     head, pieces = opened(record, ratio)
-    if head is not None and "chunked" in (head.header("transfer-encoding") or "").lower():
+    if "chunked" in (head.header("transfer-encoding") or "").lower():
         pieces = without_chunks(pieces)
-    decoder = BodyDecoder(head.header("content-encoding") if head else None)
+    decoder = BodyDecoder(head.header("content-encoding"))
     for piece in pieces:
         yield from decoder.feed(piece)
     yield from decoder.close()
@@ -287,8 +287,7 @@ class ThirdPartyRecords:
             with suppress(DamagedRecord):
                 if place is not None:
                     record = self._record(place)
-                    head, _ = opened(record)
-                    return record, head or _bare(record)
+                    return record, opened(record)[0]
         return None
 
     def _referred(self, key: int) -> int | None:
@@ -310,11 +309,6 @@ def _broken(record: WarcRecord) -> Reason | None:
         rest = "the rest is in continuation records, which are not joined"
         return Reason(code, f"{code.message}: {rest}")
     return None
-
-
-def _bare(record: WarcRecord) -> RecordedHead:
-    kind = record.headers.get("content-type", "")
-    return RecordedHead(200, "OK", (("Content-Type", kind),) if kind else (), 0)
 
 
 def _date(record: WarcRecord) -> datetime | None:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
 from usp._base.filters import is_regular
-from usp._base.urls import is_http_url, without_fragment, without_login
+from usp._base.urls import is_http_url, without_fragment
+from usp._formats.document import Role
 from usp._snapshot.recorded_responses import RecordStore, Room, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
     flag,
+    key_of,
     listed,
     mapping,
     read_entry,
@@ -39,7 +41,6 @@ from usp.options import CrawlOptions
 if TYPE_CHECKING:
     import os
 
-    from usp._formats.document import Role
 
 _ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most
@@ -169,7 +170,6 @@ class OpenSnapshot:
     losses: list[str] = field(default_factory=list)
     room: Room = field(init=False, repr=False)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
-    _urls: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self, ratio: float | None) -> None:
         self.store = RecordStore(self.file, ratio)
@@ -181,10 +181,9 @@ class OpenSnapshot:
 
     def has(self, url: str, above: Container[str] = ()) -> bool:
         """Return whether the file tells what came of a URL, which is not one of those above it."""
-        if not self._urls:
-            self._urls = {url for _, url in self.entries}  # without logins
         url = without_fragment(url)
-        return without_login(url) in self._urls and url not in above
+        keys = (key_of(role, url) for role in Role)
+        return url not in above and any(key in self.entries for key in keys)
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether the records of a document are as they were written, as far as that is known.

@@ -185,9 +185,8 @@ class WarcFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file: IO[bytes] = self.path.open(
-            "rb", buffering=0
-        )  # as long as somebody reads a tree
+        # Open as long as somebody reads a tree.
+        self._file: IO[bytes] = self.path.open("rb", buffering=0)
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._served = 0  # bytes, at an offset or another
@@ -297,13 +296,12 @@ def _decompressed(data: bytes) -> bytes:
 
 def _directory_bytes(tail: bytes) -> int:
     """Return how long the list of files of a zip archive is, by what its end says."""
-    most = 0
+    said = [0]
     for mark, at, size in ((b"PK\5\6", 12, 4), (b"PK\6\6", 40, 8)):
         found = tail.rfind(mark)
-        length = int.from_bytes(tail[found + at : found + at + size], "little")
-        if found >= 0 and length != (1 << 32) - 1:  # then the other one says it
-            most = max(most, length)
-    return most
+        if found >= 0:
+            said.append(int.from_bytes(tail[found + at : found + at + size], "little"))
+    return max(length for length in said if length != (1 << 32) - 1)  # then the other one says it
 
 
 def end_of_head(data: bytes) -> int | None:
