@@ -122,25 +122,21 @@ def test_a_damaged_tree_is_saved_as_what_is_left(site, path, tmp_path, count):
     assert codes(usp.load(copy)) == codes(tree) == {"b.xml": "damaged-record"}
 
 
-def test_what_is_damaged_now_is_not_saved_as_whole(path, tmp_path):
+def test_what_is_damaged_now_is_not_saved_as_whole(path):
     tree = usp.load(path)
     damage(path)
     with pytest.raises(usp.SnapshotError, match=r"b\.xml"):
-        tree.save(tmp_path / "copy.warc.gz")
+        tree.save(path.with_name("copy.warc.gz"))
 
 
-def test_pages_of_a_damaged_sitemap_are_unknown_and_not_removed(path, tmp_path):
-    whole = tmp_path / "whole.warc.gz"
+def test_commands_say_what_is_damaged_and_its_pages_are_unknown_and_not_removed(path, run):
+    whole = path.with_name("whole.warc.gz")
     whole.write_bytes(path.read_bytes())
     damage(path)
     counts = usp.diff(whole, path).counts()
     assert not counts.pages["removed"]
     assert counts.pages["unknown"]
     assert counts.sitemaps["failed"] == 1
-
-
-def test_commands_say_what_is_damaged(path, run):
-    damage(path)
     status, out, told = run("ls", "-f", "pages", path)
     assert (status, "/c/1999" in out) == (0, True)
     assert "incomplete" in told

@@ -7,7 +7,6 @@ import copy
 import gc
 import gzip
 import json
-import logging
 import random
 import zipfile
 import zlib
@@ -235,11 +234,14 @@ LONG = {
 }
 
 
-def test_pauses_and_patterns_of_a_file_are_not_used(path, run):
+def test_pauses_and_patterns_of_a_file_are_not_used_and_pauses_are_told(path, run, caplog):
     for options in [PAUSES, ENDLESS, STARS]:
         path.write_bytes(forged(LONG, options))
+        caplog.clear()
         for tree in (usp.load(path), asyncio.run(aio.load(path)), usp.load(path, last_good=True)):
             assert urls(tree) == [f"{HOST}/a/1"]
+        told = "options that no file decides about: crawl_delay, wait" in caplog.text
+        assert told == (options is PAUSES)
         for command in (["ls", path], ["tree", path], ["check", path], ["diff", path, path]):
             status, _, told = run(*command)
             assert "Traceback" not in told
@@ -263,13 +265,6 @@ def test_patterns_with_stars_are_used_again_by_an_update(record, path):
     assert urls(loaded) == urls(usp.update(path).tree) == urls(tree)
     assert loaded.is_complete
     assert len(urls(tree)) == 4
-
-
-def test_options_that_no_file_decides_about_are_told(path, caplog):
-    path.write_bytes(forged(options=PAUSES))
-    with caplog.at_level(logging.WARNING, "usp"):
-        usp.load(path)
-    assert "options that no file decides about: crawl_delay, wait" in caplog.text
 
 
 def test_limits_of_a_file_never_raise_those_of_the_reader(path):

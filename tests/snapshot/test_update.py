@@ -115,13 +115,17 @@ def test_the_client_of_a_caller_stays_open(path, update):
     assert not closed
 
 
-def test_the_summary_says_what_was_saved(site, path):
+def test_the_summary_says_what_was_saved_and_the_file_does_not_grow(site, path):
     size = sum(len(site.fill(body)) for body in site.answers.values())
     done = usp.update(path)
+    written = path.stat().st_size
     assert (done.saved_bytes, done.received) == (size, 0)
     assert done.unchanged == COUNT + 2
     assert f"{COUNT + 2} unchanged" in str(done)
     assert done.saved_seconds >= 0
+    for _ in range(3):
+        usp.update(path)
+    assert abs(path.stat().st_size - written) < 0.01 * written
 
 
 def test_new_and_removed_sitemaps_are_counted(site, path):
