@@ -66,17 +66,12 @@ def _whole(text: str) -> int:
 
 
 def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number is not finite")
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text[:50]} is not a number")
     return value
 
 
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
-
-
-_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_refused)
+_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_finite)
 
 
 def whole(value: object) -> int:
@@ -237,16 +232,12 @@ def entry_of(settled: FinalResult) -> tuple[Entry, Document | None]:
     else:
         look, document = result.probe, result.document
         ended = result.exchange.broken is not None and look.broken is None
-        refused = settled.role is not Role.HOMEPAGE and _is_refused(look)
+        # For reasons of the server, and not of a limit.
+        is_cut = look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
+        refused = look.refusal is not None or look.broken is not None or is_cut
+        refused = refused and settled.role is not Role.HOMEPAGE
         entry = replace(entry, ended=ended, refused=refused, glance=_glance(look))
     return entry.asked_as(without_login(settled.url)), document
-
-
-def _is_refused(look: Probe) -> bool:
-    """Return whether a response is not the document, or not all of it, for reasons of the server."""
-    if look.refusal is not None or look.broken is not None:
-        return True
-    return look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
 
 
 def _glance(look: Probe) -> Probe | None:
@@ -314,10 +305,6 @@ def _read_entry(given: object) -> Entry:
     return entry
 
 
-def _read_exchange(given: object) -> Exchange:
-    return Exchange(**{"status": None, "attempts": 0, **read_table(_EXCHANGE, given)})
-
-
 def _read_hop(given: object) -> Hop:
     values: Any = (read(value) for read, value in zip(_HOP, listed(given), strict=False))
     return Hop(*values)
@@ -335,10 +322,6 @@ def _read_error(given: object) -> WebClientErrorResponse:
 
 def _read_reason(given: object) -> Reason:
     return Reason(**read_table(_REASON, given))
-
-
-def _read_code(given: object) -> FailureCode:
-    return _CODES.get(text(given), FailureCode.OTHER_FAILURE)  # one of a later version
 
 
 def _read_advice(given: object) -> Advice | None:
@@ -365,7 +348,12 @@ _HOP: tuple[Callable[[object], Any], ...] = (
     lambda given: None if given is None else text(given),
 )
 _GLANCE = {"kind": text, "namespace": _pair, "start": lambda given: bytes.fromhex(text(given))}
-_REASON = {"code": _read_code, "text": text, "full": text, "advice": _read_advice}
+_REASON: dict[str, Callable[[object], Any]] = {
+    "code": lambda given: _CODES.get(text(given), FailureCode.OTHER_FAILURE),  # of a later version
+    **dict.fromkeys(("text", "full"), text),
+    "advice": _read_advice,
+}
+_UNSENT = {"status": None, "attempts": 0}
 _ERROR: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("kind", "message"), text),
     "reason": _read_reason,
@@ -388,7 +376,7 @@ _ENTRY: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("url", "lastmod", "digest", "seen"), text),
     "role": lambda given: Role(text(given)),
     **dict.fromkeys(("attempts", "at", "start", "end", "here", "sum"), whole),
-    "exchange": _read_exchange,
+    "exchange": lambda given: Exchange(**_UNSENT | read_table(_EXCHANGE, given)),
     "error": _read_error,
     **dict.fromkeys(("ended", "refused", "failed_as_guess"), flag),
     "glance": _read_glance,

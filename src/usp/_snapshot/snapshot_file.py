@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
 from usp._base.filters import is_regular
-from usp._base.urls import is_http_url, without_fragment
+from usp._base.urls import is_http_url, without_fragment, without_login
 from usp._formats.document import Role
 from usp._snapshot.recorded_responses import RecordStore, Room, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
     flag,
-    key_of,
     listed,
     mapping,
     read_entry,
@@ -182,8 +181,8 @@ class OpenSnapshot:
     def has(self, url: str, above: Container[str] = ()) -> bool:
         """Return whether the file tells what came of a URL, which is not one of those above it."""
         url = without_fragment(url)
-        keys = (key_of(role, url) for role in Role)
-        return url not in above and any(key in self.entries for key in keys)
+        bare = without_login(url)
+        return url not in above and any((role, bare) in self.entries for role in Role)
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether the records of a document are as they were written, as far as that is known.
