@@ -47,16 +47,16 @@ def test_the_digests_of_all_records_are_right(recorded, capsys):
 
 def test_redirects_are_records_of_their_own_with_their_requests(recorded):
     site, path = recorded
-    found = [
+    found = {
         (record.rec_type, record.rec_headers["WARC-Target-URI"], record.http_headers.statusline)
         for record, _ in records(path)
         if record.rec_type in ("request", "response")
-    ]
+    }
+    asked = {url for kind, url, _ in found if kind == "request"}
     hops = [site.url(path) for path in ("/moved.xml", "alt:/hop.xml", "/there.xml")]
     statuses = ["301 Moved Permanently", "302 Found", "200 OK"]
-    for url, status in zip(hops, statuses, strict=True):
-        assert ("response", url, status) in found
-        assert any(kind == "request" and target == url for kind, target, _ in found)
+    assert found >= {("response", *hop) for hop in zip(hops, statuses, strict=True)}
+    assert asked >= set(hops)
 
 
 def test_a_body_is_recorded_as_it_was_received(recorded):

@@ -54,8 +54,7 @@ class DamagedRecord(Exception):  # noqa: N818 - says what it is
 class WarcRecord:
     """The record at an offset; its block is read once, ``length`` bytes of it have not been.
 
-    What it is compressed with ends where the gzip member at the offset does. Raises
-    :class:`DamagedRecord` if there is no record.
+    A compressed one is a gzip member of its own. Raises :class:`DamagedRecord` if there is none.
     """
 
     def __init__(self, file: WarcFile, offset: int) -> None:

@@ -47,7 +47,7 @@ ACCEPTED = "accepted"
 ENTRY_FIELD, END_FIELD = "usp-entry: ", "usp-end: "
 """How the lines of these records begin, before a value in JSON."""
 
-# Other programs list no record of the last type as a document. Of none of them a payload is checked.
+# Other programs do not list metadata as documents, and check no digest of a payload of these types.
 _WITHOUT_PAYLOAD = ("warcinfo", "revisit", "metadata")
 _REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
 _COPY = 1024 * 1024
