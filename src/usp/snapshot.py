@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
+from usp._base.filters import is_regular
 from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
@@ -35,6 +36,7 @@ __all__ = ["SnapshotError", "Update", "load", "update"]
 log = get_logger(__name__)
 
 _ALL = frozenset(one.name for one in fields(CrawlOptions))
+_PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
 _ABSENT = 10_000  # sitemaps that are listed in a file and not in it, unless the reader has limits
 
 
@@ -290,12 +292,15 @@ def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
     path = snapshot.file.path
     if snapshot.unread and own is not _ALL:
         raise SnapshotError(f"{path}: {snapshot.unread}; record the website anew")
-    for name, patterns in snapshot.options.unsafe.items():
-        if name not in own:
-            raise SnapshotError(
-                f"{path} was recorded with {name}={excerpt(repr(list(patterns)), 200)}: regular "
-                f"expressions, and very many patterns, are not taken from a file; give {name} again"
-            )
+    filters = snapshot.options.filters.items()
+    patterns = {name: one for name, one in filters if isinstance(one, tuple) and name not in own}
+    texts = [text for one in patterns.values() for text in one]
+    if any(map(is_regular, texts)) or sum(map(len, texts)) > _PATTERN_TEXT:  # could take for ever
+        name, said = next(iter(patterns.items()))
+        raise SnapshotError(
+            f"{path} was recorded with {name}={excerpt(repr(list(said)), 200)}: regular "
+            f"expressions, and very many patterns, are not taken from a file; give {name} again"
+        )
 
 
 class UpdatePlan(UpdateRecorder):

@@ -15,7 +15,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
-from usp._base.filters import is_regular
 from usp._base.urls import is_http_url, without_fragment, without_login
 from usp._formats.document import Role
 from usp._snapshot.recorded_responses import RecordStore, Room, ThirdPartyRecords
@@ -47,7 +46,6 @@ _TRIES = 16  # beginnings of it
 _ENTRY = 512 * 1024  # bytes of one entry
 _STARTS = ("website", "sitemap")
 _MOST_TEXTS, _LONGEST = 1000, 2000  # known paths, and characters of one
-_PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
 
 
 # The options of the recorded crawl ----------------------------------------------------------------
@@ -67,14 +65,6 @@ class RecordedOptions:
     filters: dict[str, tuple[str, ...] | str] = field(default_factory=dict)
     callbacks: bool = False
     ignored: tuple[str, ...] = ()
-
-    @property
-    def unsafe(self) -> dict[str, tuple[str, ...]]:
-        """The patterns, if an update may not use them: regular expressions could take for ever."""
-        patterns = {name: one for name, one in self.filters.items() if isinstance(one, tuple)}
-        texts = [text for one in patterns.values() for text in one]
-        is_safe = not any(map(is_regular, texts)) and sum(map(len, texts)) <= _PATTERN_TEXT
-        return {} if is_safe else patterns
 
 
 def merged_limits(choose: Callable[..., Any], one: Limits, other: Limits) -> Limits:
