@@ -220,13 +220,11 @@ class ThirdPartyRecords:
     def _look(self, url: str, begun: bytes) -> None:
         """Take note of websites and sitemaps, so that a homepage can be guessed."""
         path = url_parts(url).path
-        if path == "/robots.txt":
-            found = True
-        else:
-            found = "sitemap" in path.lower() or _ROOTS.search(begun) is not None
-            named = path.lower().endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
-            if (found or named) and len(self.sitemaps) < _SITEMAPS:
-                self.sitemaps[url] = None
+        is_robots, path = path == "/robots.txt", path.lower()
+        found = is_robots or "sitemap" in path or _ROOTS.search(begun) is not None
+        named = path.endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
+        if (found or named) and not is_robots and len(self.sitemaps) < _SITEMAPS:
+            self.sitemaps[url] = None
         if found and len(self.sites) < _SITES:
             self.sites[_site(url)] = None
 

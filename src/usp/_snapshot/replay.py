@@ -58,10 +58,10 @@ def replay(
     def overdue() -> Reason | None:
         return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
-    least = merged_limits(min, snapshot.options.limits or limits, limits)
+    answers = RecordedAnswers(snapshot, limits, kept, overdue)
+    least = answers.least
     if least != limits:  # why something is not in the file; what is in it is read
         crawl.limits_of = lambda url, above: limits if snapshot.has(url, above) else least
-    answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
     while not crawl.complete:
         for order in crawl.next_fetches(_AT_ONCE, time.monotonic()):
@@ -95,10 +95,10 @@ class RecordedAnswers:
         code = FailureCode.NOT_IN_SNAPSHOT
         incomplete = "" if snapshot.is_complete else ", which is incomplete"
         declared = Reason(code, f"{code.message}{incomplete}")
-        least = merged_limits(min, snapshot.options.limits or limits, limits)
+        self.least = merged_limits(min, snapshot.options.limits or limits, limits)
         for name in _CUTTING:  # so that less of an index was read
-            if snapshot.is_complete and getattr(least, name) != getattr(limits, name):
-                declared = least.reached(name)
+            if snapshot.is_complete and getattr(self.least, name) != getattr(limits, name):
+                declared = self.least.reached(name)
         self._absent = {  # the same for all: there may be many
             False: Failed(WebClientErrorResponse(declared, retryable=False)),
             True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
