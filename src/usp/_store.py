@@ -94,8 +94,7 @@ _CHUNK = 128 * 1024
 
 def _restore(store: Store, exchange: Exchange, data: bytes) -> Document:
     writer = DocumentWriter(store)
-    for at in range(0, len(data), _CHUNK):
-        writer.write(data[at : at + _CHUNK])
+    writer.write(data)
     return writer.finish(exchange)
 
 
@@ -109,6 +108,15 @@ REMEMBERED = 20_000
 """How many problems of its documents one tree keeps in memory."""
 
 _HAS_OFFSETS = hasattr(os, "pread") and hasattr(os, "pwrite")  # Windows has neither
+
+
+def read_at(file: IO[bytes], lock: threading.Lock, offset: int, size: int) -> bytes:
+    """Return bytes of a file, wherever other threads and forked processes read."""
+    if _HAS_OFFSETS:
+        return os.pread(file.fileno(), size, offset)
+    with lock:
+        file.seek(offset)
+        return file.read(size)
 
 
 class SpoolFull(Exception):  # noqa: N818 - says what happened
@@ -193,19 +201,11 @@ class Store:
         for offset, length in places:
             at, end = offset, offset + length
             while at < end:
-                data = self._read_at(at, min(_CHUNK, end - at))
+                data = read_at(self._spool, self._lock, at, min(_CHUNK, end - at))
                 if not data:
                     raise OSError("the temporary file of the sitemap tree has been cut off")
                 at += len(data)
                 yield data
-
-    def _read_at(self, offset: int, size: int) -> bytes:
-        assert self._spool is not None
-        if _HAS_OFFSETS:  # independent of where other threads and forked processes read
-            return os.pread(self._spool.fileno(), size, offset)
-        with self._lock:
-            self._spool.seek(offset)
-            return self._spool.read(size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self._memory, self._small)

@@ -8,17 +8,19 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from usp._base.display import counted, duration, excerpt, get_logger, size
+from usp._base.filters import is_regular
 from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, tree_of
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
 from usp._snapshot.replay import KeptAs, replay
-from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot, within_both
+from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits, open_snapshot
 from usp._snapshot.snapshot_update import Loss, UpdateRecorder
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
+from usp.objects.abstract_sitemap import page_sitemaps
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from usp._crawl.crawl import Crawl
     from usp._snapshot.recorded_responses import ThirdPartyRecords
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -34,6 +35,8 @@ __all__ = ["SnapshotError", "Update", "load", "update"]
 
 log = get_logger(__name__)
 
+_ALL = frozenset(one.name for one in fields(CrawlOptions))
+_PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
 _ABSENT = 10_000  # sitemaps that are listed in a file and not in it, unless the reader has limits
 
 
@@ -65,19 +68,11 @@ def load(
     replayed = replace(given, wait=0.0, crawl_delay=False, record=None)
     snapshot = open_snapshot(path, given.effective_limits)
     kept = KeptAs.GOOD if last_good else None
-    own = _own(options, keywords)
-    tree = _marked(_tree_in(snapshot, replayed, own, url, kept=kept, begun=begun), snapshot)
+    own = keywords.keys() if options is None else _ALL
+    tree = _tree_in(snapshot, replayed, own, url, kept=kept, begun=begun)
     if given.record is not None:
         tree.save(given.record)
     return tree
-
-
-def _own(options: CrawlOptions | None, keywords: Any) -> Collection[str]:
-    """Return the names of the options that the caller decides about, not the file."""
-    return keywords.keys() if options is None else _ALL
-
-
-_ALL = frozenset(one.name for one in fields(CrawlOptions))
 
 
 def _tree_in(
@@ -89,9 +84,10 @@ def _tree_in(
     kept: KeptAs | None = None,
     begun: float | None = None,
 ) -> AbstractSitemap:
-    """Return the tree of a snapshot that is open.
+    """Return the tree of a snapshot that is open; it says so if that is incomplete.
 
-    Documents that failed are shown as they were, unless somebody accepted the loss.
+    ``own`` are the options that the caller decides about, not the file. Documents that failed are shown
+    as they were, unless somebody accepted the loss.
     """
     kept = kept or (KeptAs.ABSENT if snapshot.is_accepted else KeptAs.SHOWN)
     recorded = snapshot.options
@@ -112,12 +108,19 @@ def _tree_in(
     if snapshot.third_party is not None and isinstance(top, Website) and chosen.extra_known_paths:
         search = _without_declared(top)
         top = replay(snapshot, search, begun=begun)
-    tree = tree_of(top)
-    if tree.fetched is not None:
-        said = chosen.limits
-        if recorded.limits is not None:  # it says why something is missing in another file, too
-            said = within_both(recorded.limits, chosen.effective_limits)
-        tree.keep(replace(tree.fetched, options=replace(search.options, limits=said)))
+    tree, said = tree_of(top), chosen.limits
+    if recorded.limits is not None:  # it says why something is missing in another file, too
+        said = merged_limits(min, recorded.limits, chosen.effective_limits)
+    assert tree.fetched is not None
+    fetched = replace(tree.fetched, options=replace(search.options, limits=said))
+    if isinstance(tree, IndexWebsiteSitemap) and not snapshot.is_complete:
+        code = FailureCode.INCOMPLETE_SNAPSHOT
+        lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
+        not_found = [*tree.not_found, Failure(tree.url, f"{code.message}{lost}", code=code)]
+        tree = IndexWebsiteSitemap(
+            tree.url, tree.sub_sitemaps, not_found=not_found, tried=tree.tried
+        )
+    tree.keep(fetched)
     return tree
 
 
@@ -181,20 +184,6 @@ def _without_declared(top: Website) -> Search:
     paths = [path for path in options.extra_known_paths or () if tree.url + path not in declared]
     options = replace(options, extra_known_paths=paths, normalize_homepage_url=False)
     return website_search(tree.url, options)
-
-
-def _marked(tree: AbstractSitemap, snapshot: OpenSnapshot) -> AbstractSitemap:
-    """Return a tree that says that its snapshot is incomplete, if it is."""
-    if snapshot.is_complete or not isinstance(tree, IndexWebsiteSitemap):
-        return tree
-    code = FailureCode.INCOMPLETE_SNAPSHOT
-    lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
-    failure = Failure(tree.url, f"{code.message}{lost}", code=code)
-    marked = IndexWebsiteSitemap(
-        tree.url, tree.sub_sitemaps, not_found=[*tree.not_found, failure], tried=tree.tried
-    )
-    marked.keep(tree.fetched)
-    return marked
 
 
 # Updates -------------------------------------------------------------------------------------------
@@ -303,15 +292,18 @@ def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
     path = snapshot.file.path
     if snapshot.unread and own is not _ALL:
         raise SnapshotError(f"{path}: {snapshot.unread}; record the website anew")
-    for name, patterns in snapshot.options.unsafe.items():
-        if name not in own:
-            raise SnapshotError(
-                f"{path} was recorded with {name}={excerpt(repr(list(patterns)), 200)}: regular "
-                f"expressions, and very many patterns, are not taken from a file; give {name} again"
-            )
+    filters = snapshot.options.filters.items()
+    patterns = {name: one for name, one in filters if isinstance(one, tuple) and name not in own}
+    texts = [text for one in patterns.values() for text in one]
+    if any(map(is_regular, texts)) or sum(map(len, texts)) > _PATTERN_TEXT:  # could take for ever
+        name, said = next(iter(patterns.items()))
+        raise SnapshotError(
+            f"{path} was recorded with {name}={excerpt(repr(list(said)), 200)}: regular "
+            f"expressions, and very many patterns, are not taken from a file; give {name} again"
+        )
 
 
-class UpdatePlan:
+class UpdatePlan(UpdateRecorder):
     """An update: where it begins, with which options, and what records it."""
 
     def __init__(
@@ -330,20 +322,17 @@ class UpdatePlan:
             raise SnapshotError(
                 f"{path} was written by another program: record the website with usp snapshot first"
             )
-        own = _own(options, keywords)
+        own = keywords.keys() if options is None else _ALL
         _check_again(snapshot, own)
         recorded = snapshot.options
         known = recorded.values | recorded.filters
         chosen = _with_recorded(snapshot, replace(given, record=None), own, known)
-        self.search = replace(_search(snapshot, None, chosen), record=self._begin_recording)
-        self.options = self.search.options
-        self._snapshot = snapshot
-        self._target = output or path
-        self._trusts = trusts
-        self._accept = accept
+        self.search = replace(_search(snapshot, None, chosen), record=self.begin)
         limits = chosen.effective_limits
-        self._keeps = limits != looser(limits, recorded.limits or DEFAULT)
-        self._recorder: UpdateRecorder | None = None
+        keeps = limits != merged_limits(max, limits, recorded.limits or DEFAULT)
+        super().__init__(
+            output or path, self.search.options, snapshot, trusts=trusts, keeps=keeps, accept=accept
+        )
 
     def log_in(self, url: str) -> None:
         """Use the login in a URL of the website, if it has one: the snapshot does not have it."""
@@ -357,75 +346,54 @@ class UpdatePlan:
         crawl_with(self.search, web_client)
         return self.update()
 
-    def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
-        """Return the state in a file; limits that are lower than usual were for the update only."""
-        limits = looser(DEFAULT, self.options.effective_limits)
-        snapshot = open_snapshot(path, limits)
-        return _marked(_tree_in(snapshot, CrawlOptions(limits=limits)), snapshot)
-
-    def _begin_recording(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
-        self._recorder = UpdateRecorder(
-            self._target,
-            crawl,
-            top,
-            self.options,
-            self._snapshot,
-            lost_by=self._lost_by,
-            trusts=self._trusts,
-            keeps=self._keeps,
-            accept=self._accept,
-        )
-        return self._recorder
-
-    def _lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
+    def lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
         """Return how many of the pages are not there any more, if more than half of them are not."""
         options = CrawlOptions(wait=0.0, crawl_delay=False)
-        before = _tree_in(self._snapshot, options)
         now = _tree_in(after, options) if isinstance(after, OpenSnapshot) else after
-        return _loss(before, now, same)
+        return _loss(_tree_in(self.before, options), now, same)
 
     def update(self) -> Update:
         """Return what came of it."""
-        recorder = self._recorder
-        assert recorder is not None
-        is_taken = recorder.gone_pages is None or self._accept
-        tree = self._tree(self._target if is_taken else self._snapshot.file.path)
-        failures = (tree if is_taken else recorder.tree).failures()
-        if self.options.on_failure is not None:
+        is_taken = self.gone_pages is None or self.accept
+        # Limits that are lower than usual were for the update only.
+        limits = merged_limits(max, DEFAULT, self.search.options.effective_limits)
+        state = open_snapshot(self.path if is_taken else self.before.file.path, limits)
+        tree = _tree_in(state, CrawlOptions(limits=limits))
+        failures = (tree if is_taken else self.tree).failures()
+        if self.search.options.on_failure is not None:
             for failure in failures:
-                self.options.on_failure(failure)
+                self.search.options.on_failure(failure)
         failed = {failure.url for failure in failures}
-        aside = [one for url, one in recorder.refused.items() if url not in failed]
+        aside = [one for url, one in self.refused.items() if url not in failed]
         # What a refused update would have kept is a failure only in the file that was not written.
-        lost = set() if is_taken else {url for _, url in recorder.shrunk} - failed
-        kept = [one for one in failures if not is_taken or one.url in recorder.kept]
-        loss = recorder.gone_pages or recorder.unread_pages
-        before = self._snapshot.seconds
-        full = recorder.seconds if before is None else before
+        lost = set() if is_taken else {url for _, url in self.shrunk} - failed
+        kept = [one for one in failures if not is_taken or one.url in self.kept]
+        loss = self.gone_pages or self.unread_pages
+        full = self.seconds if self.before.seconds is None else self.before.seconds
         return Update(
             tree,
-            requests=recorder.requests + recorder.hops,
-            received=recorder.received,
-            removed=recorder.removed + len(recorder.gone),
+            requests=self.requests,
+            received=self.received,
+            removed=self.removed,
             failed=len(failures) + len(aside) + len(lost),
-            **recorder.counts,
+            **self.counts,
             kept=(*kept, *aside),
             accepted=is_taken,
             pages_before=0 if loss is None else loss.before,
             pages_lost=0 if loss is None else loss.before - loss.after,
-            warning=self._warning(recorder),
-            saved_bytes=recorder.saved,
-            seconds=recorder.seconds,
-            saved_seconds=max(0.0, full - recorder.seconds),
+            warning=self._warning(),
+            saved_bytes=self.saved,
+            seconds=self.seconds,
+            saved_seconds=max(0.0, full - self.seconds),
         )
 
-    def _warning(self, recorder: UpdateRecorder) -> str:
+    def _warning(self) -> str:
         """Return what is to be said loudly, if anything is; it is logged unless it was accepted."""
-        gone, unread = recorder.gone_pages, recorder.unread_pages
-        shrunk = sorted(url for _, url in recorder.shrunk)
+        gone, unread = self.gone_pages, self.unread_pages
+        shrunk = sorted(url for _, url in self.shrunk)
         if gone is None and unread is None and not shrunk:
             return ""
-        if self._accept:
+        if self.accept:
             return (
                 f"{gone} are gone" if gone else f"{unread} are missing now: they could not be read"
             )
@@ -440,7 +408,7 @@ class UpdatePlan:
                 f"{lost}, for example {shrunk[0]}: kept as before; if that is right, update once more; "
                 "accept=True, or --accept, takes it at once"
             )
-        log.warning("%s: %s", self._snapshot.file.path, text)
+        log.warning("%s: %s", self.before.file.path, text)
         return text
 
 
@@ -449,7 +417,7 @@ def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Lo
 
     Those of the ``same`` sitemaps are counted last, and only until they are enough.
     """
-    old, new = _lists(before), _lists(after)
+    old, new = ({node.url: node for node in page_sitemaps(tree)} for tree in (before, after))
     same = same & old.keys() & new.keys()
     had_by, has_by = (
         {url: node.page_count() for url, node in half.items() if url not in same}
@@ -464,9 +432,3 @@ def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Lo
     if 2 * has >= had:
         return None
     return Loss(had, has, next(url for url in had_by if has_by.get(url, 0) < had_by[url]))
-
-
-def _lists(tree: AbstractSitemap) -> dict[str, AbstractPagesSitemap]:
-    """Return the sitemaps with pages of a tree, by their URLs."""
-    nodes = (tree, *tree.all_sitemaps())
-    return {node.url: node for node in nodes if isinstance(node, AbstractPagesSitemap)}

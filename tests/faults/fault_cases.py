@@ -252,8 +252,7 @@ DEEP = 100_000
 
 
 passes(
-    "elements nested a hundred thousand deep",
-    lambda: ok(with_more(b"<a>" * DEEP + b"</a>" * DEEP)),
+    "elements nested a hundred thousand deep", lambda: ok(with_more(b"<a>" * DEEP + b"</a>" * DEEP))
 )
 passes(
     "a hundred thousand elements that never end",

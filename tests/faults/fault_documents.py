@@ -40,33 +40,20 @@ def _write(start: str, entry: str, end: str, urls: list[str]) -> Written:
 
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_URLSET = f'{_XML}<urlset xmlns="{SITEMAP_NS}">\n'
+_DATED = "<url>\n <loc>URL</loc>\n <lastmod>2024-05-06</lastmod>\n</url>\n"
+_INDEX = f'{_XML}<sitemapindex xmlns="{SITEMAP_NS}">\n'
+_RSS = '<rss version="2.0"><channel><title>c</title>\n'
+_ITEM = "<item><title>t</title><link>URL</link></item>\n"
+_ATOM = '<feed xmlns="http://www.w3.org/2005/Atom"><title>c</title>\n'
+_ENTRY = '<entry><title>t</title><link href="URL"/></entry>\n'
 _FORMATS = {
-    "urlset": (
-        f'{_XML}<urlset xmlns="{SITEMAP_NS}">\n',
-        "<url><loc>URL</loc></url>\n",
-        "</urlset>",
-    ),
-    "dated": (
-        f'{_XML}<urlset xmlns="{SITEMAP_NS}">\n',
-        "<url>\n <loc>URL</loc>\n <lastmod>2024-05-06</lastmod>\n</url>\n",
-        "</urlset>",
-    ),
+    "urlset": (_URLSET, "<url><loc>URL</loc></url>\n", "</urlset>"),
+    "dated": (_URLSET, _DATED, "</urlset>"),
     "text": ("", "URL\n", ""),
-    "rss": (
-        '<rss version="2.0"><channel><title>c</title>\n',
-        "<item><title>t</title><link>URL</link></item>\n",
-        "</channel></rss>",
-    ),
-    "atom": (
-        '<feed xmlns="http://www.w3.org/2005/Atom"><title>c</title>\n',
-        '<entry><title>t</title><link href="URL"/></entry>\n',
-        "</feed>",
-    ),
-    "index": (
-        f'{_XML}<sitemapindex xmlns="{SITEMAP_NS}">\n',
-        "<sitemap><loc>URL</loc></sitemap>\n",
-        "</sitemapindex>",
-    ),
+    "rss": (_RSS, _ITEM, "</channel></rss>"),
+    "atom": (_ATOM, _ENTRY, "</feed>"),
+    "index": (_INDEX, "<sitemap><loc>URL</loc></sitemap>\n", "</sitemapindex>"),
     "robots": ("User-agent: *\nDisallow: /private\n", "Sitemap: URL\n", ""),
 }
 PAGE_FORMATS = ("urlset", "dated", "text", "rss", "atom")

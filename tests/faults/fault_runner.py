@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fault_effects import LIMIT
 from fault_fronts import FRONTS, crawl
@@ -20,8 +20,7 @@ AT_ONCE = 6
 LIMITS = Limits(document_bytes=LIMIT, seconds=60)
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is wrong with the crawl of one website; nothing, if all is well."""
 
     seed: int

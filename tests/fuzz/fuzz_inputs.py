@@ -19,34 +19,18 @@ _KINDS = {
 }
 _TEXTS = {
     "dates": (
-        *(
-            "2024-05-06",
-            "2024-05-06T07:08:09Z",
-            "2024-05-06T07:08:09.123+02:00",
-            "2024",
-            "2024-W05-1",
-        ),
+        *("2024-05-06", "2024-05-06T07:08:09Z", "2024-05-06T07:08:09.123+02:00", "2024", "1e9"),
         *("Thu, 05 Jan 2017 12:34:51 GMT", "5 Jan 17 12:34 EST", "20240506T070809Z", "2024-02-30"),
-        *(
-            "May 6, 2024",
-            "06.05.2024",
-            "yesterday",
-            "0000-00-00",
-            "9999-12-31T24:00:00-23:59",
-            "1e9",
-        ),
+        *("May 6, 2024", "06.05.2024", "yesterday", "0000-00-00", "9999-12-31T24:00:00-23:59"),
+        "2024-W05-1",
     ),
     "references": (
         *("a &amp; b", "&#38;&#x26;&lt;&nbsp;&who;", "&#0;&#xD800;&#99999999999;", "a&b;c&#;&#x;"),
-        *(
-            " href=\"a\" rel='b' c=d",
-            ' a="1" a="2" é="&quot;"',
-            " a='\"' b=\"'\" c",
-            ' x:y="\r\n\t"',
-        ),
+        *(" href=\"a\" rel='b' c=d", ' a="1" a="2" é="&quot;"', " a='\"' b=\"'\" c"),
+        ' x:y="\r\n\t"',
     ),
 }
-_TOKENS = (
+TOKENS = (
     *(b"<", b">", b"&", b";", b"&amp;", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<?"),
     *(b"?>", b"<url>", b"</url>", b"<loc>", b"</loc>", b"<url><loc>https://e.org/x</loc></url>"),
     *(b"</urlset>", b"<sitemap>", b"</sitemap>", b"<item>", b"</item>", b"<entry>", b"</entry>"),
@@ -54,7 +38,9 @@ _TOKENS = (
     *(b"\xe2\x80\xae", b"\x1b[31m", b"Sitemap:", b"https://e.org/\n", b"http://"),
     *(b"<link rel=sitemap href=/s.xml>", b"\x1f\x8b\x08", b"<!DOCTYPE x>", b"<!DOCTYPE html>"),
     *(b"xmlns:", b"xml:base='/b/'", b"/>", b"</", b"<1>", b" " * 70, b"2024-05-06", b"+99:99"),
-    *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;"),
+    *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;", b"<urlset>", b"<sitemapindex>"),
+    *(b"<rss>", b"<link>/a</link>", b"<feed>", b"<link href='/b'/>", b"<title>t</title>"),
+    *(b"</rss>", b"Sitemap: /s.xml\n", b"T07:08", b"+02:00", b"<loc>https://e.org/1</loc>"),
 )
 
 
@@ -90,7 +76,7 @@ def _change(chance: random.Random, data: bytearray, target: str) -> None:
         case 0:
             del data[at : at + length]
         case 1:
-            data[at:at] = chance.choice(_TOKENS)
+            data[at:at] = chance.choice(TOKENS)
         case 2 if at < len(data):
             data[at] ^= 1 << chance.randrange(8)
         case 3:
@@ -102,7 +88,7 @@ def _change(chance: random.Random, data: bytearray, target: str) -> None:
             start = chance.randint(0, len(other))
             data[at : at + length] = other[start : start + chance.choice([5, 50, 500])]
         case 6:
-            data[at:at] = chance.choice(_TOKENS) * chance.choice([2, 50, 1000])
+            data[at:at] = chance.choice(TOKENS) * chance.choice([2, 50, 1000])
         case _:
             data[at : at + length] = chance.randbytes(length)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 
 import usp
 from usp import aio
+from website import TaggedSite
 
 
 @pytest.fixture
@@ -36,3 +38,15 @@ def update(request):
 def path(tmp_path):
     """Where a snapshot is, or will be."""
     return tmp_path / "site.warc.gz"
+
+
+@pytest.fixture
+def record(path):
+    """Record a website with these answers; return it, open until the test ends, and its tree."""
+    with ExitStack() as sites:
+
+        def record(answers, **options):
+            site = sites.enter_context(TaggedSite(answers))
+            return site, usp.sitemap_tree_for_homepage(f"{site.base}/", record=path, **options)
+
+        yield record

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import tracemalloc
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from usp.objects.sitemap import AbstractSitemap
@@ -53,3 +58,24 @@ def assert_same(one: AbstractSitemap, other: AbstractSitemap) -> None:
     assert one.failures() == other.failures()
     assert getattr(one, "tried", ()) == getattr(other, "tried", ())
     assert getattr(one, "not_found", ()) == getattr(other, "not_found", ())
+
+
+def members_of(path: Path) -> list[bytes]:
+    """Return what the gzip members of a file have in them."""
+    data, members = path.read_bytes(), []
+    while data:
+        inflate = zlib.decompressobj(31)
+        members.append(inflate.decompress(data))
+        data = inflate.unused_data
+    return members
+
+
+@contextlib.contextmanager
+def memory_below(most: int) -> Iterator[None]:
+    """Assert that a block takes less memory."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()

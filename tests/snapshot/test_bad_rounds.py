@@ -10,7 +10,7 @@ import pytest
 
 import usp
 from usp import aio
-from website import NOT_FOUND, Answer, Site, index, robots, urlset
+from website import NOT_FOUND, Answer, index, robots, urlset
 
 COUNT, EACH = 6, 4
 PAGES = COUNT * EACH
@@ -62,16 +62,11 @@ BAD = COLLAPSES | OUTAGES
 DRIVERS = ["threads", pytest.param("asyncio", marks=pytest.mark.long)]
 
 
-@pytest.fixture
-def site():
-    with Site(good()) as site:
-        yield site
-
-
-@pytest.fixture
-def path(site, path):
-    usp.sitemap_tree_for_homepage(f"{site.base}/", record=path, use_known_paths=False)
-    return path
+@pytest.fixture(autouse=True)
+def site(record):
+    site, _ = record(good(), use_known_paths=False)
+    site.tags = False
+    return site
 
 
 def urls(tree) -> list[str]:
@@ -239,17 +234,14 @@ def test_programs_read_the_numbers(site, path, run):
     assert {"pages_before": PAGES, "pages_lost": PAGES}.items() <= lines[1].items()
 
 
-def test_half_of_the_pages_may_go_on_a_small_website_too(tmp_path):
+def test_half_of_the_pages_may_go_on_a_small_website_too(site, path):
     for before, after, accepted in [(1, 0, 0), (2, 1, 1), (3, 1, 0), (3, 2, 1)]:
-        path = tmp_path / "small.warc.gz"
-        with Site({"/map.xml": urlset(*(f"/{n}" for n in range(before)))}) as site:
-            usp.sitemap_tree_for_sitemap(site.url("/map.xml"), record=path)
-            site.answers["/map.xml"] = urlset(*(f"/{n}" for n in range(after)))
-            done = usp.update(path)
-            assert (done.accepted, done.tree.page_count()) == (
-                bool(accepted),
-                after if accepted else before,
-            )
+        site.answers["/map.xml"] = urlset(*(f"/{n}" for n in range(before)))
+        usp.sitemap_tree_for_sitemap(site.url("/map.xml"), record=path)
+        site.answers["/map.xml"] = urlset(*(f"/{n}" for n in range(after)))
+        done = usp.update(path)
+        assert done.accepted == bool(accepted)
+        assert done.tree.page_count() == (after if accepted else before)
 
 
 def test_pages_that_are_replaced_or_moved_are_not_gone(site, path):
@@ -270,21 +262,19 @@ def test_a_loss_by_and_by_is_measured_by_what_was_good(site, path):
 
 
 def test_a_homepage_that_links_to_nothing_is_a_collapse_and_one_that_fails_is_kept(
-    tmp_path, update
+    record, path, update
 ):
-    path = tmp_path / "linked.warc.gz"
     link = '<html><a href="/feed.xml">feed</a><link rel="sitemap" href="/map.xml"></html>'
-    with Site({"/": link, "/map.xml": urlset("/1", "/2", "/3")}) as site:
-        options = {"use_known_paths": False, "use_html_links": True, "use_robots": False}
-        usp.sitemap_tree_for_homepage(f"{site.base}/", record=path, **options)
-        assert usp.load(path).page_count() == 3
-        site.answers["/"] = Answer(redirect="{alt}/")
-        site.answers["alt:/"] = HTML
-        assert not update(path).accepted
-        site.answers["/"] = Answer("", 500)
-        done = update(path)
-        assert (done.accepted, done.tree.page_count()) == (True, 3)
-        assert [failure.code for failure in done.tree.failures()] == ["server-error"]
+    options = {"use_known_paths": False, "use_html_links": True, "use_robots": False}
+    site, _ = record({"/": link, "/map.xml": urlset("/1", "/2", "/3")}, **options)
+    assert usp.load(path).page_count() == 3
+    site.answers["/"] = Answer(redirect="{alt}/")
+    site.answers["alt:/"] = HTML
+    assert not update(path).accepted
+    site.answers["/"] = Answer("", 500)
+    done = update(path)
+    assert (done.accepted, done.tree.page_count()) == (True, 3)
+    assert [failure.code for failure in done.tree.failures()] == ["server-error"]
 
 
 def test_a_diff_with_a_snapshot_that_keeps_removes_nothing(site, path, run):

@@ -7,14 +7,13 @@ import copy
 import gc
 import gzip
 import json
-import logging
 import random
-import tracemalloc
 import zipfile
 import zlib
 from dataclasses import asdict
 
 import pytest
+from snapshots import memory_below
 from test_third_party_warcs import HOST, SITE, compressed, record, response, urls, without
 
 import usp
@@ -63,34 +62,19 @@ def forged(
     for path, text in (documents or DOCUMENTS).items():
         body, url, at = filled(text), f"{HOST}{path}", len(data)
         add("response", url, response(body))
-        exchange = {
-            "url": url,
-            "final_url": url,
-            "status": 200,
-            "attempts": 1,
-            "seconds": 0.5,
+        exchange = {"url": url, "final_url": url, "status": 200, "attempts": 1, "seconds": 0.5}
+        exchange |= {
             "received": len(body),
             "content_type": "text/xml",
             "headers": [["ETag", '"1"']],
-            "redirects": [],
-            "started": "2024-01-01T00:00:00+00:00",
-            "hops": [[url, 200, "OK", [["Accept", "*/*"]], [], "192.0.2.1"]],
         }
+        exchange |= {"redirects": [], "started": "2024-01-01T00:00:00+00:00"}
+        exchange["hops"] = [[url, 200, "OK", [["Accept", "*/*"]], [], "192.0.2.1"]]
         role = "robots.txt" if path == "/robots.txt" else "sitemap"
-        entry = {
-            "url": url,
-            "role": role,
-            "lastmod": "2024-01-01",
-            "attempts": 1,
-            "exchange": exchange,
-            "at": at,
-            "start": at,
-            "end": len(data),
-            "here": len(data),
-            "digest": "sha1:X",
-            "seen": "2024-01-01",
-            "sum": zlib.crc32(data[at:]),
-        }
+        entry = {"url": url, "role": role, "lastmod": "2024-01-01", "attempts": 1}
+        entry |= {"exchange": exchange, "digest": "sha1:X", "seen": "2024-01-01"}
+        entry |= {"at": at, "start": at, "end": len(data), "here": len(data)}
+        entry["sum"] = zlib.crc32(data[at:])
         if path in NAMES:
             entry["glance"] = {"kind": "PagesXMLSitemap", "namespace": ["a", "b"], "start": "3c75"}
         alter(entry)
@@ -207,15 +191,9 @@ def test_no_value_of_the_end_the_start_or_the_options_raises(path):
     few = {"/robots.txt": robots("/0.xml"), "/0.xml": urlset("/a")}
     (_, facts) = entries_of(few)
     limits = dict.fromkeys(("seconds", "depth", "sitemaps", "pages", "ratio"), 5)
-    options = {
-        "use_robots": True,
-        "extra_known_paths": ["a.xml"],
-        "include_sitemaps": ["*"],
-        "exclude_sitemaps": ["x"],
-        "sitemaps_since": "2001",
-        "limits": limits,
-        "callbacks": True,
-    }
+    options = {"use_robots": True, "extra_known_paths": ["a.xml"], "include_sitemaps": ["*"]}
+    options |= {"exclude_sitemaps": ["x"], "sitemaps_since": "2001", "limits": limits}
+    options["callbacks"] = True
     start = {"website": f"{HOST}/"}
 
     def check(**said) -> None:
@@ -256,20 +234,22 @@ LONG = {
 }
 
 
-def test_pauses_and_patterns_of_a_file_are_not_used(path, run):
+def test_pauses_and_patterns_of_a_file_are_not_used_and_pauses_are_told(path, run, caplog):
     for options in [PAUSES, ENDLESS, STARS]:
         path.write_bytes(forged(LONG, options))
+        caplog.clear()
         for tree in (usp.load(path), asyncio.run(aio.load(path)), usp.load(path, last_good=True)):
             assert urls(tree) == [f"{HOST}/a/1"]
+        told = "options that no file decides about: crawl_delay, wait" in caplog.text
+        assert told == (options is PAUSES)
         for command in (["ls", path], ["tree", path], ["check", path], ["diff", path, path]):
             status, _, told = run(*command)
             assert "Traceback" not in told
             assert status in (0, 1)
 
 
-def test_what_a_regular_expression_left_out_is_left_out(serve, path):
-    site = serve(DOCUMENTS)
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path, include_sitemaps=["re:/[01].xml"])
+def test_what_a_regular_expression_left_out_is_left_out(record, path):
+    _, tree = record(DOCUMENTS, include_sitemaps=["re:/[01].xml"])
     loaded = usp.load(path)
     assert urls(loaded) == urls(tree)
     assert loaded.is_complete
@@ -279,20 +259,12 @@ def test_what_a_regular_expression_left_out_is_left_out(serve, path):
     assert (urls(update.tree), update.removed) == (urls(tree), 0)
 
 
-def test_patterns_with_stars_are_used_again_by_an_update(serve, path):
-    site = serve(DOCUMENTS)
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path, exclude_sitemaps=["*/[01].xml"])
+def test_patterns_with_stars_are_used_again_by_an_update(record, path):
+    _, tree = record(DOCUMENTS, exclude_sitemaps=["*/[01].xml"])
     loaded = usp.load(path)
     assert urls(loaded) == urls(usp.update(path).tree) == urls(tree)
     assert loaded.is_complete
     assert len(urls(tree)) == 4
-
-
-def test_options_that_no_file_decides_about_are_told(path, caplog):
-    path.write_bytes(forged(options=PAUSES))
-    with caplog.at_level(logging.WARNING, "usp"):
-        usp.load(path)
-    assert "options that no file decides about: crawl_delay, wait" in caplog.text
 
 
 def test_limits_of_a_file_never_raise_those_of_the_reader(path):
@@ -330,10 +302,8 @@ def test_recorded_limits_are_why_something_is_not_in_the_file(path):
     assert "1 of its sitemaps" in failures[0].reason
 
 
-def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(serve, path):
-    site = serve(DOCUMENTS)
-    limits = usp.Limits(sitemaps=200_000)
-    usp.sitemap_tree_for_homepage(site.base, record=path, limits=limits)
+def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(record, path):
+    record(DOCUMENTS, limits=usp.Limits(sitemaps=200_000))
     assert usp.update(path).failed == 0
     assert b'"sitemaps": 200000' in gzip.decompress(path.read_bytes())
 
@@ -395,14 +365,9 @@ def test_what_entries_say_takes_bounded_memory(path):
                 entries.append({"error": error, **url, **junk})
             facts["documents"] = len(entries)
 
-        data = forged(change=change)
-        path.write_bytes(data)
-        tracemalloc.start()
-        try:
+        path.write_bytes(forged(change=change))
+        with memory_below(60_000_000):
             assert len(urls(usp.load(path))) == 8
-            assert tracemalloc.get_traced_memory()[1] < 60_000_000
-        finally:
-            tracemalloc.stop()
 
 
 def test_a_compressed_document_is_not_compressed_again(path):
@@ -429,22 +394,20 @@ def test_members_of_an_archive_are_read_once(tmp_path):
 # Work in proportion to the size --------------------------------------------------------------------
 
 
-def test_small_chunks_stay_together():
-    body = b"".join(b"1\r\n%c\r\n" % (97 + n % 26) for n in range(20_000)) + b"0\r\n\r\n"
-    pieces = [body[at : at + 7000] for at in range(0, len(body), 7000)]
-    found = list(without_chunks(pieces))
-    assert b"".join(found) == bytes(97 + n % 26 for n in range(20_000))
-    assert len(found) <= len(pieces)
+def cut_in(data, size):
+    return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def test_chunks_are_joined_however_they_are_cut():
+def test_chunks_are_joined_however_they_are_cut_and_small_ones_stay_together():
     for size in [1, 2, 3, 7, 11, 1000]:
         body = b"5;name=value\r\nhello\r\n\r\n1\n \n0006\r\nworld!\r\n0\r\n\r\nignored"
-        pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        assert b"".join(without_chunks(pieces)) == b"hello world!"
+        assert b"".join(without_chunks(cut_in(body, size))) == b"hello world!"
         plain = b"<urlset/>" * 5
-        pieces = [plain[at : at + size] for at in range(0, len(plain), size)]
-        assert b"".join(without_chunks(pieces)) == plain
+        assert b"".join(without_chunks(cut_in(plain, size))) == plain
+    body = b"".join(b"1\r\n%c\r\n" % (97 + n % 26) for n in range(20_000)) + b"0\r\n\r\n"
+    found = list(without_chunks(pieces := cut_in(body, 7000)))
+    assert b"".join(found) == bytes(97 + n % 26 for n in range(20_000))
+    assert len(found) <= len(pieces)
 
 
 def test_what_looks_like_a_record_costs_little(tmp_path):
@@ -494,12 +457,11 @@ def test_reasons_are_safe_to_show_however_they_are_made():
     assert all(text.isprintable() for text in made)
 
 
-def test_heads_in_another_script_are_recorded(tmp_path):
-    source, path = tmp_path / "source.warc.gz", tmp_path / "site.warc.gz"
+def test_heads_in_another_script_are_recorded(path):
     head = "HTTP/1.1 200 O\xe9\r\nX-\xe9: \xe9\x1b\r\n\r\n".encode("latin-1")
     odd = record("response", f"{HOST}/a.xml", head + filled(urlset("/odd")), "2025-01-01T00:00:00Z")
-    source.write_bytes(compressed([*SITE, odd]))
-    usp.load(source).save(path)
+    path.write_bytes(compressed([*SITE, odd]))
+    usp.load(path).save(path)
     assert f"{HOST}/odd" in urls(usp.load(path))
 
 

@@ -51,8 +51,7 @@ def is_true(tree) -> bool:
 @pytest.mark.parametrize(
     "kills", [2, pytest.param(100, marks=pytest.mark.proof)], ids=["some", "many"]
 )
-def test_a_kill_at_any_moment_leaves_no_file_that_lies(tmp_path, kills):
-    path = tmp_path / "site.warc.gz"
+def test_a_kill_at_any_moment_leaves_no_file_that_lies(path, tmp_path, kills):
     chance = random.Random(kills)
     leftovers = 0
     with TaggedSite({**answers(0), **answers(1)}) as site:
@@ -85,8 +84,7 @@ def test_a_kill_at_any_moment_leaves_no_file_that_lies(tmp_path, kills):
         assert leftovers
 
 
-def test_what_a_killed_process_has_left_is_removed_by_the_next_one(tmp_path, monkeypatch):
-    path = tmp_path / "site.warc.gz"
+def test_what_a_killed_process_has_left_is_removed_by_the_next_one(path, tmp_path, monkeypatch):
     left = tmp_path / ".site.warc.gz.0123456789ab.part"
     other = tmp_path / ".other.warc.gz.0123456789ab.part"
     for file in (left, other):
@@ -101,18 +99,16 @@ def test_what_a_killed_process_has_left_is_removed_by_the_next_one(tmp_path, mon
     assert other.exists()
 
 
-def test_a_crawl_that_raises_leaves_the_old_file(tmp_path):
-    path = tmp_path / "site.warc.gz"
-    with TaggedSite(answers(0)) as site:
-        usp.sitemap_tree_for_homepage(site.base, record=path)
-        before = path.read_bytes()
+def test_a_crawl_that_raises_leaves_the_old_file(record, path):
+    site, _ = record(answers(0))
+    before = path.read_bytes()
 
-        def fail(*_: object) -> bool:
-            raise KeyboardInterrupt
+    def fail(*_: object) -> bool:
+        raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt):
-            usp.sitemap_tree_for_homepage(site.base, record=path, recurse_callback=fail)
-        with pytest.raises(KeyboardInterrupt):
-            usp.update(path, recurse_callback=fail)
+    with pytest.raises(KeyboardInterrupt):
+        usp.sitemap_tree_for_homepage(site.base, record=path, recurse_callback=fail)
+    with pytest.raises(KeyboardInterrupt):
+        usp.update(path, recurse_callback=fail)
     assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]

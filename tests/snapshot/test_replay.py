@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import gzip
 import pickle
 import tracemalloc
-import zlib
 from itertools import combinations
 
 import pytest
-from snapshots import assert_same, mixed
+from snapshots import assert_same, members_of, mixed
 from test_hostile_snapshots import DOCUMENTS, forged
-from test_third_party_warcs import HOST, urls
+from test_third_party_warcs import HOST, compressed, urls
 
 import usp
 from usp import aio
@@ -47,40 +45,34 @@ def test_a_recorded_tree_is_the_crawled_one(serve, path, way):
     assert_same(tree, asyncio.run(aio.load(path)))
 
 
-def test_a_stream_is_recorded_as_well(serve, tmp_path):
+def test_a_stream_is_recorded_as_well_unless_it_is_not_read_to_its_end(serve, path):
     site = serve(mixed())
-    pages = [page.url for page in usp.pages(site.base, record=tmp_path / "a.warc.gz")]
-    assert [page.url for page in usp.load(tmp_path / "a.warc.gz").all_pages()] == pages
-
-    async def listed():
-        given = aio.pages(site.base, record=tmp_path / "b.warc.gz")
-        return [page.url async for page in given]
-
-    assert asyncio.run(listed()) == pages
-    assert_same(usp.load(tmp_path / "b.warc.gz"), usp.load(tmp_path / "b.warc.gz"))
-
-
-def test_a_stream_that_is_not_read_to_its_end_leaves_no_file(serve, tmp_path):
-    site = serve(mixed())
-    stream = usp.pages(site.base, record=tmp_path / "a.warc.gz")
+    stream = usp.pages(site.base, record=path)
     next(stream)
     stream.close()
-    assert not list(tmp_path.iterdir())
+    assert not list(path.parent.iterdir())
+    pages = [page.url for page in usp.pages(site.base, record=path)]
+    assert urls(loaded := usp.load(path)) == pages
+    path.unlink()
+
+    async def listed():
+        return [page.url async for page in aio.pages(site.base, record=path)]
+
+    assert asyncio.run(listed()) == pages
+    assert usp.load(path) == loaded
 
 
-def test_a_loaded_tree_can_be_saved_and_pickled(serve, tmp_path):
-    site = serve(mixed())
-    tree = usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
-    loaded = usp.load(tmp_path / "a.warc.gz")
+def test_a_loaded_tree_can_be_saved_and_pickled(record, path, tmp_path):
+    _, tree = record(mixed())
+    loaded = usp.load(path)
     loaded.save(tmp_path / "b.warc.gz")
     assert_same(tree, usp.load(tmp_path / "b.warc.gz"))
     copy = pickle.loads(pickle.dumps(loaded))
-    (tmp_path / "a.warc.gz").unlink()
+    path.unlink()
     assert copy == tree
-    with pytest.raises(usp.SnapshotError, match="not at hand"):
-        copy.save(tmp_path / "c.warc.gz")
-    with pytest.raises(usp.SnapshotError, match="not at hand"):
-        tree.sub_sitemaps[0].save(tmp_path / "c.warc.gz")
+    for node in (copy, tree.sub_sitemaps[0]):
+        with pytest.raises(usp.SnapshotError, match="not at hand"):
+            node.save(tmp_path / "c.warc.gz")
 
 
 REPLAYED = [
@@ -95,9 +87,8 @@ REPLAYED = [
 
 
 @pytest.mark.parametrize("options", REPLAYED, ids=" ".join)
-def test_a_loaded_tree_is_that_of_the_crawl_with_its_options_and_limits(serve, path, options):
-    site = serve({**mixed(), "/extra/map.xml": urlset("/e/1")})
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path, **options)
+def test_a_loaded_tree_is_that_of_the_crawl_with_its_options_and_limits(record, path, options):
+    _, tree = record({**mixed(), "/extra/map.xml": urlset("/e/1")}, **options)
     assert_same(tree, usp.load(path))
     assert_same(tree, usp.load(path, limits=usp.Limits(sitemaps=None, depth=None)))
     assert usp.load(path, limits=usp.Limits(pages=1)).page_count() <= 1
@@ -110,10 +101,8 @@ def test_a_loaded_tree_is_that_of_the_crawl_with_its_options_and_limits(serve, p
     [({"unpacked_bytes": 60}, "/index.xml"), ({"pages": 3}, None), ({"ratio": 0.5}, None)],
     ids=str,
 )
-def test_limits_of_a_crawl_do_not_hide_what_is_in_its_file(serve, path, limits, absent):
-    site = serve(mixed())
-    limits = usp.Limits(**limits)
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path, limits=limits)
+def test_limits_of_a_crawl_do_not_hide_what_is_in_its_file(record, path, limits, absent):
+    site, tree = record(mixed(), limits=usp.Limits(**limits))
     loaded = usp.load(path)
     assert {page.url for page in tree.all_pages()} <= {page.url for page in loaded.all_pages()}
     reasons = {failure.url: failure.code for failure in loaded.failures()}
@@ -124,68 +113,63 @@ def test_limits_of_a_crawl_do_not_hide_what_is_in_its_file(serve, path, limits, 
         assert reasons[site.url(absent)].startswith("limit-")
 
 
-def test_failed_hosts_and_documents_that_are_declared_twice_are_recorded_once(serve, path):
+def test_failed_hosts_and_documents_that_are_declared_twice_are_recorded_once(record, path):
     tree = usp.sitemap_tree_for_homepage("http://127.0.0.1:9/", record=path)
     assert_same(tree, usp.load(path))
     assert tree.failures()[0].code == "connection-refused"
     twice = {"/robots.txt": robots("/one.xml", "/two.xml"), "/a.xml": urlset("/a/1")}
-    site = serve(twice | dict.fromkeys(("/one.xml", "/two.xml"), index("/a.xml")))
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
+    _, tree = record(twice | dict.fromkeys(("/one.xml", "/two.xml"), index("/a.xml")))
     assert_same(tree, usp.load(path))
     assert tree.page_count() == 2
 
 
-def test_what_was_not_fetched_for_lack_of_time_is_told_again(serve, path):
+def test_what_was_not_fetched_for_lack_of_time_is_told_again(record, path):
     late = {f"/{n}.xml": Answer(urlset(f"/{n}"), delay=0.1 * n) for n in range(4)}
-    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*late), **late})
-    limits = usp.Limits(seconds=0.15)
-    tree = usp.sitemap_tree_for_homepage(site.base, limits=limits, record=path)
+    answers = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*late), **late}
+    _, tree = record(answers, limits=usp.Limits(seconds=0.15))
     loaded = usp.load(path, limits=usp.Limits())
     assert "limit-seconds" in {failure.code for failure in loaded.failures()}
     assert [one.code for one in loaded.failures()] == [one.code for one in tree.failures()]
 
 
-def test_a_large_page_that_is_no_sitemap_is_the_same_from_a_file(serve, path):
+def test_a_large_page_that_is_no_sitemap_is_the_same_from_a_file(record, path):
     page = f"<!DOCTYPE html><html><body>{'<p>down for maintenance</p>' * 50_000}</body></html>"
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": page})
-    usp.sitemap_tree_for_homepage(site.base, record=path)
+    record({"/robots.txt": robots("/a.xml"), "/a.xml": page})
     usp.load(path).save(path)
     assert [failure.code for failure in usp.load(path).failures()] == ["html-page"]
 
 
-def test_limits_apply_to_records_as_to_responses(serve, path):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*(f"/{n}" for n in range(99)))})
-    usp.sitemap_tree_for_homepage(site.base, record=path)
-    loaded = usp.load(path, limits=usp.Limits(document_bytes=500))
-    assert 0 < loaded.page_count() < 99
-    assert [failure.code for failure in loaded.failures()] == ["limit-document-bytes"]
+def test_limits_apply_to_records_as_to_responses(record, path):
+    """To the last byte within the limit, however large the piece is that it comes in."""
+    names = [f"/{number:04}.xml" for number in range(6000)]
+    few = {"recurse_list_callback": lambda urls, level, _: urls[:1] if level else urls}
+    declared = {"/robots.txt": robots("/i.xml", "/a.xml"), "/i.xml": index(*names)}
+    site, _ = record(declared | {"/a.xml": urlset(*names)}, **few)
+    limits = usp.Limits(document_bytes=250_000)
+    live = usp.sitemap_tree_for_homepage(site.base, limits=limits, **few)
+    for tree in (live, loaded := usp.load(path, limits=limits)):
+        assert 0 < tree.page_count() < 6000
+        assert [one.code for one in tree.failures()].count("limit-document-bytes") == 2
+    declared = [tree.sub_sitemaps[0].sub_sitemaps[0].skipped for tree in (live, loaded)]
+    assert 4000 < len(declared[0]) <= len(declared[1])
 
 
-def test_a_snapshot_that_was_compressed_anew_is_the_same(serve, path):
-    site = serve(mixed())
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
-    data, members = path.read_bytes(), []
-    while data:
-        inflate = zlib.decompressobj(31)
-        members.append(gzip.compress(inflate.decompress(data), 9))
-        data = inflate.unused_data
-    path.write_bytes(b"".join(members))
-    assert_same(tree, usp.load(path))
-    path.write_bytes(b"".join(map(gzip.decompress, members)))
-    assert_same(tree, usp.load(path))
+def test_a_snapshot_that_was_compressed_anew_is_the_same(record, path):
+    _, tree = record(mixed())
+    members = members_of(path)
+    for form in (compressed, b"".join):
+        path.write_bytes(form(members))
+        assert_same(tree, usp.load(path))
 
 
-def test_two_snapshots_in_one_file_are_the_later_one(serve, tmp_path):
-    site = serve(mixed())
-    usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
+def test_two_snapshots_in_one_file_are_the_later_one(record, path):
+    """Also if their indexes are at one place."""
+    site, _ = record(mixed())
+    first = path.read_bytes()
     site.answers["/a.xml"] = urlset("/a/new")
-    tree = usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "b.warc.gz")
-    both = tmp_path / "both.warc.gz"
-    both.write_bytes(b"".join((tmp_path / f"{name}.warc.gz").read_bytes() for name in "ab"))
-    assert_same(tree, usp.load(both))
-
-
-def test_two_snapshots_in_one_file_are_the_later_one_also_if_their_indexes_are_at_one_place(path):
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
+    path.write_bytes(first + path.read_bytes())
+    assert_same(tree, usp.load(path))
     made = {
         page: forged({**DOCUMENTS, "/0.xml": urlset(page)}) for page in map("/{}".format, range(20))
     }
@@ -196,19 +180,17 @@ def test_two_snapshots_in_one_file_are_the_later_one_also_if_their_indexes_are_a
     assert f"{HOST}{later}" in urls(usp.load(path))
 
 
-def test_events_are_told(serve, tmp_path):
-    site = serve(mixed())
-    usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
+def test_events_are_told(record, path):
+    record(mixed())
     told, failed = [], []
-    usp.load(tmp_path / "a.warc.gz", on_event=told.append, on_failure=failed.append)
+    usp.load(path, on_event=told.append, on_failure=failed.append)
     assert {SitemapFinished, SitemapFailed} <= set(map(type, told))
     assert failed
 
 
-def test_opening_reads_no_page_sitemap_and_iterating_holds_none(serve, path):
+def test_opening_reads_no_page_sitemap_and_iterating_holds_none(record, path):
     urls = [f"/a/rather/long/address/of/a/page/with/a/number/{n:06}" for n in range(60_000)]
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*urls)})
-    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
+    _, tree = record({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*urls)})
     gc.collect()
     tracemalloc.start()
     try:

@@ -18,8 +18,7 @@ def site():
         yield site
 
 
-def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, tmp_path):
-    path = tmp_path / "site.warc.gz"
+def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, path, tmp_path):
     status, out, _ = run("snapshot", site.base, "-o", path)
     assert (status, out) == (0, f"{path}\n")
     for arguments in (
@@ -37,8 +36,7 @@ def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, tmp_
     assert (tmp_path / "r.html").stat().st_size > 10_000
 
 
-def test_update_tells_what_it_did(run, site, tmp_path):
-    path = tmp_path / "site.warc.gz"
+def test_update_tells_what_it_did(run, site, path, tmp_path):
     run("snapshot", site.base, "-o", path)
     site.answers["/a.xml"] = urlset("/a/new")
     status, out, told = run("update", path)
@@ -64,14 +62,11 @@ def test_a_url_that_turns_out_to_be_a_website_is_recorded_as_one(run, path):
         assert run("ls", path, "-f", "pages")[1] == f"{site.base}/1\n"
 
 
-def test_a_file_of_another_program_is_read_and_its_site_can_be_named(run, tmp_path):
-    path = tmp_path / "crawl.warc.gz"
+def test_a_file_of_another_program_is_read_and_its_site_can_be_named(run, path):
     other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
     path.write_bytes(compressed([*SITE, other]))
     status, _, told = run("ls", path)
-    assert status == 1
-    assert "several websites" in told
-    assert "--site" in told
+    assert (status, "several websites" in told, "--site" in told) == (1, True, True)
     assert run("ls", path, "--site", HOST, "-f", "pages")[1].split() == PAGES
 
 

@@ -120,19 +120,16 @@ def test_a_wacz_is_a_zip_archive_of_warcs(tmp_path):
     assert urls(usp.load(path)) == PAGES
 
 
-def test_the_latest_response_counts_wherever_it_is(load):
+def test_the_latest_document_counts_wherever_it_is(load):
+    """A 304 does not hide the document that it confirms."""
     newest = record("response", f"{HOST}/a.xml", response(urlset("/new")), "2025-01-01T00:00:00Z")
     older = record("response", f"{HOST}/a.xml", response(urlset("/old")), "2023-01-01T00:00:00Z")
     assert urls(load([newest, *SITE, older]))[0] == f"{HOST}/new"
-
-
-def test_http_and_https_stand_for_each_other(load):
-    records = [
-        INFO,
-        record("response", "https://site.example/robots.txt", response(robots("/a.xml"))),
-        record("response", "https://site.example:443/a.xml", response(urlset("/a/1"))),
-    ]
-    assert urls(load(records)) == [f"{HOST}/a/1"]
+    said = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+    later = record("response", f"{HOST}/a.xml", said, "2030-01-01T00:00:00Z")
+    assert urls(load([*SITE, later])) == PAGES
+    failures = load([*without("/a.xml"), later]).failures()
+    assert {one.url: one.status for one in failures}[f"{HOST}/a.xml"] == 304
 
 
 def test_a_revisit_is_what_it_refers_to(load):
@@ -156,10 +153,6 @@ def test_addresses_in_angle_brackets_and_line_ends_alone_are_read(load):
     assert urls(load([*SITE[:3], plain, old, *SITE[5:]])) == PAGES
 
 
-def test_without_robots_txt_the_sitemaps_in_the_file_are_read(load):
-    assert set(urls(load(without("/robots.txt")))) == set(PAGES)
-
-
 def test_of_several_websites_one_must_be_named(load):
     other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
     with pytest.raises(usp.SnapshotError, match=r"several websites .*choose one with url="):
@@ -168,7 +161,8 @@ def test_of_several_websites_one_must_be_named(load):
         assert urls(load([*SITE, other], url)) == PAGES
 
 
-def test_a_file_without_sitemaps_says_so(load):
+def test_a_file_without_robots_txt_or_sitemaps_is_read_or_says_so(load):
+    assert set(urls(load(without("/robots.txt")))) == set(PAGES)
     records = [INFO, record("response", f"{HOST}/x", response("<html>"))]
     with pytest.raises(usp.SnapshotError, match="no sitemaps"):
         load(records)
@@ -176,27 +170,21 @@ def test_a_file_without_sitemaps_says_so(load):
 
 
 def test_a_url_is_found_however_it_is_written(load):
-    for listed, recorded in [
-        ("/ü.xml", "/%C3%BC.xml"),
-        ("/%c3%bc.xml", "/%C3%BC.xml"),
-        ("/%C3%BC.xml", "/ü.xml"),
-        ("/a b.xml", "/a%20b.xml"),
-        ("/a/../b.xml", "/b.xml"),
-        ("/b.xml?q=é&r=%2f", "/b.xml?q=%C3%A9&r=%2F"),
+    coded, host = "https://xn--mnchen-3ya.example", "https://münchen.example"
+    for base, listed, recorded in [
+        (HOST, "/ü.xml", "/%C3%BC.xml"),
+        (HOST, "/%c3%bc.xml", "/%C3%BC.xml"),
+        (HOST, "/%C3%BC.xml", "/ü.xml"),
+        (HOST, "/a b.xml", "/a%20b.xml"),
+        (HOST, "/a/../b.xml", "/b.xml"),
+        (HOST, "/b.xml?q=é&r=%2f", "/b.xml?q=%C3%A9&r=%2F"),
+        (coded, f"{host}/s.xml", "/s.xml"),
+        ("https://site.example", f"{HOST}/a.xml", ":443/a.xml"),  # and the other scheme
     ]:
-        robots_txt = record("response", f"{HOST}/robots.txt", response(robots(listed)))
-        found = record("response", f"{HOST}{recorded}", response(urlset("/1")))
-        assert urls(load([robots_txt, found])) == [f"{HOST}/1"]
-
-
-def test_a_host_in_another_script_is_found(load):
-    host, coded = "https://münchen.example", "https://xn--mnchen-3ya.example"
-    records = [
-        record("response", f"{coded}/robots.txt", response(f"Sitemap: {host}/s.xml")),
-        record("response", f"{coded}/s.xml", response(urlset(f"{host}/1"))),
-    ]
-    for url in (None, f"{host}/"):
-        assert load(records, url).page_count() == 1
+        robots_txt = record("response", f"{base}/robots.txt", response(robots(listed)))
+        found = record("response", f"{base}{recorded}", response(urlset("/1")))
+        for url in (None, *([f"{host}/"] if base is coded else [])):
+            assert urls(load([robots_txt, found], url)) == [f"{HOST}/1"]
 
 
 def test_redirects_in_a_circle_end_at_the_limit(load):
@@ -224,14 +212,6 @@ def test_what_another_program_has_truncated_is_incomplete(load):
         ]
         assert urls(tree) == [f"{HOST}/1", f"{HOST}/2"][: tree.page_count()]
         assert tree.page_count()
-
-
-def test_a_304_does_not_hide_the_document_that_it_confirms(load):
-    said = b"HTTP/1.1 304 Not Modified\r\n\r\n"
-    later = record("response", f"{HOST}/a.xml", said, "2030-01-01T00:00:00Z")
-    assert urls(load([*SITE, later])) == PAGES
-    failures = load([*without("/a.xml"), later]).failures()
-    assert {one.url: one.status for one in failures}[f"{HOST}/a.xml"] == 304
 
 
 def test_a_record_whose_rest_is_in_other_records_is_incomplete(load):

@@ -10,16 +10,15 @@ from test_third_party_warcs import SITE, compressed
 
 import usp
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, TaggedSite, index, robots, urlset
+from website import Answer, dated, index, robots, urlset
 
 HTML = "<!doctype html><html>sorry</html>"
 COUNT = 12
 CHANGED = (3, 7, 11)
 
 
-def child(number: int, date: str | None) -> str:
-    lastmod = f"<lastmod>{date}</lastmod>" if date else ""
-    return f"<sitemap><loc>{{base}}/s{number}.xml</loc>{lastmod}</sitemap>"
+def child(number: int, date: str | None = None) -> str:
+    return dated(f"/s{number}.xml", date, "sitemap") if date else f"/s{number}.xml"
 
 
 def answers(changed=(), *, dates=True):
@@ -33,20 +32,21 @@ def answers(changed=(), *, dates=True):
 
 
 @pytest.fixture
-def site():
-    with TaggedSite(answers()) as site:
-        yield site
-
-
-def recorded(site, path, **options):
-    usp.sitemap_tree_for_homepage(site.base, record=path, **options)
+def site(record):
+    site, _ = record(answers(), use_known_paths=False)
     site.forget()
-    return path
+    return site
 
 
 @pytest.fixture
-def path(site, path):
-    return recorded(site, path, use_known_paths=False)
+def again(site, path):
+    """Record the website once more, as it is now."""
+
+    def again(**options):
+        usp.sitemap_tree_for_homepage(site.base, record=path, **options)
+        site.forget()
+
+    return again
 
 
 def crawled(site):
@@ -63,8 +63,8 @@ def test_an_update_receives_only_what_has_changed(site, path, update):
     assert usp.load(path) == done.tree
 
 
-def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, tmp_path, update):
-    path = recorded(site, tmp_path / "known.warc.gz")  # nor known paths that were not there
+def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, path, update, again):
+    again()  # nor known paths that were not there
     site.answers = answers(CHANGED)
     done = update(path, trust_lastmod=True)
     asked = sorted(request.path for request in site.requests)
@@ -76,9 +76,9 @@ def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, tmp_pa
     assert update(path, trust_lastmod=True).requests == 2
 
 
-def test_entries_without_lastmod_are_always_requested(site, tmp_path, update):
+def test_entries_without_lastmod_are_always_requested(site, path, update, again):
     site.answers = answers(dates=False)
-    path = recorded(site, tmp_path / "a.warc.gz")
+    again()
     done = update(path, trust_lastmod=True)
     assert done.requests == COUNT + 2
     assert not site.bodies
@@ -92,7 +92,8 @@ def test_a_server_that_sends_the_same_bytes_again_has_changed_nothing(site, path
     assert usp.load(path) == crawled(site)
 
 
-def test_updates_do_not_let_the_file_grow(site, path):
+@pytest.mark.usefixtures("site")
+def test_updates_do_not_let_the_file_grow(path):
     usp.update(path)
     size = path.stat().st_size
     for _ in range(3):
@@ -100,6 +101,7 @@ def test_updates_do_not_let_the_file_grow(site, path):
     assert abs(path.stat().st_size - size) < 0.01 * size
 
 
+@pytest.mark.usefixtures("site")
 def test_the_client_of_a_caller_stays_open(path, update):
     closed = []
 
@@ -113,48 +115,47 @@ def test_the_client_of_a_caller_stays_open(path, update):
     assert not closed
 
 
-def test_the_summary_says_what_was_saved(site, path):
+def test_the_summary_says_what_was_saved_and_the_file_does_not_grow(site, path):
     size = sum(len(site.fill(body)) for body in site.answers.values())
     done = usp.update(path)
+    written = path.stat().st_size
     assert (done.saved_bytes, done.received) == (size, 0)
     assert done.unchanged == COUNT + 2
     assert f"{COUNT + 2} unchanged" in str(done)
     assert done.saved_seconds >= 0
+    for _ in range(3):
+        usp.update(path)
+    assert abs(path.stat().st_size - written) < 0.01 * written
 
 
 def test_new_and_removed_sitemaps_are_counted(site, path):
     site.answers["/new.xml"] = urlset("/new")
-    site.answers["/index.xml"] = index(*(child(n, None) for n in range(1, COUNT)), "/new.xml")
+    site.answers["/index.xml"] = index(*(child(n) for n in range(1, COUNT)), "/new.xml")
     done = usp.update(path)
     assert (done.added, done.removed, done.changed) == (1, 1, 1)
     assert usp.load(path) == crawled(site)
 
 
-def test_the_old_snapshot_can_be_kept(site, path, tmp_path, update):
-    before = path.read_bytes()
+def test_the_old_snapshot_can_be_kept_and_its_tree_still_be_read(site, path, update):
+    old, before, new = usp.load(path), path.read_bytes(), path.with_name("new.warc.gz")
     site.answers = answers(CHANGED)
-    done = update(path, output=tmp_path / "new.warc.gz")
+    done = update(path, output=new)
     assert path.read_bytes() == before
-    assert usp.load(tmp_path / "new.warc.gz") == done.tree != usp.load(path)
-
-
-def test_a_tree_of_the_old_file_can_still_be_read(site, path):
-    old = usp.load(path)
-    site.answers = answers(CHANGED)
-    usp.update(path)
+    assert usp.load(new) == done.tree != usp.load(path)
+    update(path)
     assert {page.url for page in old.all_pages()} == {
         f"{site.base}/{n}/2024-01-01" for n in range(COUNT)
     }
 
 
-def test_a_redirect_that_leads_elsewhere_is_not_answered_from_the_record(site, tmp_path):
+def test_a_redirect_that_leads_elsewhere_is_not_answered_from_the_record(site, path, again):
     site.answers = {
         "/robots.txt": robots("/a.xml", "/c.xml"),
         "/a.xml": Answer(redirect="{base}/b.xml"),
         "/b.xml": urlset("/b"),
         "/c.xml": urlset("/c"),
     }
-    path = recorded(site, tmp_path / "a.warc.gz")
+    again()
     site.answers["/a.xml"] = Answer(redirect="{base}/c.xml")
     assert usp.update(path).tree == usp.sitemap_tree_for_homepage(site.base)
 
@@ -179,9 +180,9 @@ def test_revisits_are_records_that_other_programs_understand(site, path):
         assert all(headers["WARC-Refers-To-Date"] for headers in revisits)
 
 
-def test_everything_about_a_mixed_website_is_the_same_after_an_update(site, tmp_path, update):
+def test_everything_about_a_mixed_website_is_the_same_after_an_update(site, path, update, again):
     site.answers = mixed()
-    path = recorded(site, tmp_path / "a.warc.gz")
+    again()
     for _ in range(2):
         trees = update(path).tree, usp.sitemap_tree_for_homepage(site.base)
         assert trees[0] == trees[1]
@@ -191,8 +192,7 @@ def test_everything_about_a_mixed_website_is_the_same_after_an_update(site, tmp_
         assert problems[0] == problems[1]
 
 
-def test_only_a_snapshot_of_ours_can_be_updated(tmp_path):
-    path = tmp_path / "other.warc.gz"
+def test_only_a_snapshot_of_ours_can_be_updated(path):
     path.write_bytes(compressed(SITE))
     with pytest.raises(usp.SnapshotError, match="another program"):
         usp.update(path)
@@ -209,9 +209,9 @@ def test_a_snapshot_that_was_cut_off_is_completed(site, path):
     assert usp.load(path).is_complete
 
 
-def test_a_known_path_that_is_gone_is_removed(site, tmp_path):
+def test_a_known_path_that_is_gone_is_removed(site, path, again):
     site.answers = {"/sitemap.xml": urlset("/1"), "/sitemap-news.xml": urlset("/2")}
-    path = recorded(site, tmp_path / "known.warc.gz")
+    again()
     del site.answers["/sitemap-news.xml"]
     done = usp.update(path)
     assert (done.failed, done.removed, done.unchanged) == (0, 1, 1)
@@ -224,12 +224,12 @@ def test_what_is_no_longer_listed_is_dropped_although_another_sitemap_fails(site
     assert usp.update(path).failed == 1
     assert usp.load(path, last_good=True) == good
     for number in (9, 6, 3):
-        site.answers["/index.xml"] = index(*(child(n, None) for n in range(number)))
+        site.answers["/index.xml"] = index(*(child(n) for n in range(number)))
         done = usp.update(path)
         assert (done.failed, done.removed) == (1, 3)
     assert b"/s7.xml" not in gzip.decompress(path.read_bytes())
     assert usp.load(path, last_good=True).page_count() == 3
-    site.answers["/index.xml"] = index(child(0, None), child(2, None))  # not the one that fails
+    site.answers["/index.xml"] = index(child(0), child(2))  # not the one that fails
     assert usp.update(path).failed == 0
     assert usp.load(path, last_good=True).page_count() == 2
 
@@ -251,10 +251,10 @@ def test_what_breaks_off_is_compared_with_its_last_good_version(site, path, brok
     assert site.bodies == ["/s1.xml"]
 
 
-def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, tmp_path, update):
+def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, path, update, again):
     good = site.answers["/s3.xml"]
     site.answers["/s3.xml"] = HTML
-    path = recorded(site, tmp_path / "page.warc.gz")
+    again()
     site.answers["/s3.xml"] = good
     done = update(path, trust_lastmod=True)
     assert done.tree.is_complete
@@ -292,9 +292,9 @@ def test_a_document_that_a_limit_cuts_keeps_its_last_good_response(site, path):
     assert site.url("/3/2024-01-01") in urls(usp.load(path, last_good=True))
 
 
-def test_the_limits_of_an_update_are_those_of_its_caller(site, tmp_path, update):
+def test_the_limits_of_an_update_are_those_of_its_caller(site, path, update, again):
     limits = usp.Limits(sitemaps=4)
-    path = recorded(site, tmp_path / "limited.warc.gz", use_known_paths=False, limits=limits)
+    again(use_known_paths=False, limits=limits)
     before = urls(usp.load(path))
     for most in (3, 4):
         update(path, limits=usp.Limits(sitemaps=most))
@@ -306,7 +306,7 @@ def test_the_limits_of_an_update_are_those_of_its_caller(site, tmp_path, update)
 
 
 def test_new_sitemaps_that_a_limit_leaves_out_are_missing(site, path):
-    site.answers["/index.xml"] = index(*(child(n, None) for n in range(COUNT)), "/new.xml")
+    site.answers["/index.xml"] = index(*(child(n) for n in range(COUNT)), "/new.xml")
     site.answers["/new.xml"] = urlset("/new")
     update = usp.update(path, limits=usp.Limits(sitemaps=4))
     assert [one.code for one in update.tree.failures()] == ["not-in-snapshot"]
@@ -326,6 +326,7 @@ def test_a_page_instead_of_robots_txt_is_told(site, path, run):
     assert f"{site.url('/robots.txt')}: " in told
 
 
+@pytest.mark.usefixtures("site")
 def test_options_without_meaning_are_refused(path, run):
     status, _, told = run("update", path, "--site", "http://h/")
     assert (status, "--site" in told) == (2, True)
@@ -334,11 +335,11 @@ def test_options_without_meaning_are_refused(path, run):
         assert (status, option[0] in told) == (2, True)
 
 
-def test_redirects_are_counted_as_requests(site, tmp_path):
+def test_redirects_are_counted_as_requests(site, path, again):
     site.answers["/robots.txt"] = robots("/first.xml")
     site.answers["/first.xml"] = Answer(redirect="{base}/second.xml")
     site.answers["/second.xml"] = Answer(redirect="{base}/s0.xml")
-    path = recorded(site, tmp_path / "moved.warc.gz", use_known_paths=False)
+    again(use_known_paths=False)
     update = usp.update(path)
     assert update.requests == len(site.requests) == 4
     assert usp.update(path, trust_lastmod=True).unchanged == 2

@@ -30,7 +30,7 @@ OF_A_WEBSITE = {way: partial(pages_by, way, url=WEBSITE) for way in WAYS}
 OF_A_SITEMAP = {way: partial(pages_by, way, url=SITEMAP, single=True) for way in WAYS} | {
     "fetcher": lambda web, **how: (
         SitemapFetcher(SITEMAP, 0, Client(web), **how).sitemap().all_pages()
-    ),
+    )
 }
 
 

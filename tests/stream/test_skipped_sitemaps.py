@@ -14,24 +14,19 @@ from usp._crawl.child_filter import latest
 from usp.events import SitemapFailed, SitemapSkipped
 from usp.objects.child import SkippedSitemap, SkipReason
 from usp.options import CrawlOptions
-from website import index, robots, urlset
+from website import dated, index, robots, urlset
 
 BASE = "http://h"
-
-
-def child(path: str, lastmod: str = "") -> str:
-    mod = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
-    return f"<sitemap><loc>{{base}}{path}</loc>{mod}</sitemap>"
 
 
 SITE = {
     "/robots.txt": robots("/all.xml"),
     "/all.xml": index(
-        child("/old.xml", "2025-01-01"),
-        child("/new.xml", "2025-03-01"),
-        child("/undated.xml"),
-        child("/odd.xml", "last week"),
-        child("/sitemap.xml", "2024"),
+        dated("/old.xml", "2025-01-01", "sitemap"),
+        dated("/new.xml", "2025-03-01", "sitemap"),
+        "/undated.xml",
+        dated("/odd.xml", "last week", "sitemap"),
+        dated("/sitemap.xml", "2024", "sitemap"),
     ),
     **{f"/{name}.xml": urlset(f"/{name}") for name in ("old", "new", "undated", "odd", "sitemap")},
 }
@@ -155,18 +150,14 @@ def test_a_date_is_over_when_it_is_over_everywhere_and_however_coarse():
             ("2024", "2025-01-01T12:00:00Z"),
         ]
     ):
-        end = latest(written)
-        assert end == datetime.fromisoformat(over)
+        assert latest(written) == datetime.fromisoformat(over)
 
 
-def test_what_may_mean_two_dates_or_none_is_never_over():
+def test_what_may_mean_two_dates_or_none_is_never_over_and_the_last_year_does_not_overflow():
     for text in cases(
         [None, "", "last week", "03/04/2025", "2025-W05", "5 Jan 2025", "0000-00-00", "x" * 500]
     ):
         assert latest(text) is None
-
-
-def test_the_last_year_of_the_calendar_does_not_overflow():
     end = latest("9999-12-31")
     assert end is not None
     assert end.year == 9999

@@ -80,6 +80,13 @@ class Hand:
             self.crawl.finished(order, end.value, self.now)
 
 
+def streamed_by_hand(web: Web) -> tuple[PageStream, Hand]:
+    """Begin a crawl; what comes first is what was asked for first."""
+    crawl = Crawl()
+    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
+    return PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
+
+
 def pages_now(stream: PageStream) -> list:
     return list(pages_of(filter(None, stream.steps())))
 
@@ -158,9 +165,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     """After each piece the pages in it are there: nothing is held back for long."""
     web = Web({"/robots.txt": robots("/a.xml")})
     web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
-    crawl = Crawl()
-    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
-    stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
+    stream, hand = streamed_by_hand(web)
     counts = []
     while not stream.over:
         counts.append(len(pages_now(stream)))
@@ -172,14 +177,11 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
 
 def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
-    crawl = Crawl()
-    website_search("http://h/", CrawlOptions(use_known_paths=False)).begin(crawl)
-    stream = PageStream(crawl, time.monotonic)
+    stream, hand = streamed_by_hand(web)
     for _ in range(3):
         assert pages_now(stream) == []
         assert not stream.over
         assert stream.must_wait(lambda: None)
-    hand = Hand(web, crawl, lambda _: 0)
     while not (pages_there := pages_now(stream)):
         hand.step()
     assert [page.url for page in pages_there] == ["http://h/p"]

@@ -77,7 +77,8 @@ class DriverCore:
         elif options.record is not None:
             from usp._snapshot.recording import SnapshotRecorder  # noqa: PLC0415 - an extra
 
-            self._recorder = SnapshotRecorder(options.record, self.crawl, self.top, options)
+            recorder = SnapshotRecorder(options.record, options)
+            self._recorder = recorder.begin(self.crawl, self.top)
         known = (one for one in (client, self._recorder) if isinstance(one, HasEarlierResults))
         earlier = next(known, None)
         if earlier and callable(getattr(type(client), "set_conditions", None)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 64 * 1024  # of a response that are read
 _HEADERS = 500  # that are read; no server sends so many
-_DIGITS = 16  # of the size of a chunk
 _LINE = 1024  # bytes of the line before a chunk, extensions included
-_CHUNK_LINE = re.compile(rb"[\r\n]{0,8}+([^\n]{0,1000})\n")
+_CHUNK_LINE = re.compile(rb"[\r\n]{0,8}+[ \t]*+([0-9A-Fa-f]{1,16}+)[^\S\n]*+(?:;[^\n]{0,1000})?\n")
 _ONCE_MORE, _LEAST = 10, 64 * 1024  # ratio of a compressed body in its record, beyond so many bytes
 _OFFSET = 64  # bits
 _LEAST_ROOM, _ROOM = 16 << 20, 6  # bytes of memory, and more of them for each byte of a file
@@ -67,7 +66,7 @@ class RecordStore(Store):
         for offset, size in places:
             left, is_more = size, False
             try:
-                for piece in recorded_body(self._warc.record(offset), self._ratio):
+                for piece in recorded_body(WarcRecord(self._warc, offset), self._ratio):
                     yield piece[:left]
                     is_more, left = len(piece) > left, max(0, left - len(piece))
                     if is_more:
@@ -84,13 +83,13 @@ def damaged(why: object) -> Reason:
     return Reason(code, f"{code.message}: {why}")
 
 
-def opened(
-    record: WarcRecord, ratio: float | None = None
-) -> tuple[RecordedHead | None, Iterator[bytes]]:
-    """Return the head of the response in a record, and its body as it was recorded."""
+def opened(record: WarcRecord, ratio: float | None = None) -> tuple[RecordedHead, Iterator[bytes]]:
+    """Return the head of the response in a record, if it has one, and its body as it was recorded."""
     begun = record.beginning(_HEAD_BYTES)
-    head = read_head(begun)
-    begun = begun[head.size if head else 0 :]
+    kind = record.headers.get("content-type", "")
+    bare = RecordedHead(200, "OK", (("Content-Type", kind),) if kind else (), 0)
+    head = read_head(begun) or bare
+    begun = begun[head.size :]
     if begun.startswith(GZIP):  # what is compressed already becomes hardly smaller
         rest = record.block(min(_ONCE_MORE, ratio or _ONCE_MORE), _LEAST)
     else:
@@ -101,9 +100,9 @@ def opened(
 def recorded_body(record: WarcRecord, ratio: float | None) -> Iterator[bytes]:
     """Yield the body of a response, decoded; raises :class:`DamagedRecord` at its end, or before."""
     head, pieces = opened(record, ratio)
-    if head is not None and "chunked" in (head.header("transfer-encoding") or "").lower():
+    if "chunked" in (head.header("transfer-encoding") or "").lower():
         pieces = without_chunks(pieces)
-    decoder = BodyDecoder(head.header("content-encoding") if head else None)
+    decoder = BodyDecoder(head.header("content-encoding"))
     for piece in pieces:
         yield from decoder.feed(piece)
     yield from decoder.close()
@@ -154,28 +153,20 @@ def without_chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
             line = _CHUNK_LINE.match(held, at)
             if line is None and len(held) - at <= _LINE:
                 break  # the rest of the line is in the next piece
-            size = None if line is None else _chunk_size(line[1])
-            if size is None and is_first:
+            if line is None and is_first:
                 yield held
                 yield from pieces
                 return
-            if not size or line is None:
+            left = 0 if line is None else int(line[1], 16)
+            if not left or line is None:
                 yield b"".join(parts)
                 return
-            is_first, left, at = False, size, line.end()
+            is_first, at = False, line.end()
         held = held[at:]
         if parts:
             yield b"".join(parts)
     if is_first and held:
         yield held
-
-
-def _chunk_size(line: bytes) -> int | None:
-    digits = line.partition(b";")[0].strip()
-    try:
-        return int(digits, 16) if digits and len(digits) <= _DIGITS else None
-    except ValueError:
-        return None
 
 
 # Files of other programs ----------------------------------------------------------------------------
@@ -201,7 +192,7 @@ class ThirdPartyRecords:
         self._file = file
         self._room = room
         self._places: dict[int, int] = {}
-        self._unsure: dict[int, int] = {}  # revisits of what is not in the file itself
+        self._revisits: dict[int, int] = {}  # of what may not be in the file itself
         self._unmodified: dict[int, int] = {}  # responses without a document: that is an older one
         self.sites: dict[str, None] = {}
         self.sitemaps: dict[str, None] = {}
@@ -214,29 +205,26 @@ class ThirdPartyRecords:
         url = record.url
         if record.kind not in ("response", "revisit", "resource") or limits.too_long(url):
             return
-        scheme = url[:8].lower()
-        if not scheme.startswith(("http://", "https://")):
+        if not url[:8].lower().startswith(("http://", "https://")):
             return
-        key, place = _key(url), (_moment(record) << _OFFSET) | record.offset
-        if record.kind == "revisit":
-            self._unsure[key] = max(self._unsure.get(key, 0), place)
-            return
-        begun = record.beginning(_SNIFF)
-        places = self._unmodified if _NOT_MODIFIED.match(begun) else self._places
-        if place >= places.get(key, 0):
-            places[key] = place
-        self._look(url, begun)
+        date = _date(record)
+        moment = 1 if date is None else max(1, int(date.timestamp() * 1_000_000))
+        places = self._revisits
+        if record.kind != "revisit":
+            begun = record.beginning(_SNIFF)
+            places = self._unmodified if _NOT_MODIFIED.match(begun) else self._places
+            self._look(url, begun)
+        key = _key(url)
+        places[key] = max(places.get(key, 0), (moment << _OFFSET) | record.offset)
 
     def _look(self, url: str, begun: bytes) -> None:
         """Take note of websites and sitemaps, so that a homepage can be guessed."""
         path = url_parts(url).path
-        if path == "/robots.txt":
-            found = True
-        else:
-            found = "sitemap" in path.lower() or _ROOTS.search(begun) is not None
-            named = path.lower().endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
-            if (found or named) and len(self.sitemaps) < _SITEMAPS:
-                self.sitemaps[url] = None
+        is_robots, path = path == "/robots.txt", path.lower()
+        found = is_robots or "sitemap" in path or _ROOTS.search(begun) is not None
+        named = path.endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
+        if (found or named) and not is_robots and len(self.sitemaps) < _SITEMAPS:
+            self.sitemaps[url] = None
         if found and len(self.sites) < _SITES:
             self.sites[_site(url)] = None
 
@@ -250,21 +238,20 @@ class ThirdPartyRecords:
             location = head.header("location") if head.status in REDIRECTS else None
             if location is not None and len(redirects) < most:
                 redirects.append(target)
-                target = printable(without_login(_joined(target, location)))
+                with suppress(ValueError):  # or no record has it
+                    location = urljoin(target, location)
+                target = printable(without_login(location))
                 continue
-            refusal: Reason | str | None = None
-            if location is not None:
-                refusal = limits.reached("redirects")
-            elif head.status not in _OK:
-                refusal = f"{head.status} {phrase(head.status, head.reason)}".strip()
-            exchange = self._exchange(url, target, redirects, record, head)
-            entry = Entry(url, Role.SITEMAP, attempts=1, exchange=exchange, offset=record.offset)
-            if refusal is None:
-                return entry
-            error = WebClientErrorResponse(
-                refusal, retryable=False, status=exchange.status, exchange=exchange
+            exchange, error = self._exchange(url, target, redirects, record, head), None
+            if location is not None or head.status not in _OK:
+                said = f"{head.status} {phrase(head.status, head.reason)}".strip()
+                why = said if location is None else limits.reached("redirects")
+                error = WebClientErrorResponse(
+                    why, retryable=False, status=head.status, exchange=exchange
+                )
+            return Entry(
+                url, Role.SITEMAP, None, 1, exchange=exchange, error=error, offset=record.offset
             )
-            return replace(entry, error=error)
         return None
 
     def _exchange(
@@ -294,28 +281,22 @@ class ThirdPartyRecords:
         scheme, _, rest = url.partition("://")
         other = "http" if scheme.lower() == "https" else "https"
         for key in (_key(url), _key(f"{other}://{rest}")):
-            place = self._places.get(key)
-            if place is None and key in self._unsure:
-                place = self._referred(self._unsure[key] & ((1 << _OFFSET) - 1))
-            if place is None:
-                place = self._unmodified.get(key)
-            if place is None:
-                continue
-            try:
-                record = self._file.record(place & ((1 << _OFFSET) - 1))
-                head, _ = opened(record)
-            except DamagedRecord:
-                continue
-            return record, head or _bare(record)
+            place = self._places.get(key) or self._referred(key) or self._unmodified.get(key)
+            with suppress(DamagedRecord):
+                if place is not None:
+                    record = self._record(place)
+                    return record, opened(record)[0]
         return None
 
-    def _referred(self, offset: int) -> int | None:
+    def _referred(self, key: int) -> int | None:
         """Return where the response is that a revisit refers to."""
-        try:
-            target = self._file.record(offset).headers.get("warc-refers-to-target-uri", "")
-        except DamagedRecord:
-            return None
-        return self._places.get(_key(target.strip("<> ")))
+        with suppress(DamagedRecord, KeyError):
+            target = self._record(self._revisits[key]).headers["warc-refers-to-target-uri"]
+            return self._places.get(_key(target.strip("<> ")))
+        return None
+
+    def _record(self, place: int) -> WarcRecord:
+        return WarcRecord(self._file, place & ((1 << _OFFSET) - 1))
 
 
 def _broken(record: WarcRecord) -> Reason | None:
@@ -328,29 +309,12 @@ def _broken(record: WarcRecord) -> Reason | None:
     return None
 
 
-def _bare(record: WarcRecord) -> RecordedHead:
-    kind = record.headers.get("content-type", "")
-    return RecordedHead(200, "OK", (("Content-Type", kind),) if kind else (), 0)
-
-
-def _joined(base: str, location: str) -> str:
-    try:
-        return urljoin(base, location)
-    except ValueError:  # which no record has
-        return location
-
-
 def _date(record: WarcRecord) -> datetime | None:
     try:
         moment = datetime.fromisoformat(record.headers.get("warc-date", ""))
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def _moment(record: WarcRecord) -> int:
-    date = _date(record)
-    return 0 if date is None else max(0, int(date.timestamp() * 1_000_000))
 
 
 def _key(url: str) -> int:

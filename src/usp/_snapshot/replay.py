@@ -17,8 +17,8 @@ from usp._crawl.receiver import DocumentProbe, read_again
 from usp._crawl.stored_pages import result_of
 from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
-from usp._snapshot.snapshot_file import within_both
-from usp._snapshot.warc import DamagedRecord
+from usp._snapshot.snapshot_file import merged_limits
+from usp._snapshot.warc import DamagedRecord, WarcRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
@@ -58,10 +58,10 @@ def replay(
     def overdue() -> Reason | None:
         return limits.reached("seconds") if time.monotonic() >= crawl.ends_at else None
 
-    least = within_both(snapshot.options.limits or limits, limits)
+    answers = RecordedAnswers(snapshot, limits, kept, overdue)
+    least = answers.least
     if least != limits:  # why something is not in the file; what is in it is read
         crawl.limits_of = lambda url, above: limits if snapshot.has(url, above) else least
-    answers = RecordedAnswers(snapshot, limits, kept, overdue)
     crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
     while not crawl.complete:
         for order in crawl.next_fetches(_AT_ONCE, time.monotonic()):
@@ -95,10 +95,10 @@ class RecordedAnswers:
         code = FailureCode.NOT_IN_SNAPSHOT
         incomplete = "" if snapshot.is_complete else ", which is incomplete"
         declared = Reason(code, f"{code.message}{incomplete}")
-        least = within_both(snapshot.options.limits or limits, limits)
+        self.least = merged_limits(min, snapshot.options.limits or limits, limits)
         for name in _CUTTING:  # so that less of an index was read
-            if snapshot.is_complete and getattr(least, name) != getattr(limits, name):
-                declared = least.reached(name)
+            if snapshot.is_complete and getattr(self.least, name) != getattr(limits, name):
+                declared = self.least.reached(name)
         self._absent = {  # the same for all: there may be many
             False: Failed(WebClientErrorResponse(declared, retryable=False)),
             True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
@@ -153,14 +153,8 @@ class RecordedAnswers:
         if entry.glance is not None and size and is_within and snapshot.is_sound(entry):
             document = Document(snapshot.store, exchange, size, None, ((entry.offset, size),))
             return Received(document, entry.glance)
-        cut = (None, exchange.broken) if entry.ended else (exchange.broken, None)
-        result = self._read(entry.role, exchange, entry.offset, *cut)
-        if isinstance(result, Failed) or result.document.size == result.exchange.received:
-            return result
-        if result.exchange.broken is not None or result.probe.refusal is not None:
-            return result  # it was not read to its end
-        why = damaged(f"it has {result.document.size:,} bytes, and should have {size:,}")
-        return Failed(WebClientErrorResponse(why, retryable=False), exchange)
+        broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
+        return self._read(entry.role, exchange, entry.offset, broken, ended)
 
     def _read(
         self,
@@ -171,41 +165,40 @@ class RecordedAnswers:
         ended: Reason | None,
     ) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
-        limits = self._limits
+        limits, snapshot, late = self._limits, self._snapshot, self._clock()
         glance = limits.pages is None
         first = DocumentProbe(exchange.final_url, exchange, limits, role=role, glance=glance)
-        parser, size = first.parser, 0
+        size, most = 0, limits.document_bytes
         stopped: Reason | None = None
-        late = self._clock()
         try:
-            for chunk in recorded_body(self._snapshot.file.record(offset), limits.ratio):
-                most = limits.document_bytes
+            for chunk in recorded_body(WarcRecord(snapshot.file, offset), limits.ratio):
                 if most is not None and size + len(chunk) > most:
                     chunk = chunk[: most - size]  # noqa: PLW2901
                     stopped = limits.reached("document_bytes")
                 size += len(chunk)
-                for _ in first.steps(chunk):
-                    stopped = stopped or late()
-                    if stopped is not None:
-                        break
-                if stopped is not None or parser.refusal is not None:
+                too_late = next(filter(None, (late() for _ in first.steps(chunk))), None)
+                stopped = stopped or too_late
+                if stopped is not None or first.parser.refusal is not None:
                     break
         except (DamagedRecord, BrokenBody) as error:
             broken = broken or damaged(error)
         ended = stopped or ended
-        look = first.close(broken, ended)
-        why = broken or ended
+        look, why = first.close(broken, ended), broken or ended
         if why is not None and not size:
-            nothing = WebClientErrorResponse(why.after("no data came"), retryable=False)
-            return Failed(nothing, exchange)
-        if self._snapshot.third_party is not None:
-            exchange = replace(exchange, received=size, charset=parser.encoding)
-        self._snapshot.store.measured.add(offset)
+            why = why.after("no data came")
+            return Failed(WebClientErrorResponse(why, retryable=False), exchange)
+        said = exchange.received
+        if snapshot.third_party is not None:
+            said, exchange = size, replace(exchange, received=size, charset=first.parser.encoding)
+        snapshot.store.measured.add(offset)
         exchange = replace(exchange, broken=ended or broken)
-        document = Document(self._snapshot.store, exchange, size, None, ((offset, size),))
-        if parser.may_have_children and late() is None:
+        document = Document(snapshot.store, exchange, size, None, ((offset, size),))
+        if first.parser.may_have_children and late() is None:
             given = (exchange.final_url, limits, broken, ended, late)
             look = result_of(read_again(document, *given))
+        if size != said and why is None and look.refusal is None:  # it was read to its end
+            why = damaged(f"it has {size:,} bytes, and should have {said:,}")
+            return Failed(WebClientErrorResponse(why, retryable=False), exchange)
         return Received(document, look)
 
     def _clock(self) -> Callable[[], Reason | None]:

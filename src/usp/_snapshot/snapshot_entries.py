@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.display import printable
 from usp._base.reason import Advice, Reason, Topic
@@ -29,6 +29,9 @@ from usp.web_client.abstract_client import (
     status_of,
     words_of,
 )
+
+if TYPE_CHECKING:
+    from usp._store import Document
 
 T = TypeVar("T")
 
@@ -63,17 +66,12 @@ def _whole(text: str) -> int:
 
 
 def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number is not finite")
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text[:50]} is not a number")
     return value
 
 
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
-
-
-_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_refused)
+_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_finite)
 
 
 def whole(value: object) -> int:
@@ -224,32 +222,22 @@ class Entry:
         return json.dumps(self, default=_values, ensure_ascii=True, separators=(",", ":"))
 
 
-def entry_of(settled: FinalResult) -> Entry:
-    """Return the entry of a document that was just settled, without the places of its records."""
-    result = settled.result
-    entry = Entry(
-        settled.url,
-        settled.role,
-        settled.lastmod,
-        settled.attempts,
-        result.exchange,
-        failed_as_guess=settled.failed_as_guess,
-    )
+def entry_of(settled: FinalResult) -> tuple[Entry, Document | None]:
+    """Return the entry of a document that was just settled, without places, and the document."""
+    result, document = settled.result, None
+    given = settled.url, settled.role, settled.lastmod, settled.attempts, result.exchange
+    entry = Entry(*given, failed_as_guess=settled.failed_as_guess)
     if isinstance(result, Failed):
         entry = replace(entry, error=result.error)
     else:
-        look = result.probe
+        look, document = result.probe, result.document
         ended = result.exchange.broken is not None and look.broken is None
-        refused = settled.role is not Role.HOMEPAGE and _is_refused(look)
+        # For reasons of the server, and not of a limit.
+        is_cut = look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
+        refused = look.refusal is not None or look.broken is not None or is_cut
+        refused = refused and settled.role is not Role.HOMEPAGE
         entry = replace(entry, ended=ended, refused=refused, glance=_glance(look))
-    return entry.asked_as(without_login(settled.url))
-
-
-def _is_refused(look: Probe) -> bool:
-    """Return whether a response is not the document, or not all of it, for reasons of the server."""
-    if look.refusal is not None or look.broken is not None:
-        return True
-    return look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
+    return entry.asked_as(without_login(settled.url)), document
 
 
 def _glance(look: Probe) -> Probe | None:
@@ -317,10 +305,6 @@ def _read_entry(given: object) -> Entry:
     return entry
 
 
-def _read_exchange(given: object) -> Exchange:
-    return Exchange(**{"status": None, "attempts": 0, **read_table(_EXCHANGE, given)})
-
-
 def _read_hop(given: object) -> Hop:
     values: Any = (read(value) for read, value in zip(_HOP, listed(given), strict=False))
     return Hop(*values)
@@ -338,10 +322,6 @@ def _read_error(given: object) -> WebClientErrorResponse:
 
 def _read_reason(given: object) -> Reason:
     return Reason(**read_table(_REASON, given))
-
-
-def _read_code(given: object) -> FailureCode:
-    return _CODES.get(text(given), FailureCode.OTHER_FAILURE)  # one of a later version
 
 
 def _read_advice(given: object) -> Advice | None:
@@ -368,7 +348,12 @@ _HOP: tuple[Callable[[object], Any], ...] = (
     lambda given: None if given is None else text(given),
 )
 _GLANCE = {"kind": text, "namespace": _pair, "start": lambda given: bytes.fromhex(text(given))}
-_REASON = {"code": _read_code, "text": text, "full": text, "advice": _read_advice}
+_REASON: dict[str, Callable[[object], Any]] = {
+    "code": lambda given: _CODES.get(text(given), FailureCode.OTHER_FAILURE),  # of a later version
+    **dict.fromkeys(("text", "full"), text),
+    "advice": _read_advice,
+}
+_UNSENT = {"status": None, "attempts": 0}
 _ERROR: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("kind", "message"), text),
     "reason": _read_reason,
@@ -391,7 +376,7 @@ _ENTRY: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("url", "lastmod", "digest", "seen"), text),
     "role": lambda given: Role(text(given)),
     **dict.fromkeys(("attempts", "at", "start", "end", "here", "sum"), whole),
-    "exchange": _read_exchange,
+    "exchange": lambda given: Exchange(**_UNSENT | read_table(_EXCHANGE, given)),
     "error": _read_error,
     **dict.fromkeys(("ended", "refused", "failed_as_guess"), flag),
     "glance": _read_glance,

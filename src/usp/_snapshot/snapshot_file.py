@@ -6,16 +6,17 @@ bounds; limits, filters and pauses are not: they only tell why something is not 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import InitVar, asdict, dataclass, field, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
-from usp._base.filters import is_regular
 from usp._base.urls import is_http_url, without_fragment, without_login
+from usp._formats.document import Role
 from usp._snapshot.recorded_responses import RecordStore, Room, ThirdPartyRecords
 from usp._snapshot.snapshot_entries import (
     Entry,
@@ -38,7 +39,6 @@ from usp.options import CrawlOptions
 if TYPE_CHECKING:
     import os
 
-    from usp._formats.document import Role
 
 _ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most
@@ -46,8 +46,6 @@ _TRIES = 16  # beginnings of it
 _ENTRY = 512 * 1024  # bytes of one entry
 _STARTS = ("website", "sitemap")
 _MOST_TEXTS, _LONGEST = 1000, 2000  # known paths, and characters of one
-_PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
-_DATE = 64  # characters
 
 
 # The options of the recorded crawl ----------------------------------------------------------------
@@ -68,24 +66,15 @@ class RecordedOptions:
     callbacks: bool = False
     ignored: tuple[str, ...] = ()
 
-    @property
-    def unsafe(self) -> dict[str, tuple[str, ...]]:
-        """The patterns, if an update may not use them: regular expressions could take for ever."""
-        patterns = {name: one for name, one in self.filters.items() if isinstance(one, tuple)}
-        texts = [text for one in patterns.values() for text in one]
-        is_safe = not any(map(is_regular, texts)) and sum(map(len, texts)) <= _PATTERN_TEXT
-        return {} if is_safe else patterns
 
-
-def looser(one: Limits, other: Limits) -> Limits:
+def merged_limits(choose: Callable[..., Any], one: Limits, other: Limits) -> Limits:
+    """Return the lower ones of two limits each, with ``min``, or the higher ones, with ``max``."""
     pairs = zip(asdict(one).items(), asdict(other).values(), strict=True)
-    return Limits(**{name: None if None in (a, b) else max(a, b) for (name, a), b in pairs})
+    return Limits(**{name: choose(a, b, key=_height) for (name, a), b in pairs})
 
 
-def within_both(one: Limits, other: Limits) -> Limits:
-    """Return limits that are not above either."""
-    pairs = zip(asdict(one).items(), asdict(other).values(), strict=True)
-    return Limits(**{name: min({a, b} - {None}, default=None) for (name, a), b in pairs})
+def _height(limit: float | None) -> float:
+    return math.inf if limit is None else limit
 
 
 def option_values(options: CrawlOptions) -> dict[str, Any]:
@@ -122,12 +111,6 @@ def _texts(given: object) -> tuple[str, ...]:
     return texts
 
 
-def _date(given: object) -> str:
-    if len(text(given)) > _DATE:
-        raise ValueError("sitemaps_since is not a date")
-    return text(given)
-
-
 def _limits(given: object) -> Limits:
     """Return recorded limits; those that only another version knows are left out."""
     values = mapping(given)
@@ -141,7 +124,7 @@ _CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callba
 _OPTIONS: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(_FLAGS, flag),
     **dict.fromkeys(("extra_known_paths", *_PATTERNS), _texts),
-    "sitemaps_since": _date,
+    "sitemaps_since": lambda given: _texts([given])[0],
     "limits": _limits,
     "callbacks": flag,
 }
@@ -163,7 +146,8 @@ class OpenSnapshot:
     """
 
     file: WarcFile
-    store: RecordStore
+    ratio: InitVar[float | None] = None
+    store: RecordStore = field(init=False)
     start: tuple[str, str] | None = None
     options: RecordedOptions = field(default_factory=RecordedOptions)
     unread: str | None = None
@@ -175,14 +159,10 @@ class OpenSnapshot:
     losses: list[str] = field(default_factory=list)
     room: Room = field(init=False, repr=False)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
-    _urls: set[str] = field(default_factory=set, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, ratio: float | None) -> None:
+        self.store = RecordStore(self.file, ratio)
         self.room = Room(self.file.size)
-
-    def lose(self, what: str) -> None:
-        if len(self.losses) < LOSSES:
-            self.losses.append(what)
 
     @property
     def documents(self) -> int:
@@ -190,10 +170,9 @@ class OpenSnapshot:
 
     def has(self, url: str, above: Container[str] = ()) -> bool:
         """Return whether the file tells what came of a URL, which is not one of those above it."""
-        if not self._urls:
-            self._urls = {url for _, url in self.entries}  # without logins
         url = without_fragment(url)
-        return without_login(url) in self._urls and url not in above
+        bare = without_login(url)
+        return url not in above and any((role, bare) in self.entries for role in Role)
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether the records of a document are as they were written, as far as that is known.
@@ -202,11 +181,10 @@ class OpenSnapshot:
         """
         if entry.crc is None:
             return True
-        known = self._sound.get(entry.start)
-        if known is None:
-            known = self.file.checksum(entry.start, entry.end) == entry.crc
-            self._sound[entry.start] = known
-        return known
+        if entry.start not in self._sound:
+            found = self.file.checksum(entry.start, entry.end)
+            self._sound[entry.start] = found == entry.crc
+        return self._sound[entry.start]
 
 
 def open_snapshot(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> OpenSnapshot:
@@ -215,13 +193,10 @@ def open_snapshot(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> Ope
     Raises :class:`SnapshotError` for a file that is neither, and ``OSError`` for none at all.
     """
     file = WarcFile(path)
-    if not file.size:
-        file.close()
-        raise SnapshotError(f"{file.path} is empty")
     try:
-        snapshot = OpenSnapshot(file, RecordStore(file, limits.ratio))
+        snapshot = OpenSnapshot(file, limits.ratio)
         if not _read_index(snapshot):
-            _read_records(snapshot, limits)
+            _Scan(snapshot, limits).read()
     except BaseException:
         file.close()
         raise
@@ -234,7 +209,7 @@ def start_of(path: str | os.PathLike[str]) -> str | None:
     Nothing but its first record is read. Raises ``OSError`` if it cannot be opened.
     """
     with closing(WarcFile(path)) as file, suppress(DamagedRecord):
-        start = _read_info(OpenSnapshot(file, RecordStore(file, None)), file.record(0)).start
+        start = _read_info(OpenSnapshot(file), WarcRecord(file, 0)).start
         return None if start is None else start[1]
     return None
 
@@ -243,28 +218,28 @@ def unfinished_snapshot(
     path: str | os.PathLike[str], entries: Mapping[tuple[Role, str], Entry]
 ) -> OpenSnapshot:
     file = WarcFile(path)
-    snapshot = OpenSnapshot(file, RecordStore(file, None), entries=dict(entries))
-    return _read_info(snapshot, file.record(0))
+    return _read_info(OpenSnapshot(file, entries=dict(entries)), WarcRecord(file, 0))
 
 
 def _read_index(snapshot: OpenSnapshot) -> bool:
     """Read the index at the end of a file, if there is one that is true of it."""
     file = snapshot.file
     try:
-        found = _facts(file)
-        if found is None:
+        last = _last_record(file)
+        data = last.beginning(_TAIL).removeprefix(_END_FIELD)
+        if last.url != END or last.skip() != file.size:
             return False
-        facts, end = found
+        facts = mapping(read_json(data))
         at = whole(facts["index"])
-        index = file.record(at)
+        index = WarcRecord(file, at)
         if index.url != INDEX:
             return False
         entries = [_read_line(snapshot, line) for line in _lines(index.block())]
-        if index.skip() != end:  # it is that of another snapshot, in front of this one
+        if index.skip() != last.offset:  # it is that of another snapshot, in front of this one
             return False
         if len(entries) != facts["documents"] or not _are_apart(entries, 0, at):
             return False
-        _read_info(snapshot, file.record(0))
+        _read_info(snapshot, WarcRecord(file, 0))
     except (DamagedRecord, ValueError, KeyError):
         snapshot.room = Room(file.size)
         return False
@@ -275,26 +250,17 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     return snapshot.start is not None
 
 
-def _facts(file: WarcFile) -> tuple[dict[str, Any], int] | None:
-    """Return what the last record says and where it begins, if it is ours and ends the file."""
+def _last_record(file: WarcFile) -> WarcRecord:
     begin = max(0, file.size - _TAIL)
     tail = file.read(begin, _TAIL)
-    at = tail.rfind(GZIP)
+    at = len(tail)
     for _ in range(_TRIES):
+        at = tail.rfind(GZIP, 0, at)
         if at < 0:
             break
-        try:
-            record = file.record(begin + at)
-        except DamagedRecord:
-            at = tail.rfind(GZIP, 0, at)
-            continue
-        if record.url != END or record.length > _TAIL:
-            return None
-        data = record.beginning(_TAIL)
-        if record.skip() != file.size:
-            return None
-        return mapping(read_json(data.removeprefix(_END_FIELD))), record.offset
-    return None
+        with suppress(DamagedRecord):
+            return WarcRecord(file, begin + at)
+    raise DamagedRecord(f"{file.path} does not end with a record")
 
 
 def _read_line(snapshot: OpenSnapshot, line: bytes) -> Entry:
@@ -326,31 +292,8 @@ def _are_apart(entries: Iterable[Entry], start: int, end: int) -> bool:
     return True
 
 
-def _read_records(snapshot: OpenSnapshot, limits: Limits) -> None:
-    """Read a file record by record: one without its end, or one of another program."""
-    scan = _Scan(snapshot, limits)
-    ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
-    spans = snapshot.file.spans()
-    if not spans:
-        raise SnapshotError(f"{snapshot.file.path} is a zip archive without WARC files")
-    for span in spans:
-        for record in snapshot.file.records(span, limits, snapshot.losses):
-            with suppress(DamagedRecord):  # going on to the next record tells of it
-                scan.take(record)
-            if ends_at is not None and time.monotonic() >= ends_at:
-                snapshot.losses.insert(0, limits.reached("seconds").text)
-                break
-    if snapshot.start:
-        snapshot.is_complete = scan.has_end and not snapshot.losses
-    else:
-        snapshot.third_party = scan.third_party
-        snapshot.is_complete = not snapshot.losses
-        if not scan.third_party:
-            raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
-
-
 class _Scan:
-    """Takes over what the records of a file say, one by one."""
+    """Reads a file record by record: one without its end, or one of another program."""
 
     def __init__(self, snapshot: OpenSnapshot, limits: Limits) -> None:
         self._snapshot = snapshot
@@ -358,17 +301,40 @@ class _Scan:
         self._since = 0  # where the last entry is
         self._start = 0  # of the records of the next entry
         self._responses: list[int] = []  # of the next entry
-        self.third_party = ThirdPartyRecords(snapshot.file, snapshot.room)
-        self.has_end = False
+        self._third_party = ThirdPartyRecords(snapshot.file, snapshot.room)
+        self._has_end = False
 
-    def take(self, record: WarcRecord) -> None:
+    def read(self) -> None:
+        snapshot, limits = self._snapshot, self._limits
+        ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
+        spans = snapshot.file.spans()
+        if not snapshot.file.size:
+            raise SnapshotError(f"{snapshot.file.path} is empty")
+        if not spans:
+            raise SnapshotError(f"{snapshot.file.path} is a zip archive without WARC files")
+        for span in spans:
+            for record in snapshot.file.records(span, limits, snapshot.losses):
+                with suppress(DamagedRecord):  # going on to the next record tells of it
+                    self._take(record)
+                if ends_at is not None and time.monotonic() >= ends_at:
+                    snapshot.losses.insert(0, limits.reached("seconds").text)
+                    break
+        snapshot.is_complete = not snapshot.losses
+        if snapshot.start:
+            snapshot.is_complete &= self._has_end
+            return
+        snapshot.third_party = self._third_party
+        if not self._third_party:
+            raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
+
+    def _take(self, record: WarcRecord) -> None:
         snapshot = self._snapshot
         if record.kind == "warcinfo" and not snapshot.start:
             _read_info(snapshot, record)
         elif record.kind == "metadata" and snapshot.start:
             self._take_metadata(record)
         elif not snapshot.start:
-            self.third_party.take(record, self._limits)
+            self._third_party.take(record, self._limits)
         else:
             if not self._responses:
                 self._start = record.offset
@@ -377,7 +343,7 @@ class _Scan:
 
     def _take_metadata(self, record: WarcRecord) -> None:
         if record.url in (END, INDEX):
-            self.has_end |= record.url == END
+            self._has_end |= record.url == END
             return
         text = record.beginning(_ENTRY)
         if text.startswith(_ENTRY_FIELD):
@@ -390,7 +356,7 @@ class _Scan:
         try:
             entry = _read_line(snapshot, text)
         except ValueError as error:
-            snapshot.lose(f"at byte {end:,}: {error}")
+            self._lose(end, error)
             return
         entry = entry.moved(end - entry.entry_offset)
         is_here = entry.offset is None or entry.offset in self._responses
@@ -402,7 +368,11 @@ class _Scan:
         if _are_apart([entry], self._since, end):
             snapshot.entries[entry.key] = entry
         else:
-            snapshot.lose(f"at byte {end:,}: the records of {entry.url} are elsewhere")
+            self._lose(end, f"the records of {entry.url} are elsewhere")
+
+    def _lose(self, offset: int, why: object) -> None:
+        if len(self._snapshot.losses) < LOSSES:
+            self._snapshot.losses.append(f"at byte {offset:,}: {why}")
 
 
 def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import abc
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,12 +12,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
-from usp._base.urls import without_login
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._http.flow import Conditions, condition
-from usp._snapshot.recording import SnapshotRecorder, document_of
+from usp._snapshot.recording import SnapshotRecorder
 from usp._snapshot.replay import RecordedAnswers
 from usp._snapshot.snapshot_entries import LIMIT, Entry, entry_of, key_of
 from usp._snapshot.snapshot_file import OpenSnapshot, unfinished_snapshot
@@ -27,8 +26,6 @@ from usp.objects.problem import Failure
 if TYPE_CHECKING:
     import os
 
-    from usp._crawl.crawl import Crawl
-    from usp._crawl.website import OneSitemap, Website
     from usp._store import Document
     from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractSitemap
@@ -71,73 +68,64 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
 
     It ``trusts`` what indexes say about dates. ``counts`` are how many documents were what,
-    ``received`` and ``saved`` the bytes of bodies.
-    ``kept`` are the URLs of documents that failed, or have lost their pages or most of their sitemaps
-    since the last update, and whose last good responses are kept. ``refused``
-    are those of them that were answered, but not with the document, ``shrunk`` those that have suddenly
-    lost what they had. ``keeps`` is whether a limit may
-    end this crawl that did not end the recorded one; then what it leaves out is kept, too.
+    ``received`` and ``saved`` the bytes of bodies. ``kept`` are the URLs of documents that failed, or
+    have lost their pages or most of their sitemaps since the last update, and whose last good
+    responses are kept. ``refused`` are those of them that were answered, but not with the document,
+    ``shrunk`` those that have suddenly lost what they had. ``keeps`` is whether a limit may end this
+    crawl that did not end the recorded one; then what it leaves out is kept, too.
 
-    ``lost_by`` compares the recorded tree with that of this update, in which some documents, by their
-    URLs, are as they were. If most of the pages are ``gone``,
-    nothing is replaced unless that is to be ``accept``ed. ``unread`` is the same of the pages that
-    were read in this update, without those that are kept.
+    If most of the pages are ``gone_pages``, nothing is replaced unless that is to be ``accept``ed.
+    ``unread_pages`` is the same of the pages that were read now, without those that are kept.
     """
-
-    keeps_responses = True
 
     def __init__(
         self,
         path: str | os.PathLike[str],
-        crawl: Crawl,
-        top: Website | OneSitemap,
         options: CrawlOptions,
         before: OpenSnapshot,
         *,
-        lost_by: Callable[[AbstractSitemap | OpenSnapshot, set[str]], Loss | None],
         trusts: bool,
         keeps: bool,
         accept: bool,
     ) -> None:
-        self._before = before
+        # Limits that are lower than before are for this update only.
+        recorded = replace(options, limits=before.options.limits) if keeps else options
+        super().__init__(path, recorded)
+        self.before = before
+        self.accept = accept
         self._answers = RecordedAnswers(before, options.effective_limits)
         self._trusts = trusts
         self._keeps = keeps
-        self._accept = accept
-        self._lost_by = lost_by
         self._lock = threading.Lock()
-        self.requests = 0
         self._seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
         self._trusted: set[tuple[Role, str]] = set()  # what was not asked for
-        self.gone_pages: Loss | None = None
-        self.unread_pages: Loss | None = None
-        self.kept: set[str] = set()
         self._same: set[str] = set()  # URLs of documents that are as they were
+        self._is_partial = False  # whether something failed that may be there again next time
+        self.kept: set[str] = set()
         self.shrunk: set[tuple[Role, str]] = set()
         self.refused: dict[str, Failure] = {}
-        self._left = set(before.entries)
         self.counts = dict.fromkeys(
             ("added", "changed", "identical", "not_modified", "not_asked", "not_checked"), 0
         )
-        self.received = self.saved = 0
-        self.hops = 0  # requests after the first one for a document, for redirects
-        self.gone: set[str] = set()  # what was there, and is not found any more
+        self.requests = self.received = self.saved = self.removed = 0
         self.seconds = 0.0
-        self._is_limited = False  # whether a limit that is lower than before was reached
-        self._is_partial = False  # whether something failed that may be there again next time
-        super().__init__(path, crawl, top, options)
+        self.gone_pages: Loss | None = None
+        self.unread_pages: Loss | None = None
 
-    def recorded(self, options: CrawlOptions) -> CrawlOptions:
-        """Return the options with the limits of the recorded crawl: others are for this update."""
-        return replace(options, limits=self._before.options.limits) if self._keeps else options
+    @abc.abstractmethod
+    def lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
+        """Compare the recorded tree with that of this update; some documents are as they were."""
+
+    @cached_property
+    def tree(self) -> AbstractSitemap:
+        """What was found in this update alone."""
+        return self._top.tree()
 
     def _good(self, key: tuple[Role, str]) -> Entry | None:
         """Return the last complete response of a document, even if it failed later."""
-        entry = self._before.entries.get(key)
-        best = entry if entry is None else entry.last_good or entry
-        if best is None or not best.is_whole or not self._before.is_sound(best):
-            return None
-        return best
+        entry = self.before.entries.get(key)
+        best = entry and (entry.last_good or entry)
+        return best if best and best.is_whole and self.before.is_sound(best) else None
 
     def conditions(self) -> Conditions:
         found = (
@@ -146,7 +134,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
                 exchange.final_url,
                 {name: exchange.header(name) for name in ("ETag", "Last-Modified")},
             )
-            for entry in map(self._good, self._before.entries)
+            for entry in map(self._good, self.before.entries)
             if entry is not None and (exchange := entry.exchange) is not None
         )
         return dict(one for one in found if one is not None)
@@ -154,21 +142,22 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     def recall(self, order: FetchOrder) -> Received | Failed | None:
         """Return what need not be asked for because its index says that it has not changed."""
         key = key_of(order.role, order.url)
-        entry = self._before.entries.get(key) if self._trusts and order.attempt == 1 else None
+        entry = self.before.entries.get(key) if self._trusts and order.attempt == 1 else None
         is_current = entry is not None and entry.last_good is None and _is_current(entry, order)
-        if entry is None or not is_current or not self._before.is_sound(entry):
-            with self._lock:
-                self.requests += 1
+        if entry is None or not is_current or not self.before.is_sound(entry):
+            self._count_requests(1)
             return None
         self._trusted.add(key)
         return self._answers.recalled(entry.asked_as(order.url)).result
 
+    def _count_requests(self, number: int) -> None:
+        with self._lock:
+            self.requests += number
+
     def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
         key = key_of(order.role, order.url)
         entry = self._good(key) if exchange.status == _NOT_MODIFIED else None
-        if entry is None:
-            return None
-        result = self._as_recorded(entry.asked_as(order.url))
+        result = None if entry is None else self._as_recorded(entry.asked_as(order.url))
         if not isinstance(result, Received):
             return None
         self._seen[key] = exchange
@@ -180,62 +169,62 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
 
     def add(self, settled: FinalResult) -> None:
         """Write a document, or copy its records if it has not changed."""
-        key = key_of(settled.role, settled.url)
+        entry, document = entry_of(settled)
+        key, seen = entry.key, self._seen.get(entry.key)
         before = self._good(key)
-        self._left.discard(key)
-        entry, document = entry_of(settled), document_of(settled)
-        exchange = self._seen.get(key) or (
-            None if key in self._trusted else settled.result.exchange
-        )
-        self.hops += 0 if exchange is None else len(exchange.redirects)
+        exchange = seen or (None if key in self._trusted else settled.result.exchange)
+        if exchange is not None:
+            self._count_requests(len(exchange.redirects))
         if document is None:
-            self.writer.add(self._failed(settled, entry, before))
+            self.file.add(self._failed(settled, entry, before))
             return
-        is_worse = entry.refused or (self._keeps and entry.ended)
-        if before is not None and not before.refused and is_worse:
-            self.received += document.size
-            self._refuse(settled)
-            self.writer.add(self._with_last_good(entry, before), document)
-            return
-        what = self._against(before or self._before.entries.get(key), key, document)
-        if what == "changed" and before is not None and self._has_shrunk(settled, before):
-            self.received += document.size
-            self.shrunk.add(key)
-            self.writer.add(self._with_last_good(entry, before), document)
-            return
-        if what in ("added", "changed") or before is None:
-            self.writer.add(entry, document)
-        else:
-            seen = document.exchange if what == "identical" else self._seen.get(key)
-            if what != "identical":
-                glance = before.glance or entry.glance
-                entry = replace(entry, exchange=before.exchange, glance=glance)
-            if seen is not None and seen.started is not None:
-                entry = replace(entry, seen=seen.started.isoformat())
-            self._same.add(document.exchange.final_url)
-            self.writer.carry(self._before.file, before, entry, revisit=seen)
-        self.counts[what] += 1
-        if document.store is self._before.store:
+        if document.store is self.before.store:
             self.saved += document.size
         else:
             self.received += document.size
+        what = self._against(before or self.before.entries.get(key), key, document)
+        if before is not None and self._is_worse(settled, entry, before, what):
+            self.file.add(self._with_last_good(entry, before), document)
+            return
+        self.counts[what] += 1
+        if before is None or what == "changed":
+            self.file.add(entry, document)
+            return
+        if what == "identical":
+            seen = document.exchange
+        else:
+            glance = before.glance or entry.glance
+            entry = replace(entry, exchange=before.exchange, glance=glance)
+        if seen is not None and seen.started is not None:
+            entry = replace(entry, seen=seen.started.isoformat())
+        self._same.add(document.exchange.final_url)
+        self.file.carry(self.before.file, before, entry, revisit=seen)
 
     def _against(self, old: Entry | None, key: tuple[Role, str], document: Document) -> str:
         """Return what a document is compared with the one that there was."""
-        if document.store is self._before.store:
+        if document.store is self.before.store:
             return "not_asked" if key in self._trusted else "not_modified"
         if old is None or old.offset is None or old.exchange is None:
             return "added"
         is_same = document.size == old.exchange.received
         return "identical" if is_same and digest_of(document.chunks()) == old.digest else "changed"
 
-    def _refuse(self, settled: FinalResult) -> None:
+    def _is_worse(self, settled: FinalResult, entry: Entry, before: Entry, what: str) -> bool:
+        """Return whether a response is not the document, or one that has suddenly lost what it had."""
         assert isinstance(settled.result, Received)
-        look = settled.result.probe
-        why = look.refusal or look.unfinished
-        if why is not None:
-            url, status = without_login(settled.url), settled.result.exchange.status
-            self.refused[url] = Failure.of(url, why, settled.attempts, status)
+        if not before.refused and (entry.refused or (self._keeps and entry.ended)):
+            look, status = settled.result.probe, settled.result.exchange.status
+            why = look.refusal or look.unfinished
+            if why is not None:
+                self.refused[entry.url] = Failure.of(entry.url, why, settled.attempts, status)
+            return True
+        if what != "changed" or entry.role is Role.HOMEPAGE or not self._is_sudden(entry.key):
+            return False
+        now, had = _listed(settled.result), _listed(self._as_recorded(before))
+        if now < had and 2 * len(now) < len(had):  # no pages, or few of its sitemaps and no others
+            self.shrunk.add(entry.key)
+            return True
+        return False
 
     def _failed(self, settled: FinalResult, entry: Entry, before: Entry | None) -> Entry:
         """Return why a document is missing now; only what nothing declares any more is gone."""
@@ -244,23 +233,16 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             return entry
         if not is_declared and entry.failed_with in _GONE:
             if settled.role is not Role.ROBOTS or not self._is_sudden(entry.key):
-                self.gone.add(entry.url)
+                self.removed += 1
                 return entry
             self.shrunk.add(entry.key)
         return self._with_last_good(entry, before)
 
     def _is_sudden(self, key: tuple[Role, str]) -> bool:
         """Return whether the last update did not find yet that a document has lost what it had."""
-        was = self._before.entries[key]
+        was = self.before.entries[key]
         is_known = was.last_good is not None and (was.is_document or was.failed_with in _GONE)
-        return not is_known and not self._accept
-
-    def _has_shrunk(self, settled: FinalResult, before: Entry) -> bool:
-        """Return whether a document suddenly has no pages, or few of its sitemaps and no others."""
-        if settled.role is Role.HOMEPAGE or not self._is_sudden(key_of(settled.role, settled.url)):
-            return False
-        now, had = _listed(settled.result), _listed(self._as_recorded(before))
-        return now < had and 2 * len(now) < len(had)
+        return not is_known and not self.accept
 
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
         """Return a document that failed, or is not what it was, with its last good response."""
@@ -268,20 +250,14 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self._is_partial |= before.glance is None
         assert before.exchange is not None
         self.kept |= {entry.url, before.exchange.final_url}
-        return replace(entry, last_good=self.writer.copied(self._before.file, before))
-
-    @property
-    def removed(self) -> int:
-        if self._is_partial:
-            return 0
-        return sum(self._before.entries[key].is_whole for key in self._left)
+        return replace(entry, last_good=self.file.copied(self.before.file, before))
 
     def facts(self) -> dict[str, Any]:
         """Return what the last record says; the seconds are those of the last full crawl."""
-        before = self._before
+        before = self.before
         facts = super().facts() | ({} if before.seconds is None else {"seconds": before.seconds})
         # What was accepted once stays so, until more is lost.
-        accepts = self._accept if self.unread_pages else before.is_accepted
+        accepts = self.accept if self.unread_pages else before.is_accepted
         return {**facts, ACCEPTED: True} if self.kept and accepts else facts
 
     def before_end(self) -> bool:
@@ -290,41 +266,37 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         So it is not lost, and the next update need not fetch it again. Returns whether the new file is
         to replace the old one.
         """
-        file = self._before.file
-        self._is_limited = self._keeps and any(
+        old = self.before
+        is_limited = self._keeps and any(
             failure.code.value.startswith(LIMIT) for failure in self.tree.failures()
         )
-        self._is_partial |= self._is_limited
-        if self._is_partial:
-            for key in sorted(self._left, key=lambda key: key[1]):
-                before, entry = self._good(key), self._before.entries[key]
+        left = old.entries.keys() - self.file.entries.keys()
+        if is_limited or self._is_partial:
+            for key in sorted(left, key=lambda key: key[1]):
+                before, entry = self._good(key), old.entries[key]
                 if entry.offset is None:
-                    self.writer.add(
-                        entry if before is None else self._with_last_good(entry, before)
-                    )
+                    self.file.add(entry if before is None else self._with_last_good(entry, before))
                 elif before is not None:
-                    self.writer.carry(file, before, before)
+                    self.file.carry(old.file, before, before)
                 self.counts["not_checked"] += before is not None
-        self._measure()
-        self.seconds = time.monotonic() - self.started
-        file.close()  # some systems do not replace one that is open
-        return self.gone_pages is None or self._accept
-
-    def _measure(self) -> None:
-        if self.counts["changed"] or self.removed or self.gone or self.shrunk:
-            entries, kept = dict(self.writer.entries), set(self.kept)
-            for key in self.shrunk:  # what would be if it were not kept
-                good = entries[key].last_good
-                entries[key] = replace(entries[key], last_good=None)
-                kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}
-            snapshot = unfinished_snapshot(self._file.so_far(), entries)
-            with closing(snapshot.file):
-                self.gone_pages = self._lost_by(snapshot, self._same | kept)
+        else:
+            self.removed += sum(old.entries[key].is_whole for key in left)
+        if self.counts["changed"] or self.removed or self.shrunk:
+            self.gone_pages = self._gone()
         self.unread_pages = self.gone_pages
-        if self.kept and not self._is_limited:
-            self.unread_pages = self._lost_by(self.tree, self._same)
+        if self.kept and not is_limited:
+            self.unread_pages = self.lost_by(self.tree, self._same)
+        self.seconds = time.monotonic() - self.started
+        old.file.close()  # some systems do not replace one that is open
+        return self.gone_pages is None or self.accept
 
-    @cached_property
-    def tree(self) -> AbstractSitemap:
-        """What was found in this update alone."""
-        return self._top.tree()
+    def _gone(self) -> Loss | None:
+        """Return what would be lost if nothing were kept of what has suddenly shrunk."""
+        entries, kept = dict(self.file.entries), set(self.kept)
+        for key in self.shrunk:
+            good = entries[key].last_good
+            entries[key] = replace(entries[key], last_good=None)
+            kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}
+        snapshot = unfinished_snapshot(self.file.so_far(), entries)
+        with closing(snapshot.file):
+            return self.lost_by(snapshot, self._same | kept)

@@ -11,11 +11,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from usp._base.urls import ARCHIVES
+from usp._store import read_at
 from usp.exceptions import SnapshotError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
 _VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
 _WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
 LOSSES = 1000  # how many things that cannot be read are told one by one
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n")
 _SHORT = 512  # bytes that show whether one does
 _LENGTH = 18  # digits
 _LONGER = "the record is longer than its Content-Length"
@@ -50,14 +51,26 @@ class DamagedRecord(Exception):  # noqa: N818 - says what it is
     """A record that cannot be read, or not to its end."""
 
 
-@dataclass(slots=True)
 class WarcRecord:
-    """A record at an offset; its block is read once, ``length`` bytes of it have not been."""
+    """The record at an offset; its block is read once, ``length`` bytes of it have not been.
 
-    offset: int
-    headers: dict[str, str]
-    length: int
-    _bytes: _Bytes = field(repr=False)
+    A compressed one is a gzip member of its own. Raises :class:`DamagedRecord` if there is none.
+    """
+
+    def __init__(self, file: WarcFile, offset: int) -> None:
+        self.offset = offset
+        self._file = file
+        self._raw = file.read(offset, _BEGUN)  # read, and not decompressed yet
+        self._at = offset + len(self._raw)
+        self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
+        self._held = b"" if self._inflate else self._raw  # decompressed, and not taken yet
+        self._produced = 0
+        lines = header_lines(self._head().decode("utf-8", "replace"))
+        self.headers = {name.lower(): value for name, value in lines}
+        written = self.headers.get("content-length", "")
+        if not (written.isascii() and written.isdigit() and len(written) <= _LENGTH):
+            raise DamagedRecord("the record has no Content-Length")
+        self.length = int(written)
 
     @property
     def kind(self) -> str:
@@ -70,12 +83,12 @@ class WarcRecord:
 
     def block(self, ratio: float | None = None, least: int = _LARGE) -> Iterator[bytes]:
         """Yield the block; raises :class:`DamagedRecord` if it is short, or compressed too well."""
-        stream = self._bytes
         while self.length:
-            piece = stream.take(self.length)
+            piece = self._take(self.length)
             if not piece:
                 raise DamagedRecord("the record is shorter than its Content-Length")
-            if ratio is not None and stream.produced > max(least, ratio * stream.consumed):
+            used = max(1, self._at - self.offset)
+            if ratio is not None and self._produced > max(least, ratio * used):
                 raise DamagedRecord("the record is compressed too well to be one")
             self.length -= len(piece)
             yield piece
@@ -83,27 +96,24 @@ class WarcRecord:
     def beginning(self, most: int) -> bytes:
         """Return the first bytes of the block, ``most`` of them if there are so many."""
         data = b""
-        while piece := self._bytes.take(min(most - len(data), self.length)):
+        while piece := self._take(min(most - len(data), self.length)):
             self.length -= len(piece)
             data += piece
         return data
 
     def check_end(self) -> None:
         """Raise :class:`DamagedRecord` if a compressed record does not end, with its checksum, here."""
-        if self._bytes.is_compressed and self._rest():
+        if self._inflate and self._rest():
             raise DamagedRecord(_LONGER)
-
-    def _rest(self) -> bytes:
-        rest = b""
-        while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.take(_PIECE)):
-            rest += piece
-        return rest.lstrip(b"\r\n")
 
     def skip(self, ratio: float | None = None) -> int:
         """Go to the end of the record; return where the next one begins, or raise."""
-        stream = self._bytes
-        if not stream.is_compressed:
-            return stream.after(self.length)
+        if self._inflate is None:
+            end = self._at - len(self._held) + self.length
+            if end > self._file.size:
+                raise DamagedRecord(_CUT)
+            after = self._file.read(end, _SEPARATOR)
+            return end + len(after) - len(after.lstrip(b"\r\n"))
         for _ in self.block(ratio):
             pass
         rest = self._rest()
@@ -114,48 +124,20 @@ class WarcRecord:
             )
         if rest:
             raise DamagedRecord(_LONGER)
-        return stream.position
+        return self._at - len(self._inflate.unused_data)
 
+    def _rest(self) -> bytes:
+        rest = b""
+        while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._take(_PIECE)):
+            rest += piece
+        return rest.lstrip(b"\r\n")
 
-class _Bytes:
-    """The bytes of a file from an offset on, decompressed to the end of the gzip member there."""
-
-    def __init__(self, file: WarcFile, offset: int) -> None:
-        self._file = file
-        self._raw = file.read(offset, _BEGUN)
-        self._start, self._at = offset, offset + len(self._raw)
-        self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
-        self._held = b""  # decompressed, and not taken yet
-        self.produced = 0
-
-    @property
-    def is_compressed(self) -> bool:
-        return self._inflate is not None
-
-    @property
-    def consumed(self) -> int:
-        return max(1, self._at - self._start)
-
-    @property
-    def position(self) -> int:
-        left = self._raw + self._held if self._inflate is None else self._inflate.unused_data
-        return self._at - len(left)
-
-    def after(self, size: int) -> int:
-        """Return where the next record begins if the block of this one has so many bytes left."""
-        end = self.position + size
-        if end > self._file.size:
-            raise DamagedRecord(_CUT)
-        after = self._file.read(end, _SEPARATOR)
-        return end + len(after) - len(after.lstrip(b"\r\n"))
-
-    def head(self) -> bytes:
-        """Return the head of the record that begins here; raises :class:`DamagedRecord` for none."""
+    def _head(self) -> bytes:
         head = b""
         while (end := end_of_head(head)) is None:
             if len(head) > _HEAD:
                 raise DamagedRecord("the head of the record is too long")
-            piece = self.take(_PIECE)
+            piece = self._take(_PIECE)
             if not piece:
                 raise DamagedRecord(_CUT)
             head += piece
@@ -167,7 +149,7 @@ class _Bytes:
         self._held = head[end:] + self._held
         return head[:end]
 
-    def take(self, most: int) -> bytes:
+    def _take(self, most: int) -> bytes:
         """Return the next piece, of at most so many bytes; empty at the end."""
         piece = self._held or (self._more() if most else b"")
         self._held = piece[most:]
@@ -176,26 +158,25 @@ class _Bytes:
     def _more(self) -> bytes:
         inflate = self._inflate
         if inflate is None:
-            piece, self._raw = self._raw, b""
-            if not piece:
-                piece = self._file.read(self._at, _PIECE)
-                self._at += len(piece)
-            return piece
+            return self._read(_PIECE)
         while not inflate.eof:
+            self._raw = self._raw or self._read(_COMPRESSED)
             if not self._raw:
-                self._raw = self._file.read(self._at, _COMPRESSED)
-                self._at += len(self._raw)
-                if not self._raw:
-                    raise DamagedRecord(_CUT)
+                raise DamagedRecord(_CUT)
             try:
                 piece = inflate.decompress(self._raw, _PIECE)
             except zlib.error as error:
                 raise DamagedRecord(f"the compressed data is damaged: {error}") from error
             self._raw = inflate.unconsumed_tail
             if piece:
-                self.produced += len(piece)
+                self._produced += len(piece)
                 return piece
         return b""
+
+    def _read(self, size: int) -> bytes:
+        data = self._file.read(self._at, size)
+        self._at += len(data)
+        return data
 
 
 class WarcFile:
@@ -203,7 +184,8 @@ class WarcFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file = self.path.open("rb", buffering=0)  # as long as somebody reads a tree
+        # Open as long as somebody reads a tree.
+        self._file: IO[bytes] = self.path.open("rb", buffering=0)
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._served = 0  # bytes, at an offset or another
@@ -217,11 +199,7 @@ class WarcFile:
         if not 0 <= offset < self.size:
             return b""
         self._served += size
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), size, offset)
-        with self._lock:
-            self._file.seek(offset)
-            return self._file.read(size)
+        return read_at(self._file, self._lock, offset, size)
 
     def checksum(self, start: int, end: int) -> int:
         """Return a checksum of a part of the file, as it stands there."""
@@ -257,16 +235,6 @@ class WarcFile:
                 spans.append((start, end))
         return spans
 
-    def record(self, offset: int) -> WarcRecord:
-        """Return the record at an offset; raises :class:`DamagedRecord` if there is none."""
-        stream = _Bytes(self, offset)
-        lines = header_lines(stream.head().decode("utf-8", "replace"))
-        headers = {name.lower(): value for name, value in lines}
-        written = headers.get("content-length", "")
-        if not (written.isascii() and written.isdigit() and len(written) <= _LENGTH):
-            raise DamagedRecord("the record has no Content-Length")
-        return WarcRecord(offset, headers, int(written), stream)
-
     def records(
         self, span: tuple[int, int], limits: Limits, losses: list[str]
     ) -> Iterator[WarcRecord]:
@@ -279,7 +247,7 @@ class WarcFile:
         while offset < end:
             served = self._served
             try:
-                record = self.record(offset)
+                record = WarcRecord(self, offset)
                 yield record
                 found = True
                 offset = record.skip(limits.ratio)
@@ -327,22 +295,18 @@ def _decompressed(data: bytes) -> bytes:
 
 def _directory_bytes(tail: bytes) -> int:
     """Return how long the list of files of a zip archive is, by what its end says."""
-    most = 0
+    said = [0]
     for mark, at, size in ((b"PK\5\6", 12, 4), (b"PK\6\6", 40, 8)):
         found = tail.rfind(mark)
-        length = int.from_bytes(tail[found + at : found + at + size], "little")
-        if found >= 0 and length != (1 << 32) - 1:  # then the other one says it
-            most = max(most, length)
-    return most
+        if found >= 0:
+            said.append(int.from_bytes(tail[found + at : found + at + size], "little"))
+    return max(length for length in said if length != (1 << 32) - 1)  # then the other one says it
 
 
 def end_of_head(data: bytes) -> int | None:
     """Return where the block begins, if the head of a record or response is complete."""
-    start = len(data) - len(data.lstrip(b"\r\n"))
-    ends = [
-        at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark, start)) >= 0
-    ]
-    return min(ends, default=None)
+    found = _BLANK_LINE.search(data, len(data) - len(data.lstrip(b"\r\n")))
+    return found.end() if found else None
 
 
 def header_lines(head: str) -> Iterator[tuple[str, str]]:

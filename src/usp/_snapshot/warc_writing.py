@@ -8,19 +8,24 @@ more, the index, and a record that says where that is: a file without it is inco
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import ipaddress
 import json
+import os
 import string
+import time
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
+from usp._base.files import NewFile
 from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
@@ -42,16 +47,17 @@ ACCEPTED = "accepted"
 ENTRY_FIELD, END_FIELD = "usp-entry: ", "usp-end: "
 """How the lines of these records begin, before a value in JSON."""
 
-# Other programs do not list records of this type as documents, and check no digest of a payload.
-_METADATA = "application/warc-fields"
-_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+# Other programs do not list metadata as documents, and check no digest of a payload of these types.
+_WITHOUT_PAYLOAD = ("warcinfo", "revisit", "metadata")
+_REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
 _COPY = 1024 * 1024
 _FAST, _SMALL, _STORED = 1, 6, 0  # levels of compression: of documents, of the rest, of gzip
 _CHANGED = frozenset({"content-length", "transfer-encoding"})  # true of the transfer only
 _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
+_YOUNG = 60.0  # seconds
 
 
-def need_warcio() -> Any:
+def _warcio() -> Any:
     """Return the modules of ``warcio``; raises :class:`SnapshotError` if it is not installed."""
     try:
         from warcio import statusandheaders, warcwriter  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -60,93 +66,80 @@ def need_warcio() -> Any:
     return warcwriter, statusandheaders
 
 
-class _Member:
-    def __init__(self, write: Callable[[bytes], None], level: int) -> None:
-        self._write = write
-        self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
+class NewSnapshot(NewFile):
+    """A snapshot that is written beside the file that it will replace, document by document."""
 
-    def write(self, data: bytes) -> None:
-        self._write(self._deflate.compress(data))
-
-    def flush(self) -> None:
-        self._write(self._deflate.flush())
-
-
-class _Pieces:
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-
-    def read(self, _: int = -1) -> bytes:
-        return next(self._chunks, b"")
-
-
-class SnapshotWriter:
-    """Writes the records of a snapshot to a stream, one document after another."""
-
-    def __init__(self, stream: IO[bytes], info: dict[str, str]) -> None:
-        self._stream = stream
+    def __init__(self, path: str | os.PathLike[str], info: dict[str, str]) -> None:
+        self._warcio, self._heads = _warcio()
+        _remove_leftovers(path)
+        super().__init__(path)
         self._crc = 0  # of what was written since the last document
-        self._warcio, self._heads = need_warcio()
         self.entries: dict[tuple[Role, str], Entry] = {}  # as they are now
-        writer = self._writer()
-        writer.write_record(writer.create_warcinfo_record(None, info))
+        with contextlib.suppress(ImportError, OSError):  # show other processes that somebody writes
+            import fcntl  # noqa: PLC0415 - not on Windows
+
+            fcntl.flock(self.stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            self._lines("warcinfo", "", "".join(f"{name}: {info[name]}\r\n" for name in info))
+        except BaseException:
+            self.remove()
+            raise
 
     def add(self, entry: Entry, document: Document | None = None) -> Entry:
         """Write a document that was just fetched, or why it was not; return where it is."""
-        start, offset, digest = self._stream.tell(), None, None
+        start, offset, digest = self.stream.tell(), None, None
         self._crc = 0
         exchange = entry.exchange
         if exchange is not None and exchange.status is not None:
             *redirects, last = hops_of(exchange)
             for hop, target in zip(redirects, [*redirects, last][1:], strict=True):
                 self._put(exchange, hop, with_location(hop, target.url))
-            offset = self._stream.tell()
+            offset = self.stream.tell()
             digest = self._put(exchange, last, exchange.headers, document, is_last=True)
         place = offset if document is not None else None
-        end, crc = self._stream.tell(), self._crc
+        end, crc = self.stream.tell(), self._crc
         entry = replace(entry, start=start, end=end, offset=place, crc=crc, digest=digest)
         return self._keep(entry)
 
     def carry(
         self, file: WarcFile, old: Entry, new: Entry, revisit: Exchange | None = None
-    ) -> Entry:
+    ) -> None:
         """Copy the records of a document; ``revisit`` is what was said when it was still the same."""
         at = self.copied(file, old)
-        placed = replace(new, start=at.start, end=at.end, offset=at.offset)
-        entry = replace(placed, crc=old.crc, digest=old.digest)
         if revisit is not None and old.digest is not None:
             self._revisit(old, revisit)
-        return self._keep(entry)
+        placed = replace(new, start=at.start, end=at.end, offset=at.offset)
+        self._keep(replace(placed, crc=old.crc, digest=old.digest))
 
     def _revisit(self, old: Entry, seen: Exchange) -> None:
         """Write that a document is still the same: the server said so, or sent it once more."""
-        writer, exchange = self._writer(), old.exchange
+        exchange, last = old.exchange, hops_of(seen)[-1]
         assert exchange is not None
-        hops = hops_of(seen)
         target = _target(exchange.final_url)
-        record = writer.create_revisit_record(
-            target,
-            old.digest,
-            target,
-            _date(exchange.started),
-            http_headers=self._response_head(hops[-1], fitting(seen.headers, 0, b"")),
-            warc_headers_dict={"WARC-Date": _date(seen.started), **address_of(hops[-1])},
-        )
-        if seen.status == HTTPStatus.NOT_MODIFIED:
-            record.rec_headers.replace_header("WARC-Profile", _NOT_MODIFIED)
-            record.rec_headers.remove_header("WARC-Payload-Digest")  # nothing was compared by it
-        writer.write_record(record)
+        facts = {
+            "WARC-Date": _date(seen.started),
+            **address_of(last),
+            "WARC-Refers-To-Target-URI": target,
+            "WARC-Refers-To-Date": _date(exchange.started),
+        }
+        if seen.status == HTTPStatus.NOT_MODIFIED:  # nothing was compared by its digest
+            facts["WARC-Profile"] = f"{_REVISIT}server-not-modified"
+        else:
+            facts["WARC-Profile"] = f"{_REVISIT}identical-payload-digest"
+            facts["WARC-Payload-Digest"] = str(old.digest)
+        self._record("revisit", target, facts, self._response_head(last, seen.headers))
 
-    def close(self, facts: dict[str, Any]) -> None:
-        """Write the index, and then the record that says that the snapshot is complete."""
-        index = self._stream.tell()
-        self._metadata(INDEX, "".join(map(_line, self.entries.values())))
+    def finish(self, facts: dict[str, Any]) -> None:
+        """Write the index, then the record that says that the snapshot is complete; put it in place."""
+        index = self.stream.tell()
+        self._lines("metadata", INDEX, "".join(map(_line, self.entries.values())))
         end = {**facts, "index": index, "documents": len(self.entries)}
-        self._metadata(END, f"{END_FIELD}{json.dumps(end)}\r\n")
+        self._lines("metadata", END, f"{END_FIELD}{json.dumps(end)}\r\n")
+        self.take_place()
 
     def copied(self, file: WarcFile, old: Entry) -> Entry:
         """Copy the last good response of a document; return its entry, which is not written."""
-        start = self._stream.tell()
+        start = self.stream.tell()
         for at in range(old.start, old.end, _COPY):
             data = file.read(at, min(_COPY, old.end - at))
             if not data:
@@ -155,20 +148,12 @@ class SnapshotWriter:
         return replace(old, last_good=None).moved(start - old.start)
 
     def _keep(self, entry: Entry) -> Entry:
-        entry = replace(entry, entry_offset=self._stream.tell())
+        entry = replace(entry, entry_offset=self.stream.tell())
         self.entries[entry.key] = entry
         # Of a URL that has a response, other programs are to find that alone.
         target = _target(entry.url) if entry.offset is None else f"{ENTRY}{_target(entry.url)}"
-        self._metadata(target, _line(entry))
+        self._lines("metadata", target, _line(entry))
         return entry
-
-    def _metadata(self, target: str, lines: str) -> None:
-        writer, data = self._writer(), lines.encode()
-        writer.NO_PAYLOAD_DIGEST_TYPES = (*writer.NO_PAYLOAD_DIGEST_TYPES, "metadata")
-        record = writer.create_warc_record(
-            target, "metadata", BytesIO(data), len(data), warc_content_type=_METADATA
-        )
-        writer.write_record(record)
 
     def _put(
         self,
@@ -180,21 +165,21 @@ class SnapshotWriter:
         is_last: bool = False,
     ) -> str:
         """Write a response, then its request; return the digest of the response."""
-        start = b"" if document is None else next(iter(document.chunks()), b"")[:2]
-        size = 0 if document is None else document.size
-        head = self._response_head(hop, fitting(headers, size, start))
+        chunks: Callable[[], Iterable[bytes]] = tuple if document is None else document.chunks
+        start, size = next(iter(chunks()), b"")[:2], 0 if document is None else document.size
+        head = self._response_head(hop, headers, size, start)
         payload, block = hashlib.sha1(), hashlib.sha1(head.headers_buff)  # noqa: S324 - as WARC has it
         left = size
-        for chunk in () if document is None else document.chunks():
+        for chunk in chunks():
             payload.update(chunk)
             block.update(chunk)
             left -= len(chunk)
         damage = None if document is None else document.known.damage
         if damage is not None and (left or exchange.broken is None):  # what was not known before
             raise SnapshotError(f"{hop.url} cannot be written: {damage}")
-        digest = _written(payload)
+        digest, target, sent = _written(payload), _target(hop.url), _date(exchange.started)
         facts = {
-            "WARC-Date": _date(exchange.started),
+            "WARC-Date": sent,
             "WARC-Payload-Digest": digest,
             "WARC-Block-Digest": _written(block),
             **address_of(hop),
@@ -203,55 +188,73 @@ class SnapshotWriter:
             facts["WARC-Truncated"] = _TRUNCATED.get(exchange.broken.code.value, "disconnect")
         elif is_last and document is None:
             facts["WARC-Truncated"] = "unspecified"  # the body of an error is not kept
-        writer = self._writer(_STORED if start == b"\x1f\x8b" else _FAST)
-        response = writer.create_warc_record(
-            _target(hop.url),
-            "response",
-            BytesIO() if document is None else _Pieces(document.chunks()),
-            size,
-            warc_headers_dict=facts,
-            http_headers=head,
-        )
-        writer.write_record(response)
-        if hop.sent:
-            self._request(hop, response.rec_headers.get_header("WARC-Record-ID"), exchange)
+        level = _STORED if start == b"\x1f\x8b" else _FAST
+        pieces = iter(chunks())
+        body = SimpleNamespace(read=lambda _: next(pieces, b""))
+        response = self._record("response", target, facts, head, body, size, level)
+        with contextlib.suppress(BadUrl):
+            if hop.sent:
+                host = hop.url.partition("://")[2].partition("/")[0]
+                line = f"GET {read_url(hop.url).rest} HTTP/1.1"
+                request = self._heads.StatusAndHeaders(
+                    line, [("Host", host), *hop.sent], is_http_request=True
+                )
+                facts = {"WARC-Date": sent, "WARC-Concurrent-To": response}
+                self._record("request", target, facts, request)
         return digest
 
-    def _request(self, hop: Hop, response_id: str, exchange: Exchange) -> None:
-        try:
-            url = read_url(hop.url)
-        except BadUrl:
-            return
-        writer = self._writer()
-        host = hop.url.partition("://")[2].partition("/")[0]
-        head = self._heads.StatusAndHeaders(
-            f"GET {url.rest} HTTP/1.1", [("Host", host), *hop.sent], is_http_request=True
-        )
-        record = writer.create_warc_record(
-            _target(hop.url),
-            "request",
-            warc_headers_dict={
-                "WARC-Date": _date(exchange.started),
-                "WARC-Concurrent-To": response_id,
-            },
-            http_headers=head,
-        )
-        writer.write_record(record)
-
-    def _response_head(self, hop: Hop, headers: list[tuple[str, str]]) -> Any:
+    def _response_head(
+        self, hop: Hop, headers: Iterable[tuple[str, str]], size: int = 0, start: bytes = b""
+    ) -> Any:
         words = _ascii(f"{hop.status} {phrase(hop.status, hop.reason)}".strip())
-        written = [(_ascii(name), _ascii(value)) for name, value in headers]
+        written = [(_ascii(name), _ascii(value)) for name, value in fitting(headers, size, start)]
         head = self._heads.StatusAndHeaders(words, written, protocol="HTTP/1.1")
         head.compute_headers_buffer()
         return head
 
+    def _lines(self, kind: str, target: str, lines: str) -> None:
+        data = lines.encode()
+        self._record(kind, target, {}, None, BytesIO(data), len(data))
+
+    def _record(
+        self,
+        kind: str,
+        target: str,
+        facts: dict[str, str],
+        head: Any,
+        payload: Any = None,
+        size: int = 0,
+        level: int = _SMALL,
+    ) -> str:
+        """Write a record as a gzip member of its own; return its ID."""
+        deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
+        member = SimpleNamespace(
+            write=lambda data: self._write(deflate.compress(data)),
+            flush=lambda: self._write(deflate.flush()),
+        )
+        writer = self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
+        writer.NO_PAYLOAD_DIGEST_TYPES = _WITHOUT_PAYLOAD
+        record = writer.create_warc_record(
+            target, kind, payload, size, warc_headers_dict=facts, http_headers=head
+        )
+        writer.write_record(record)
+        return str(record.rec_headers.get_header("WARC-Record-ID"))
+
     def _write(self, data: bytes) -> None:
         self._crc = zlib.crc32(data, self._crc)
-        self._stream.write(data)
+        self.stream.write(data)
 
-    def _writer(self, level: int = _SMALL) -> Any:
-        member = _Member(self._write, level)
-        return self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
+
+def _remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove the unfinished files that killed processes have left beside a snapshot."""
+    for left in NewFile.unfinished(path):
+        with contextlib.suppress(ImportError, OSError), left.open("rb") as file:
+            import fcntl  # noqa: PLC0415 - not on Windows
+
+            if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG:
+                continue  # perhaps not locked yet
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
 
 
 def _line(entry: Entry) -> str:
