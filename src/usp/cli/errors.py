@@ -155,8 +155,12 @@ def _names_host(reason: str, url: str) -> bool:
     from usp._base.urls import url_parts
 
     host = url_parts(url).hostname
-    name = re.escape(host or "")
-    return bool(name and re.search(rf"(?<![\w.-]){name}(?![\w-])", reason))
+    return host is not None and _naming(host).search(reason) is not None
+
+
+def _naming(host: str) -> re.Pattern[str]:
+    """Return a pattern that finds a host name in a text."""
+    return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
 
 
 def update_warning(text: str) -> str:
