@@ -164,7 +164,7 @@ OUTSIDE = frozenset(
 )
 HARMLESS = {  # what a module takes of the outside all the same
     ("_base.names", "os"): "looks once for another distribution of the same name",
-    ("_formats.xml_sitemaps", "threading"): "a lock around a table that threads share",
+    ("_formats.block_reader", "threading"): "a lock around a table that threads share",
 }
 
 

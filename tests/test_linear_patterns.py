@@ -22,10 +22,10 @@ from adversary import GROWTH, PUMPS, cook, growth, recipes
 from profiles import some
 from test_layers import BY_NAME, parsed
 from together import together
+from usp._base.loc_urls import absolute_url
 from usp._formats import document, values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp._formats.values import absolute_url
 from usp._formats.xml import cut, references
 from usp.checks import context
 from usp.cli import errors

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from together import together
+from usp._base.loc_urls import absolute_url
 from usp._base.urls import Base, can_be_requested, is_http_url, read_url
-from usp._formats.values import absolute_url
 from usp.tree import sitemap_from_bytes, sitemap_from_str
 
 BASES = (

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
 from usp._formats.abstract_parser import PageBatch, ignore, own_columns
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
-from usp.objects.page import (
-    SITEMAP_PAGE_DEFAULT_PRIORITY,
-    DeferredPage,
-    PageFields,
-    SitemapPage,
-    SitemapPageChangeFrequency,
-)
+from usp.objects.page import DeferredPage, PageFields, SitemapPage, SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from decimal import Decimal
 
     from usp._formats.abstract_parser import Note, PageEntry
     from usp._formats.xml.cut import EntryShape
@@ -32,50 +25,49 @@ if TYPE_CHECKING:
     """``read(block)``: all fields of the entries of a block."""
 
 
-_NO_EXTENSIONS = PageFields()[3:]
+class OwnField(NamedTuple):
+    """A field of the protocol: its place in :class:`PageFields`, and what is read from its text.
+
+    If it cannot be read, that is a problem, and the field has its default.
+    """
+
+    place: int
+    read: Callable[[str | None], Any]
+    problem: ProblemCode
+    default: Any
+
+    def value(self, text: str | None) -> Any:
+        """Return the value of a text; that of a page without the field if it is blank."""
+        if not text or text.isspace():
+            return _NOTHING[self.place]
+        found = self.read(text)
+        return self.default if found is None else found
+
+
+_NOTHING = PageFields()
+_ALWAYS = SitemapPageChangeFrequency.ALWAYS
+
+OWN_FIELDS = {
+    "lastmod": OwnField(1, values.date, ProblemCode.BAD_LASTMOD, None),
+    "changefreq": OwnField(2, values.change_frequency, ProblemCode.BAD_CHANGEFREQ, _ALWAYS),
+    "priority": OwnField(0, values.priority, ProblemCode.BAD_PRIORITY, _NOTHING.priority),
+}
 
 
 def read_own(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
     """Parse the fields of the protocol itself; return all fields of a page, without extensions."""
-    last_modified = change_frequency = None
-    priority = SITEMAP_PAGE_DEFAULT_PRIORITY
-    if "lastmod" in raw:
-        last_modified = values.date(raw["lastmod"])
-        if last_modified is None:
-            note(ProblemCode.BAD_LASTMOD, raw["lastmod"])
-        elif note is not ignore:
-            values.note_zone(raw["lastmod"], last_modified, note)
-    if "changefreq" in raw:
-        change_frequency = values.change_frequency(raw["changefreq"])
-        if change_frequency is None:
-            note(ProblemCode.BAD_CHANGEFREQ, raw["changefreq"])
-            change_frequency = SitemapPageChangeFrequency.ALWAYS
-    if "priority" in raw:
-        given = values.priority(raw["priority"])
-        if given is None:
-            note(ProblemCode.BAD_PRIORITY, raw["priority"])
-        else:
-            priority = given
-    return [priority, last_modified, change_frequency, *_NO_EXTENSIONS]
+    fields = [*_NOTHING]
+    for name, (place, read, problem, default) in OWN_FIELDS.items():
+        if name in raw:
+            value = read(raw[name])
+            if value is None:
+                note(problem, raw[name])
+                value = default
+            elif note is not ignore and name == "lastmod":
+                values.note_zone(raw[name], value, note)
+            fields[place] = value
+    return fields
 
-
-def _priority(text: str | None) -> Decimal:
-    given = values.priority(text) if text else None
-    return SITEMAP_PAGE_DEFAULT_PRIORITY if given is None else given
-
-
-def _change_frequency(text: str | None) -> SitemapPageChangeFrequency | None:
-    if not text or text.isspace():
-        return None
-    return values.change_frequency(text) or SitemapPageChangeFrequency.ALWAYS
-
-
-OWN_READERS: dict[str, tuple[int, Callable[[str | None], Any]]] = {
-    "priority": (0, _priority),
-    "lastmod": (1, values.date),
-    "changefreq": (2, _change_frequency),
-}
-"""The place of each field of the protocol in :class:`PageFields`, and what reads it."""
 
 new_fields = partial(tuple.__new__, PageFields)
 """Makes the fields of a page of all of them in turn, much faster than their class does."""
@@ -83,20 +75,14 @@ new_fields = partial(tuple.__new__, PageFields)
 
 def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
     """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
-    lastmod, changefreq, priority = (
-        texts if any(texts) else None for texts in (columns.get(name, ()) for name in FIELDS)
-    )
-    if not (lastmod or changefreq or priority):
-        return [PageFields()] * len(columns["loc"])
-    # Those that repeat have no end.
-    rows = zip(
-        map(_priority, priority) if priority else repeat(SITEMAP_PAGE_DEFAULT_PRIORITY),
-        values.dates(lastmod) if lastmod else repeat(None),
-        map(_change_frequency, changefreq) if changefreq else repeat(None),
-        *map(repeat, _NO_EXTENSIONS),
-        strict=False,
-    )
-    return [*map(new_fields, rows)]
+    rows: list[Any] = [*map(repeat, _NOTHING)]  # which have no end
+    for name, field in OWN_FIELDS.items():
+        texts = columns.get(name, ())
+        if any(texts):
+            # Words and numbers repeat: there are few in a block.
+            known = {} if name == "lastmod" else {text: field.value(text) for text in set(texts)}
+            rows[field.place] = map(known.get, texts) if known else values.dates(texts)
+    return [*map(new_fields, islice(zip(*rows, strict=False), len(columns["loc"])))]
 
 
 def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:

@@ -15,11 +15,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from usp._formats.abstract_parser import PageEntry, ignore
-from usp._formats.batches import OWN_READERS, new_fields, rows_of_columns
+from usp._formats.batches import OWN_FIELDS, new_fields, rows_of_columns
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.raw_entries import ElementRole
-from usp._formats.xml.tree_reader import IGNORE, FastPathDeclined, Layout, Shape, TreeReader
+from usp._formats.xml.tree_reader import IGNORE, EntryLayout, FastPathDeclined, Shape, TreeReader
 from usp.objects.page import PageFields
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class BlockReader:
 
     def _rows(
         self,
-        layout: Layout,
+        layout: EntryLayout,
         starts: list[int],
         texts: list[str | None],
         elements: list[Element],
@@ -167,28 +167,25 @@ class BlockReader:
                 found.setdefault(space, [[]])[-1].append((name, at))
             else:
                 names.add(name)
-                if name in OWN_READERS:
-                    place, read = OWN_READERS[name]
-                    columns[place] = map(read, column(at))
+                if name in OWN_FIELDS:
+                    columns[OWN_FIELDS[name].place] = map(OWN_FIELDS[name].value, column(at))
         for space, records in found.items():
             read_columns = COLUMNS.get(space)
             values = read_columns and read_columns(records, column, self._base)
             if values is None:
-                given = [_given(records, start, texts, elements) for start in starts]
-                values = map(READERS[space], given, repeat(ignore), repeat(self._base))
+                read, base = READERS[space], self._base
+                values = [
+                    read([_record(one, start, texts, elements) for one in records], ignore, base)
+                    for start in starts
+                ]
             columns[PLACES[space]] = values
         return [*map(new_fields, islice(zip(*columns, strict=False), len(starts)))]
 
 
-def _given(
-    records: list[Places], start: int, texts: list[str | None], elements: list[Element]
-) -> list[Record]:
-    """Return the records of one entry: the name, text and attributes of each element."""
+def _record(places: Places, start: int, texts: list[str | None], elements: list[Element]) -> Record:
+    """Return a record of one entry: the name, text and attributes of each of its elements."""
     return [
-        [
-            given
-            for name, at in record
-            for given in (name, texts[start + at] or "", elements[start + at])
-        ]
-        for record in records
+        given
+        for name, at in places
+        for given in (name, texts[start + at] or "", elements[start + at])
     ]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from usp._base.loc_urls import SCHEMES, resolved
 from usp._formats import values
 from usp._formats.abstract_parser import ignore
-from usp._formats.values import SCHEMES, resolved
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import ElementNames, Record, given_in
 from usp.objects.extension_values import SitemapImage, SitemapNewsStory

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._base.dates import MAX_REMEMBERED
+from usp._base.loc_urls import absolute_url
 from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import PageEntry, ignore
-from usp._formats.values import absolute_url
 from usp._formats.xml.blocks import BlockParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import (

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
+from usp._base.loc_urls import absolute_url
 from usp._base.reason import Reason, Topic, advised
 from usp._formats.abstract_parser import ChildEntry, FormatParser, ignore
-from usp._formats.values import absolute_url
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import DEAF, Scanner, TokenHandler
 from usp.objects.failure_codes import FailureCode

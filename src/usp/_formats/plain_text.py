@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
+from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested
 from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, PageEntry
-from usp._formats.values import absolute_url, begins_with_host
 from usp._formats.xml import cut
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.problem import ProblemCode, Problems

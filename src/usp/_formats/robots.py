@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from usp._base.loc_urls import begins_with_host, child_url
 from usp._base.urls import is_http_url, urlsplit
 from usp._formats.abstract_parser import ChildEntry, FormatParser
 from usp._formats.plain_text import Lines
-from usp._formats.values import begins_with_host, child_url
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 

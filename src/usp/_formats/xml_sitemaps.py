@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, ClassVar
 
+from usp._base.loc_urls import USUAL, absolute_url, child_url
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
 from usp._formats.batches import LazyBatch, can_be_read, new_fields, read_own
 from usp._formats.block_reader import BlockReader
 from usp._formats.extension_reader import NAMES, PLACES, READERS
-from usp._formats.values import USUAL, absolute_url, child_url
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
 from usp._formats.xml.cut import CutNames, EntryShape

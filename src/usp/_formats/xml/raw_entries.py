@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
+from usp._base.loc_urls import SCHEMES, absolute_url, begins_with_host, is_address
 from usp._base.urls import PORTS, origin_of, resolved
-from usp._formats.values import SCHEMES, absolute_url, begins_with_host, is_address
 from usp._formats.xml.namespaces import MAX_URI, Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text, without_blanks, without_forbidden

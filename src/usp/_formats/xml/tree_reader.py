@@ -84,7 +84,7 @@ Shape: TypeAlias = tuple[str | int, ...]
 """The names of an entry's elements in their order, then how many stand directly in each."""
 
 
-class Step(NamedTuple):
+class PlacedElement(NamedTuple):
     """An element that means something, and its place, counted from the entry; markup may be in it."""
 
     meaning: Meaning
@@ -92,14 +92,14 @@ class Step(NamedTuple):
     has_markup: bool
 
 
-class Layout(NamedTuple):
+class EntryLayout(NamedTuple):
     """What the elements of entries of one shape mean.
 
     ``direct`` are the places of those directly in the entry, ``deep`` is that of a loc that is not.
     """
 
     entry: type[RawEntry]
-    steps: list[Step]
+    steps: list[PlacedElement]
     direct: list[int]
     deep: list[int]
 
@@ -115,7 +115,7 @@ class TreeReader:
         dialect: Dialect,
         scope: Scope,
         base: str | None,
-        layouts: dict[Shape, Layout] | None = None,
+        layouts: dict[Shape, EntryLayout] | None = None,
     ) -> None:
         self._dialect = dialect
         self.scope = scope
@@ -199,21 +199,21 @@ class TreeReader:
 
     # What elements mean -----------------------------------------------------------------------------
 
-    def layout(self, shape: Shape, element: Element) -> Layout:
+    def layout(self, shape: Shape, element: Element) -> EntryLayout:
         """Return what the elements of such an entry mean; raises :class:`FastPathDeclined`."""
         layout = self._layouts.get(shape)
         if layout is None:
             role, local, _ = self._meaning(element.tag, type(None))
             if role is not _ENTRY or local in self._dialect.tables.strays:
                 raise FastPathDeclined
-            layout = Layout(self._dialect.tables.entries[local], [], [], [])
+            layout = EntryLayout(self._dialect.tables.entries[local], [], [], [])
             self._lay_out(element, layout, count(1))
             if len(self._layouts) < _MAX_LAYOUTS and len(shape) <= _MAX_SHAPE:
                 self._layouts[shape] = layout
         return layout
 
     def _lay_out(
-        self, element: Element, layout: Layout, places: Iterator[int], depth: int = 0
+        self, element: Element, layout: EntryLayout, places: Iterator[int], depth: int = 0
     ) -> None:
         """Find out what the elements in another one mean.
 
@@ -231,7 +231,7 @@ class TreeReader:
                 layout.direct.append(at)
             if role is _RECORD or role is _RECORD_FIELD or (role is _FIELD and not depth):
                 has_markup = role is not _RECORD and len(child) > 0
-                layout.steps.append(Step(meaning, at, has_markup))
+                layout.steps.append(PlacedElement(meaning, at, has_markup))
                 if has_markup:
                     self._check_markup(child, layout.entry)
                     deque(islice(places, sum(1 for _ in child.iter()) - 1), 0)
