@@ -68,7 +68,7 @@ def read(pieces, *, url=URL, role=Role.SITEMAP, lanes=None, **options) -> Readin
     kind = None
     if parser.refusal is None:
         kind = parser.parser.sitemap_class.__name__
-    reading = _reading(kind, parser.refusal, parser.encoding, entries, parser.problems)
+    reading = _reading(kind, parser.refusal, parser.decoder.encoding, entries, parser.problems)
     if lanes != "fast" and kind == "PagesXMLSitemap":
         return replace(reading, own_texts=tuple(chain.from_iterable(map(_own_texts, entries))))
     return reading

@@ -169,7 +169,7 @@ def test_entries_written_alike_are_cut_in_large_blocks(way):
 def test_columns_give_the_garbage_collector_nothing_to_do():
     """A tuple for each entry would: it would run again and again."""
     block = repeated([(WAYS["another order"], 3000)])
-    _, style = cut.shape_of(block, cut.CutNames("url", (), ()))
+    style = cut.shape_of(block, cut.CutNames("url", (), ()))
     assert style is not None
     cut.columns(block, style)  # the pattern is known from now on
     before = gc.get_threshold()

@@ -153,6 +153,7 @@ def cached(maxsize: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
             is_short = isinstance(text, str) and len(text) <= _MOST_CACHED
             return known(text) if is_short else function(text)
 
+        cached_function.cache_info = known.cache_info  # type: ignore[attr-defined] # as functools
         return cached_function
 
     return decorate

@@ -314,7 +314,7 @@ class BodyReceiver:
             self._exchange,
             seconds=time.monotonic() - self._started,
             received=self._writer.size,
-            charset=self._probe.parser.encoding,
+            charset=self._probe.parser.decoder.encoding,
             broken=self._ended or broken,
         )
         document = self._writer.finish(exchange)
@@ -434,7 +434,9 @@ def read_document(
     except LimitReached as limit:
         ended = limits.reached(limit.name)
     probe = first.close(ended=ended)
-    document = writer.finish(exchange_of(received=writer.size, charset=first.parser.encoding))
+    document = writer.finish(
+        exchange_of(received=writer.size, charset=first.parser.decoder.encoding)
+    )
     if first.parser.may_have_children:
         probe = result_of(read_again(document, base, limits))
     elif ended is not None and probe.kind is None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
-from usp.objects.page import DeferredPage, SitemapPage, rows_of
+from usp.objects.page import DeferredPage, SitemapPage
 from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
@@ -91,9 +92,15 @@ class PageBatch:
     lines: Sequence[int] = ()
     """The lines where the entries of the pages begin, if these are known without their text."""
 
+    _rows: Sequence[PageFields] = ()
+
     def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages, one for each URL and in their order."""
-        raise NotImplementedError
+        """Return the pages, one for each URL and in their order; fields are read on first access."""
+        return map(DeferredPage, self.urls, repeat(self.fields), range(len(self.urls)))
+
+    def fields(self, at: int) -> PageFields:
+        """Return all fields of a page."""
+        return (self._rows or self.rows())[at]
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
@@ -104,8 +111,8 @@ class PageBatch:
         return self.texts()
 
     def rows(self) -> Sequence[PageFields]:
-        """Return everything except the URL of each page."""
-        return rows_of(self.pages())
+        """Return everything except the URL of each page, without creating page objects."""
+        raise NotImplementedError
 
 
 def own_columns(entries: Iterable[object]) -> dict[str, list[str]]:

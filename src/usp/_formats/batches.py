@@ -11,18 +11,18 @@ from usp._formats import values
 from usp._formats.abstract_parser import PageBatch, ignore, own_columns
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
-from usp.objects.page import DeferredPage, PageFields, SitemapPage, SitemapPageChangeFrequency
+from usp.objects.page import PageFields, SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from usp._formats.abstract_parser import Note, PageEntry
     from usp._formats.xml.cut import EntryShape
     from usp.objects.page import PageBlock
 
-    ReadBlock: TypeAlias = Callable[[str], Sequence[PageFields]]
-    """``read(block)``: all fields of the entries of a block."""
+    ReadBlock: TypeAlias = Callable[[str, str], Sequence[PageFields]]
+    """``read(block, end)``: all fields of the entries of a block, which end so."""
 
 
 class OwnField(NamedTuple):
@@ -32,7 +32,7 @@ class OwnField(NamedTuple):
     """
 
     place: int
-    read: Callable[[str | None], Any]
+    read: Callable[[str], Any]
     problem: ProblemCode
     default: Any
 
@@ -102,8 +102,6 @@ class LazyBatch(PageBatch):
     others. ``read`` reads all fields of such a block.
     """
 
-    __slots__ = ("_block", "_columns", "_read", "_rows", "_shape", "urls")
-
     def __init__(
         self,
         urls: list[str],
@@ -117,11 +115,6 @@ class LazyBatch(PageBatch):
         self._shape = shape
         self._read = read
         self._columns = columns  # empty if they cannot be cut
-        self._rows: Sequence[PageFields] = ()
-
-    def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages; their fields are read on first access."""
-        return map(DeferredPage, self.urls, repeat(self.fields), range(len(self.urls)))
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
@@ -137,7 +130,7 @@ class LazyBatch(PageBatch):
 
     def entry_texts(self) -> list[str] | None:
         """Return each entry as written; None if that is not known without parsing them."""
-        *texts, _ = self._block.split(cut.end_of(self._block))
+        *texts, _ = self._block.split(self._shape.url_end)
         return texts if len(texts) == len(self.urls) else None
 
     def part(self, numbers: Sequence[int]) -> PageBlock | None:
@@ -145,7 +138,7 @@ class LazyBatch(PageBatch):
         texts = self.entry_texts()
         if texts is None:
             return None
-        urls, end = self.urls, cut.end_of(self._block)
+        urls, end = self.urls, self._shape.url_end
         block = end.join([texts[at] for at in numbers] + [""])
         return LazyBatch([urls[at] for at in numbers], block, self._shape, self._read)
 
@@ -153,12 +146,12 @@ class LazyBatch(PageBatch):
         """Return everything except the URL of each page, without creating page objects."""
         if not self._rows:
             columns = self._cut_columns()
-            self._rows = rows_of_columns(columns) if columns else self._read(self._block)
+            self._rows = (
+                rows_of_columns(columns)
+                if columns
+                else self._read(self._block, self._shape.url_end)
+            )
         return self._rows
-
-    def fields(self, at: int) -> PageFields:
-        """Return all fields of a page."""
-        return (self._rows or self.rows())[at]
 
     def _cut_columns(self) -> Mapping[str, Sequence[str]]:
         """Return the columns of a regular block whose entries have no other fields; else nothing."""
@@ -170,34 +163,21 @@ class LazyBatch(PageBatch):
 class ParsedBatch(PageBatch):
     """Pages of entries that were read; with ``note``, their fields are read at once."""
 
-    __slots__ = ("_entries", "_rows", "urls")
-
     def __init__(self, entries: Sequence[PageEntry], note: Note | None = None) -> None:
         self._entries = entries
         self.urls = [entry.url for entry in entries]
-        self._rows: list[PageFields] | None = None
         if note is not None:
             self._rows = [entry.fields(0, note) for entry in entries]
             self.as_written = [entry.as_written for entry in entries]
-
-    def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages; their fields are read on first access."""
-        if self._rows is not None:
-            return map(SitemapPage.of, self.urls, self._rows)
-        return map(DeferredPage, self.urls, repeat(self.fields), range(len(self.urls)))
 
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the fields of the protocol in columns."""
         return own_columns(self._entries)
 
-    def rows(self) -> list[PageFields]:
+    def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page; the entries are not needed after that."""
         entries, rows = self._entries, self._rows  # which another thread may be reading
-        if rows is None:
+        if not rows:
             rows = self._rows = [entry.fields() for entry in entries]
             self._entries = ()
         return rows
-
-    def fields(self, at: int) -> PageFields:
-        """Return all fields of a page."""
-        return (self._rows or self.rows())[at]

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more
-_FIRST = 20  # entries that show whether most have extensions
 _TREE = (
     12 * 1024
 )  # characters of a tree: its elements should not become old for the garbage collector
@@ -56,23 +55,19 @@ class BlockReader:
     def _trees(self) -> TreeReader:
         return TreeReader(self._dialect, self._root.scope, self._base, self._root.layouts)
 
-    def fields(self, block: str) -> list[PageFields]:
+    def fields(self, block: str, end: str) -> list[PageFields]:
         """Return all fields of all entries of a block, which end in the same way."""
-        end = cut.end_of(block)
         with self._lock:
             return self._sparse(block, end) or self._read_all(block, end)
 
     def _sparse(self, block: str, end: str) -> list[PageFields] | None:
         """Cut the fields of entries without extensions, if most have none; read the others."""
         tags, entries = self._names.extensions, block.split(end)[:-1]
-        first = entries[:_FIRST]
-        if 2 * sum(tag in entry for tag in tags for entry in first) > len(first):
-            return None
         rich = {at for tag in tags for at, entry in enumerate(entries) if tag in entry}
         if not 0 < 2 * len(rich) < len(entries):
             return None
         plain = end.join([*(entry for at, entry in enumerate(entries) if at not in rich), ""])
-        plain, shape = cut.shape_of(plain, self._names)
+        shape = cut.shape_of(plain, self._names)
         found = None if shape is None else cut.columns(plain, shape)
         if found is None:
             return None

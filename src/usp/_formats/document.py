@@ -141,16 +141,6 @@ class DocumentParser:
         self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
         self._has_more = False  # whether there is more after the root than the tail
 
-    @property
-    def unpacked(self) -> int:
-        """How many bytes without compression were read."""
-        return self.decoder.size
-
-    @property
-    def encoding(self) -> str | None:
-        """The character encoding of the document, once it is known."""
-        return self.decoder.encoding
-
     def feed(self, data: bytes) -> Iterable[Entry]:
         """Return the entries that are complete so far."""
         return list(chain.from_iterable(self.steps(data)))

@@ -70,7 +70,6 @@ class _Step(NamedTuple):
     """One field of an element."""
 
     key: str
-    attribute: str | None
     read: _ReadText
     resolve: Callable[[str, str | None], str] | None
     inside: str | None  # the field whose value this one belongs to, if not the record itself
@@ -114,7 +113,7 @@ class TableReader:
         key, tag = spec.argument or spec.name, spec.tag or self._element
         read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
         steps = self._steps.setdefault(tag, [])
-        steps.append(_Step(key, spec.attribute, read, resolve, inside, spec))
+        steps.append(_Step(key, read, resolve, inside, spec))
         self._alone.pop(tag, None)
         if len(steps) == 1 and not (spec.attribute or inside or spec.many == EACH):
             self._alone[tag] = key, read, resolve
@@ -193,7 +192,8 @@ class TableReader:
                 found.setdefault(name, []).append(value)
             return
         given = given_in(written, note)
-        for key, attribute, read, resolve, inside, spec in self._steps.get(tag, ()):
+        for key, read, resolve, inside, spec in self._steps.get(tag, ()):
+            attribute = spec.attribute
             raw = text if attribute is None else given.get(attribute)
             value = read(raw)
             if resolve and value is not None:

@@ -42,10 +42,6 @@ _BODY = re.compile(  # the text of <content> or <content:encoded>, comments and 
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
 
 
-def _without_body(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else found.string[found.start() : found.start(2)]
-
-
 @lru_cache(maxsize=256)
 def _relation(rel: str) -> str:
     """Return what a link is to its entry: the page itself, unless it is written otherwise."""
@@ -220,25 +216,19 @@ class AtomEntry(FeedEntry):
         yield from links or filter(is_http_url, self._texts("id")[:1])
 
 
-class _FeedParser(BlockParser):
-    def without_bodies(self, block: str) -> str:
-        """Return a block without the texts of entries, which mean nothing, if there is no doubt."""
-        if self.report_problems or "<content" not in block or "<?" in block:
-            return block
-        return _BODY.sub(_without_body, block)
-
-
-class RssParser(_FeedParser):
+class RssParser(BlockParser):
     """Reads an RSS feed."""
 
     sitemap_class = PagesRSSSitemap
     vocabulary = frozenset({Space.RSS})
     entries: ClassVar = {"item": Item, "entry": AtomEntry}
+    bodies = _BODY
 
 
-class AtomParser(_FeedParser):
+class AtomParser(BlockParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap
     vocabulary = frozenset({Space.ATOM})
     entries: ClassVar = {"entry": AtomEntry, "item": Item}
+    bodies = _BODY

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, repeat
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested
-from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, PageEntry
+from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch
 from usp._formats.xml import cut
-from usp.objects.page import PageFields, SitemapPage
+from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry
 
 
 MAX_LINE = 64 * 1024
@@ -80,23 +80,8 @@ def is_on_host(line: str, base: str | None) -> bool:
     return begins_with_host(line, base) and len(line.split()) == 1
 
 
-class _TextLine(PageEntry):
-    """A line that is a URL."""
-
-    def __init__(self, url: str, line: int) -> None:
-        self.url = url
-        self.line = line
-
-    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
-        """Return no fields: nothing but the URL is known."""
-        del at, note
-        return _NOTHING
-
-
 class _Batch(PageBatch):
     """Lines that are URLs."""
-
-    __slots__ = ("block", "lines", "urls")
 
     def __init__(
         self, urls: list[str], block: BlockText | None = None, lines: Sequence[int] = ()
@@ -105,9 +90,9 @@ class _Batch(PageBatch):
         self.block = block
         self.lines = lines
 
-    def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages."""
-        return map(SitemapPage.of, self.urls, repeat(_NOTHING))
+    def rows(self) -> list[PageFields]:
+        """Return no fields: nothing but the URL is known."""
+        return [_NOTHING] * len(self.urls)
 
     def texts(self) -> dict[str, list[str]]:
         """Return no columns: lines have no fields."""
@@ -129,7 +114,7 @@ class PlainTextParser(FormatParser):
     def feed(self, text: str) -> list[Entry]:
         """Return the pages of the lines that are complete so far."""
         if self.scanner_only:
-            return list(self._pages(self._lines.feed(text)))
+            return self._pages(self._lines.feed(text))
         block = self._held + text
         end = block.rfind("\n") + 1
         if not end and len(block) <= MAX_LINE:
@@ -139,7 +124,7 @@ class PlainTextParser(FormatParser):
         self._held, block = block[end:], block[:end]
         lines = block.splitlines() if block[-1] == "\n" and self._lines.idle else []
         if not lines or max(map(len, lines)) > min(self.url_length or MAX_LINE, MAX_LINE):
-            return list(self._pages(self._lines.feed(block)))
+            return self._pages(self._lines.feed(block))
         batch = self._batch(lines, block)
         self._lines.number += len(lines)
         return [batch] if batch.urls else []
@@ -147,11 +132,11 @@ class PlainTextParser(FormatParser):
     def _batch(self, lines: list[str], block: str) -> _Batch:
         """Return all lines of a block that are URLs; most are plain, which is seen at once."""
         urls = list(map(str.strip, lines))
-        if cut.are_plain(urls) and len(urls) == block.count("\n"):
-            text = None if self.fast else BlockText("\n" + block, self._lines.number, "\n")
-            return _Batch(urls, text)
         begins_well = list(map(cut.BEGINS_WELL.match, urls))
         is_sure = cut.plain(list(compress(urls, begins_well)))
+        if is_sure and all(begins_well) and len(urls) == block.count("\n"):
+            text = None if self.fast else BlockText("\n" + block, self._lines.number, "\n")
+            return _Batch(urls, text)
         found, numbers = [], []
         for number, (url, well) in enumerate(
             zip(urls, begins_well, strict=True), self._lines.number + 1
@@ -164,14 +149,17 @@ class PlainTextParser(FormatParser):
 
     def close(self) -> list[Entry]:
         """Return the page of the last line."""
-        lines = [*self._lines.feed(self._held), *self._lines.close()]
-        return list(self._pages(lines))
+        return self._pages([*self._lines.feed(self._held), *self._lines.close()])
 
-    def _pages(self, lines: Iterable[tuple[int, str]]) -> Iterator[_TextLine]:
+    def _pages(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
+        """Return the lines that are URLs, read one by one."""
+        found, numbers = [], []
         for number, line in lines:
             url = self._url(line.strip().strip("\ufeff"), number)
             if url is not None:
-                yield _TextLine(url, number)
+                found.append(url)
+                numbers.append(number)
+        return [_Batch(found, lines=numbers)] if found else []
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""

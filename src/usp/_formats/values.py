@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from usp._base.dates import MAX_REMEMBERED, known_date, read_date, unknown_zone
+from usp._base.urls import cached
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
@@ -94,19 +95,13 @@ def number(raw: str | None) -> Decimal | None:
     return value if value.is_finite() else None
 
 
-def priority(raw: str | None) -> Decimal | None:
+@cached(1024)
+def priority(raw: str) -> Decimal | None:
     """Return a priority: a number from 0 to 1; short texts are remembered."""
-    return (_known_priority if len(raw or "") <= MAX_REMEMBERED else _read_priority)(raw)
-
-
-def _read_priority(raw: str | None) -> Decimal | None:
     value = number(raw)
     if value is None or not MIN_VALID_PRIORITY <= value <= MAX_VALID_PRIORITY:
         return None
     return value
-
-
-_known_priority = lru_cache(maxsize=1024)(_read_priority)
 
 
 def whole_number(raw: str | None) -> int | None:
@@ -117,17 +112,11 @@ def whole_number(raw: str | None) -> int | None:
     return int(value)
 
 
-def change_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
+@cached(64)
+def change_frequency(raw: str) -> SitemapPageChangeFrequency | None:
     """Return a change frequency; short texts are remembered."""
-    return (_known_frequency if len(raw or "") <= MAX_REMEMBERED else _read_frequency)(raw)
-
-
-def _read_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
     word = (text(raw) or "").lower()
     return SitemapPageChangeFrequency(word) if SitemapPageChangeFrequency.has_value(word) else None
-
-
-_known_frequency = lru_cache(maxsize=64)(_read_frequency)
 
 
 def yes_no(raw: str | None) -> bool | None:

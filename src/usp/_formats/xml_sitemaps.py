@@ -17,7 +17,7 @@ from usp._formats.block_reader import BlockReader
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
-from usp._formats.xml.cut import CutNames, EntryShape
+from usp._formats.xml.cut import CutNames
 from usp._formats.xml.namespaces import Name, Scope, Space, space_of
 from usp._formats.xml.raw_entries import (
     Dialect,
@@ -152,6 +152,7 @@ class SitemapParser(BlockParser):
     """What both kinds share: their entries are cut if all are written alike."""
 
     vocabulary = frozenset({Space.SITEMAP})
+    _reader: BlockReader | None = None
 
     def learned(self) -> KnownRoot:
         """Look up the usual names, and those that matter for cutting."""
@@ -160,14 +161,46 @@ class SitemapParser(BlockParser):
         self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}{name}")
         return super().learned()
 
-    def _shape(self, block: str) -> tuple[str, EntryShape | None]:
-        """Return how the entries of a block are written, if they may be cut; see ``cut.shape_of``."""
-        if self._names is None or self._names.name != self._name:
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Cut whole entries, or at least the URLs of pages if problems are not requested."""
+        names = self._names
+        if names is None or names.name != self._name:
             dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
-            self._names = cut_names(dialect, Scope(like=self._scope), self._name)
+            names = self._names = cut_names(dialect, Scope(like=self._scope), self._name)
         if len(self._stack) > 1 or ("xmlns" in block and self._declares_own(block)):
-            return block, None
-        return cut.shape_of(block, self._names)
+            return None
+        shape = cut.shape_of(block, names)
+        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
+        if shape is None or len(block) > self.largest:
+            return None
+        early = self._passed < _EARLY or self.report_problems
+        found = cut.columns(block, shape) if early else None
+        if self.report_problems and not (found and self._is_well(found, block)):
+            return None
+        locs = found["loc"] if found else cut.locs(block, shape)
+        urls = locs if locs and cut.plain(locs) else None
+        if urls and "&" in block:
+            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
+        if not urls:
+            return None
+        if found and self.implied_entry is SitemapEntry:
+            return self._children(urls, found)
+        if self._reader is None:
+            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names, self._layouts)
+            self._reader = BlockReader(self.dialect, root, self._bases[-1][1], names)
+        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
+
+    def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
+        """Return whether there is no problem with what was cut."""
+        has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
+        return not (has_problem or self.dialect.is_too_long(found["loc"]))
+
+    def _children(self, urls: list[str], found: dict[str, list[str]]) -> list[Entry] | None:
+        """Return children that have a URL, and at most a date."""
+        if found.keys() - SitemapEntry.own_fields or urls is not found["loc"]:
+            return None
+        dates = map(values.text, found.get("lastmod") or repeat(""))
+        return [ChildEntry(url, date, url) for url, date in zip(urls, dates, strict=False)]
 
     def _declares_own(self, block: str) -> bool:
         """Return whether there may be elements of the protocol with a prefix that a block declares."""
@@ -192,39 +225,11 @@ class UrlsetParser(SitemapParser):
     roots = frozenset({"sitemapindex"})
 
     largest = _size = LARGEST  # of which locs are cut
-    _reader: BlockReader | None = None
 
     def _note_stray_entry(self, local: str) -> None:
         super()._note_stray_entry(local)
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
-
-    def _cut(self, block: str) -> list[Entry] | None:
-        """Cut whole entries, or at least their URLs if problems are not requested."""
-        block, shape = self._shape(block)
-        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
-        if shape is None or len(block) > self.largest:
-            return None
-        early = self._passed < _EARLY or self.report_problems
-        found = cut.columns(block, shape) if early else None
-        if self.report_problems and not (found and self._is_well(found, block)):
-            return None
-        locs = found["loc"] if found else cut.locs(block, shape)
-        urls = locs if locs and cut.plain(locs) else None
-        if urls and "&" in block:
-            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
-        if not urls:
-            return None
-        if self._reader is None:
-            names = shape.names
-            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names, self._layouts)
-            self._reader = BlockReader(self.dialect, root, self.base(), names)
-        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
-
-    def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
-        """Return whether there is no problem with what was cut."""
-        has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
-        return not (has_problem or self.dialect.is_too_long(found["loc"]))
 
 
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
@@ -278,12 +283,3 @@ class SitemapIndexParser(SitemapParser):
     implied_entry = SitemapEntry
     roots = frozenset({"urlset"})
     always_reports = True
-
-    def _cut(self, block: str) -> list[Entry] | None:
-        """Cut children that have a plain URL, and at most a date."""
-        block, shape = self._shape(block)
-        found = None if shape is None or "&" in block else cut.columns(block, shape)
-        if not found or found.keys() - SitemapEntry.own_fields or not cut.plain(found["loc"]):
-            return None
-        dates = map(values.text, found.get("lastmod") or repeat(""))
-        return [ChildEntry(loc, date, loc) for loc, date in zip(found["loc"], dates, strict=False)]

@@ -189,7 +189,10 @@ class RecordedAnswers:
             return Failed(WebClientErrorResponse(why, retryable=False), exchange)
         said = exchange.received
         if snapshot.third_party is not None:
-            said, exchange = size, replace(exchange, received=size, charset=first.parser.encoding)
+            said, exchange = (
+                size,
+                replace(exchange, received=size, charset=first.parser.decoder.encoding),
+            )
         snapshot.store.measured.add(offset)
         exchange = replace(exchange, broken=ended or broken)
         document = Document(snapshot.store, exchange, size, None, ((offset, size),))

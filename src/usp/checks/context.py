@@ -196,7 +196,7 @@ class CheckedSitemap:
     @property
     def unpacked(self) -> int:
         """How many bytes the document has without compression."""
-        return 0 if self.examination is None else self.examination.parser.unpacked
+        return 0 if self.examination is None else self.examination.parser.decoder.size
 
     @property
     def markup(self) -> XmlParser | None:

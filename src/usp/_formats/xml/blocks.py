@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import cast
+from typing import ClassVar, cast
 
 from usp._base.date_words import unknown_zone
 from usp._formats.abstract_parser import (
@@ -45,10 +45,8 @@ _BLANKS = " \t\r\n"
 _CDATA = "<![CDATA["
 
 
-def _hidden_from(text: str, begin: int, at: int) -> int:
-    """Return where a comment or a CDATA section begins if it hides a tag; else a negative number."""
-    end = "-->" if text.startswith("<!--", begin) else "]]>"
-    return begin if text.find(end, begin, at) < 0 else -1
+def _without_body(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else found.string[found.start() : found.start(2)]
 
 
 def _sections_end(block: str) -> bool:
@@ -68,6 +66,9 @@ def _sections_end(block: str) -> bool:
 
 class BlockParser(XmlParser):
     """A parser that reads blocks of entries in the quickest way that gives what the scanner would."""
+
+    bodies: ClassVar[re.Pattern[str] | None] = None
+    """Finds long texts that mean nothing, which begin at its second group."""
 
     _name = ""  # of entries, as the first one is written
     _held = ""  # text that waits for the end of an entry
@@ -127,8 +128,10 @@ class BlockParser(XmlParser):
         at = text.rfind(tag, start, stop)
         while at >= 0:
             end = _END.match(text, at + len(tag), stop)
-            comment = text.rfind("<!", max(start, at - _LONG_COMMENT), at)
-            hidden = -1 if comment < 0 else _hidden_from(text, comment, at)
+            hidden = text.rfind("<!", max(start, at - _LONG_COMMENT), at)  # where a section begins
+            if hidden >= 0:
+                closing = "-->" if text.startswith("<!--", hidden) else "]]>"
+                hidden = hidden if text.find(closing, hidden, at) < 0 else -1
             if end is not None and hidden < 0:
                 return end.end()
             at = text.rfind(tag, start, at if hidden < 0 else hidden)
@@ -147,7 +150,9 @@ class BlockParser(XmlParser):
 
     def _read_block(self, block: str) -> list[Entry]:
         """Read a block, between entries, in the quickest way that does not decline it."""
-        short = self.without_bodies(block)
+        short = block
+        if self.bodies and not self.report_problems and "<content" in block and "<?" not in block:
+            short = self.bodies.sub(_without_body, block)
         if len(short) <= self._size:
             entries = self._read_fast(short)
             if entries is not None:
@@ -209,10 +214,6 @@ class BlockParser(XmlParser):
         self._pop()
         return super().close()
 
-    def without_bodies(self, block: str) -> str:
-        """Return a block without long texts that mean nothing."""
-        return block
-
     # The two ways -----------------------------------------------------------------------------------
 
     def _read_fast(self, block: str) -> list[Entry] | None:
@@ -239,7 +240,7 @@ class BlockParser(XmlParser):
 
     def trees(self) -> TreeReader:
         """Return the reader of trees for the current position of the parser."""
-        trees, base = self._trees, self.base()
+        trees, base = self._trees, self._bases[-1][1]
         if trees is None or trees.scope is not self._scope or trees.base != base:
             shared = self._layouts if self._scope is self._root_scope and self.fast else None
             trees = self._trees = TreeReader(self.dialect, self._scope, base, shared)

@@ -19,7 +19,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from usp._base.urls import USUAL_ORIGIN, can_be_requested
-from usp._formats.xml.references import without_cdata
 
 FIELDS = ("lastmod", "changefreq", "priority")
 """The fields of the protocol other than the loc, in their usual order."""
@@ -71,23 +70,16 @@ class EntryShape(NamedTuple):
     has_comments: bool  # between entries
 
 
-def shape_of(block: str, names: CutNames) -> tuple[str, EntryShape | None]:
-    """Return a block, and how its first entry is written; None if no others can be cut like it.
-
-    The block is returned without CDATA if that leaves nothing else.
-    """
+def shape_of(block: str, names: CutNames) -> EntryShape | None:
+    """Return how the first entry of a block is written; None if no others can be cut like it."""
     first = None if names.others is None else _first(names.name).match(block)
     if first is None:
-        return block, None
+        return None
     url, before, loc, stop, loc_end, after, end = first.groups()
-    if end is None and "[" in block:  # perhaps there is no other field, but CDATA
-        plain_block = without_cdata(block)
-        if plain_block != block:
-            return shape_of(plain_block, names)
     is_closed = loc.endswith("[") is loc_end.startswith("]")
     if not is_closed or (("=" in url or "=" in loc) and not _are_last(block, url, loc)):
-        return block, None
-    shape = EntryShape(
+        return None
+    return EntryShape(
         names,
         url,
         tuple(_NAME.findall(before)),
@@ -100,12 +92,6 @@ def shape_of(block: str, names: CutNames) -> tuple[str, EntryShape | None]:
         "<![" in first[0],
         "<!--" in block[:_HEAD],
     )
-    return block, shape
-
-
-def end_of(block: str) -> str:
-    """Return the end tag of the last entry of a block."""
-    return block[block.rindex("</") :]
 
 
 def _are_last(block: str, *tags: str) -> bool:
@@ -240,11 +226,6 @@ def plain(urls: list[str]) -> bool:
 _PLAIN = bytes(set(b"\n").union(range(0x21, 0x7F)).difference(b"@[]<"))
 _ORIGIN = re.compile(r"https?://[^/?#]*+")
 _USUAL_HOST = re.compile(rf"\n{USUAL_ORIGIN}/")
-
-
-def are_plain(urls: list[str]) -> bool:
-    """Return whether URLs begin well, and go on so."""
-    return all(map(BEGINS_WELL.match, urls)) and plain(urls)
 
 
 BEGINS_WELL = re.compile(_ADDRESS)

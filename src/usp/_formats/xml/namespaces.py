@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from enum import IntEnum, auto
 from itertools import chain
 from typing import Any, NamedTuple
+
+from usp._base.urls import cached
 
 
 class Space(IntEnum):
@@ -79,19 +80,13 @@ MAX_URI = 300
 """Characters of a namespace that is remembered."""
 
 
+@cached(256)
 def space_of(uri: str) -> Space:
     """Return the vocabulary of a namespace URI."""
-    return (_known_space if len(uri) <= MAX_URI else _find_space)(uri)
-
-
-def _find_space(uri: str) -> Space:
     uri = uri.strip().lower()
     if not uri:
         return Space.NONE
     return next((space for part, space in _BY_PART if part in uri + "/"), Space.OTHER)
-
-
-_known_space = functools.lru_cache(maxsize=256)(_find_space)
 
 
 _ROOM = 2 * 1024 * 1024  # characters that the scopes of a document may remember

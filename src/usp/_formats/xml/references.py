@@ -72,25 +72,6 @@ def _blanks(others: str) -> re.Pattern[str]:
     return re.compile(rf"(?:[\s{re.escape(others)}]++|{written})*+")
 
 
-def without_cdata(text: str) -> str:
-    """Return text with references instead of CDATA, if that is all that elements have inside."""
-    found, count = _CDATA.subn(_escaped, text)
-    return found if count == text.count("<![CDATA[") else text
-
-
-def _escaped(match: re.Match[str]) -> str:
-    text = match[1]
-    if "&" in text or "<" in text or ">" in text:
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text
-
-
-_CDATA = re.compile(  # it ends before another one, so that none is looked for twice
-    r"(?<=>)[ \t\r\n]*+<!\[CDATA\[([^\]<]*+(?:(?:\](?!\]>)|<(?!!\[CDATA\[))[^\]<]*+)*+)\]\]>"
-    r"[ \t\r\n]*+(?=</)"
-)
-
-
 def without_forbidden(text: str, note: Note) -> str:
     """Return text, that of a CDATA section for example, without forbidden characters."""
     if text.isprintable():

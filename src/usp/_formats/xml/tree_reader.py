@@ -84,22 +84,15 @@ Shape: TypeAlias = tuple[str | int, ...]
 """The names of an entry's elements in their order, then how many stand directly in each."""
 
 
-class PlacedElement(NamedTuple):
-    """An element that means something, and its place, counted from the entry; markup may be in it."""
-
-    meaning: Meaning
-    at: int
-    has_markup: bool
-
-
 class EntryLayout(NamedTuple):
-    """What the elements of entries of one shape mean.
+    """What the elements of entries of one shape mean; their places are counted from the entry.
 
+    ``steps`` are those that mean something: what, where, and whether there are elements in them.
     ``direct`` are the places of those directly in the entry, ``deep`` is that of a loc that is not.
     """
 
     entry: type[RawEntry]
-    steps: list[PlacedElement]
+    steps: list[tuple[Meaning, int, bool]]
     direct: list[int]
     deep: list[int]
 
@@ -231,7 +224,7 @@ class TreeReader:
                 layout.direct.append(at)
             if role is _RECORD or role is _RECORD_FIELD or (role is _FIELD and not depth):
                 has_markup = role is not _RECORD and len(child) > 0
-                layout.steps.append(PlacedElement(meaning, at, has_markup))
+                layout.steps.append((meaning, at, has_markup))
                 if has_markup:
                     self._check_markup(child, layout.entry)
                     deque(islice(places, sum(1 for _ in child.iter()) - 1), 0)

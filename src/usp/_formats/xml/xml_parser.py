@@ -122,7 +122,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self.scanner.report_holes = self.report_problems
         self._stack: list[str] = []  # the names of open elements,
         self._scopes: list[Scope] = []  # and the scope outside of each
-        self._bases: list[tuple[int, str | None]] = []  # depth, and the base from there on
+        # The depth of elements, and the URL against which relative ones are resolved from there on.
+        self._bases: list[tuple[int, str | None]] = [(-1, url)]
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._told: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
@@ -199,7 +200,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         step = read_attributes(attributes, self.note).get("xml:base")
         if step is None:
             return
-        base = self.base()
+        base = self._bases[-1][1]
         joined = self.dialect.joined_base(base, step)
         if joined and self.dialect.is_too_long([joined]):
             self.note(ProblemCode.LONG_BASE, step)
@@ -231,14 +232,10 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """Note a problem at a line, or at the current tag."""
         self.problems.add(code, line or self.scanner.line, excerpt, lost)
 
-    def base(self) -> str | None:
-        """Return the URL against which relative ones are resolved, with ``xml:base``."""
-        return self._bases[-1][1] if self._bases else self.url
-
     def base_in(self, entry: RawEntry) -> str | None:
         """Return the base at the current tag of an entry, which may declare one itself."""
         del entry
-        return self.base()
+        return self._bases[-1][1]
 
     # Tokens ---------------------------------------------------------------------------------------
 
@@ -368,7 +365,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         return (
             (self._field is not None and self._field.depth == depth)
             or (self._entry is not None and self._entry_depth == depth)
-            or bool(self._bases)
+            or len(self._bases) > 1
         )
 
     def _reopen(self, name: str, attributes: str) -> None:
@@ -454,7 +451,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     def _begin_entry(
         self, entry: type[RawEntry], attributes: str, *, implied: bool = False
     ) -> None:
-        self._entry = entry(self.scanner.line, self.base())
+        self._entry = entry(self.scanner.line, self._bases[-1][1])
         if attributes:
             self._entry.written = attributes
         self._entry_depth = len(self._stack)
@@ -519,7 +516,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._end_field(field)
         if self._entry is not None and self._entry_depth >= depth + self._implied:
             self._finish_entry()
-        if self._bases and self._bases[-1][0] >= depth:
+        if self._bases[-1][0] >= depth:
             self._bases.pop()
         if not depth:
             self.root_closed = True
