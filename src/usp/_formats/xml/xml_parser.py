@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from xml.sax.saxutils import escape
+from zlib import crc32
 
 from usp._base.reason import Reason
 from usp._formats.abstract_parser import TRUNCATED, Entry, FormatParser, ignore
@@ -57,7 +58,9 @@ class _Wrapped(NamedTuple):
 
 def kept(name: str) -> str:
     """Return the part of the name of an open element that is kept: enough to tell it from others."""
-    return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…{hash(name):x}"
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[:MAX_NAME]}…{crc32(name.encode('utf-8', 'surrogatepass')):x}"
 
 
 class XmlParser(TokenHandler, Notes, FormatParser):
