@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from memory_web import Client, H, Web
 from usp.tree import sitemap_tree_for_homepage
-from website import index, robots, urlset
+from website import indexed, urlset
 
 FEW, MANY = 20, 60
 FETCHED = 300  # Python functions that are called for one sitemap in the tree
@@ -18,7 +18,7 @@ def site(sitemaps: int) -> Client:
     """Give a website of small sitemaps, at hand."""
     names = [f"/{number}.xml" for number in range(sitemaps)]
     docs = {name: urlset(*(f"{name}/{page}" for page in range(3))) for name in names}
-    return Client(Web({"/robots.txt": robots("/i.xml"), "/i.xml": index(*names)} | docs), 1)
+    return Client(Web(indexed(*names) | docs), 1)
 
 
 def calls(function: Callable[[], object]) -> int:

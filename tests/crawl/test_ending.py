@@ -19,18 +19,12 @@ from fronts import run as run_in_loop
 from usp import aio
 from usp.events import SitemapFinished
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, robots, urlset
+from website import Answer, index, indexed, pages_at, robots, urlset
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sends signals, forks")
 INTERRUPTED = "the crawl was interrupted"
 LARGE = [f"/{number:06}/" + "x" * 700 for number in range(600)]
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a"),
-    "/b.xml": urlset("/b"),
-    "/c.xml": urlset("/c"),
-}
+SITE = indexed("/a.xml", "/b.xml", "/c.xml") | pages_at(*"abc")
 
 
 # Exceptions of callbacks --------------------------------------------------------------------------

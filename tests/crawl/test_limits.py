@@ -15,7 +15,7 @@ from memory_web import Client, H, Web
 from usp._crawl import fetch, receiver
 from usp.limits import DEFAULT, Limits
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, paths, robots, urlset
+from website import Answer, index, indexed, pages_at, paths, robots, urlset
 
 MIB = 1024 * 1024
 
@@ -188,8 +188,7 @@ def test_without_a_limit_the_depth_is_that_of_the_site(serve):
 
 
 SIX = [f"/{n}.xml" for n in range(6)]
-WIDE = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*SIX)}
-WIDE |= {name: urlset(f"/of{name}") for name in SIX}
+WIDE = indexed(*SIX) | {name: urlset(f"/of{name}") for name in SIX}
 
 
 @every_front
@@ -229,13 +228,8 @@ def test_the_tree_is_cut_at_the_same_place_on_every_front(serve):
 
 # Pages --------------------------------------------------------------------------------------------
 
-THREE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a1", "/a2", "/a1"),
-    "/b.xml": urlset("/b1", "/b2"),
-    "/c.xml": urlset("/c1", "/c2"),
-}
+THREE = indexed("/a.xml", "/b.xml", "/c.xml") | {"/a.xml": urlset("/a1", "/a2", "/a1")}
+THREE |= {"/b.xml": urlset("/b1", "/b2"), "/c.xml": urlset("/c1", "/c2")}
 ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
 
 
@@ -290,8 +284,7 @@ def test_a_document_that_stands_twice_counts_twice_as_its_pages_do():
 
 def test_stray_pages_in_an_index_count():
     stray = "<url><loc>{base}/stray1</loc></url><url><loc>{base}/stray2</loc></url>"
-    site = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", stray, "/b.xml")}
-    site |= {"/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
+    site = indexed("/1.xml", stray, "/2.xml") | pages_at("1", "2")
     for allowed in (4, None):
         assert paths(crawl_web(site, pages=allowed), H) == ["/1", "/stray1", "/stray2", "/2"]
     for allowed in range(4):

@@ -18,15 +18,9 @@ from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver
 from usp.events import SitemapFinished
 from usp.stream import pages, pages_of_sitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from website import Answer, index, robots, urlset
+from website import Answer, indexed, pages_at, urlset
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a1", "/a2"),
-    "/b.xml": urlset("/b"),
-    "/c.xml": urlset("/c"),
-}
+SITE = indexed("/a.xml", "/b.xml", "/c.xml") | {"/a.xml": urlset("/a1", "/a2")} | pages_at("b", "c")
 START = H + "/i.xml"
 
 

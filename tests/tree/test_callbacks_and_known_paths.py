@@ -12,7 +12,7 @@ from fronts import FRONTS, THREADS, Front
 from memory_web import Doc, H, Web
 from profiles import examples
 from usp.limits import Limits
-from website import index, outline, robots, urlset
+from website import index, indexed, outline, robots, urlset
 
 KNOWN = ["sitemap.xml", "sitemap_index.xml", "sitemap1.xml"]
 CRAWLS = [(front, way) for front in FRONTS for way in (front.tree, front.pages)]
@@ -106,8 +106,7 @@ def test_a_known_path_that_a_callback_excludes_is_not_requested():
 
 
 def test_a_known_path_that_nothing_declares_is_asked_about_at_level_0():
-    web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml"), **CHILDREN})
-    web.docs["/sitemap.xml"] = Doc(index("/c1.xml"))
+    web = Web(indexed("/c0.xml") | CHILDREN | {"/sitemap.xml": index("/c1.xml")})
     found = crawl(web, recurse_callback=lambda _, level, __: level < 1)
     assert outline(found, H)[2] == [
         ("IndexRobotsTxtSitemap", "/robots.txt", [("IndexXMLSitemap", "/i.xml")]),
@@ -117,8 +116,7 @@ def test_a_known_path_that_nothing_declares_is_asked_about_at_level_0():
 
 def test_a_known_path_that_is_not_expanded_takes_no_room_in_the_tree():
     """Three sitemaps are declared: a limit of four leaves none of them out."""
-    web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml", "/c1.xml"), **CHILDREN})
-    web.docs["/sitemap.xml"] = Doc(moved_to="/i.xml")
+    web = Web(indexed("/c0.xml", "/c1.xml") | CHILDREN | {"/sitemap.xml": Doc(moved_to="/i.xml")})
     found = crawl(web, limits=Limits(sitemaps=4))
     assert found.is_complete
 

@@ -12,14 +12,9 @@ import usp
 from cases import cases
 from memory_web import Client, Doc, Web
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import Answer, index, paths, robots, rss, urlset
+from website import Answer, index, indexed, pages_at, paths, robots, rss, urlset
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml"),
-    "/a.xml": urlset("/a"),
-    "/b.xml": urlset("/b"),
-}
+SITE = indexed("/a.xml", "/b.xml") | pages_at("a", "b")
 HTML = "<!DOCTYPE html><html><head><title>Oops</title></head><body>Not here</body></html>"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, robots, rss, urlset
+from website import Answer, index, indexed, pages_at, robots, rss, urlset
 
 
 def link(*hrefs: str) -> str:
@@ -31,13 +31,8 @@ def shape(tree, site) -> list:
     return found
 
 
-def pages_at(*names: str) -> dict[str, str]:
-    """Give page sitemaps by name, each with a page of its name."""
-    return {f"/{name}.xml": urlset(f"/{name}") for name in names}
-
-
 def nodes(*names: str) -> list[str]:
-    """Give how those stand in a tree."""
+    """Give how page sitemaps stand in a tree."""
     return [f"PagesXML /{name}.xml /{name}" for name in names]
 
 
@@ -145,8 +140,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
         for number, answer in enumerate(NO_SITEMAPS)
     },
     "a known path that is deep below robots.txt": (
-        {"/robots.txt": robots("/i.xml"), "/i.xml": index("/deep.xml")}
-        | ({"/deep.xml": index("/sitemap.xml")} | KNOWN),
+        indexed("/deep.xml") | {"/deep.xml": index("/sitemap.xml")} | KNOWN,
         {},
         [ROBOTS, ["IndexXML /i.xml", ["IndexXML /deep.xml", ONLY_KNOWN]]],
     ),
@@ -219,8 +213,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
     ),
     **{
         f"stray pages in an index at {at} are in a child with its URL": (
-            {"/robots.txt": robots("/i.xml"), "/i.xml": index(*entries[:at], STRAY, *entries[at:])}
-            | pages_at("a", "b"),
+            indexed(*entries[:at], STRAY, *entries[at:]) | pages_at("a", "b"),
             DECLARED,
             [ROBOTS, ["IndexXML /i.xml", [*below[:at], "PagesXML /i.xml /stray", *below[at:]]]],
         )
@@ -229,8 +222,8 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
     },
     # What is asked for again: after a redirect, once for each address that leads there, or a failure
     "again: to what robots.txt has": (
-        {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")}
-        | {"/sitemap.xml": Answer(redirect="/a.xml")}
+        indexed("/a.xml")
+        | {"/sitemap.xml": Answer(redirect="/a.xml"), "/a.xml": urlset("/p")}
         | {"/sitemap_index.xml": Answer(redirect="/i.xml")},
         {},
         [ROBOTS, ["IndexXML /i.xml", [OF_P]]],
