@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-
 from memory_web import Client, H, Web
+from patience import calls
 from usp.tree import sitemap_tree_for_homepage
 from website import indexed, urlset
 
@@ -19,23 +17,6 @@ def site(sitemaps: int) -> Client:
     names = [f"/{number}.xml" for number in range(sitemaps)]
     docs = {name: urlset(*(f"{name}/{page}" for page in range(3))) for name in names}
     return Client(Web(indexed(*names) | docs), 1)
-
-
-def calls(function: Callable[[], object]) -> int:
-    """Return how many Python functions are called, generators counted each time they go on."""
-    count = 0
-
-    def note(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def cost(sitemaps: int) -> tuple[int, int]:
