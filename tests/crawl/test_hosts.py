@@ -22,7 +22,6 @@ from usp.options import CrawlOptions
 pytestmark = pytest.mark.usefixtures("real_pauses")
 
 BROKEN = error("500 Internal Server Error", retryable=True)
-MISSING = error("404 Not Found")
 FINE = received("http://h/", Probe(PagesTextSitemap))
 
 
