@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import gc
 import inspect
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,12 @@ def run(work: Coroutine[Any, Any, T], seconds: float = 60.0) -> T:
     return result
 
 
+async def happens(true: Callable[[], object]) -> None:
+    """Wait until something is true; whoever calls sets a limit."""
+    while not true():  # noqa: ASYNC110 - it happens in another thread
+        await asyncio.sleep(0.002)
+
+
 async def rest(pages: Any) -> list:
     """Give what is left of an asynchronous stream."""
     return [page async for page in pages]
@@ -75,6 +81,13 @@ class Coming:
         if hasattr(self.pages, "__anext__"):
             return await rest(self.pages)
         return await asyncio.to_thread(list, self.pages)
+
+    async def stop(self, how: str, *error: Any) -> None:
+        """End the stream by one of its methods: ``close`` or ``throw``."""
+        if hasattr(self.pages, "__anext__"):
+            await getattr(self.pages, f"a{how}")(*error)
+        else:
+            getattr(self.pages, how)(*error)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
-"""Waiting in tests: never for ever."""
+"""Waiting in tests: never for ever, nor for other processes.
+
+Work is counted in calls, which no busy machine changes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import signal
+import subprocess
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 
@@ -30,3 +36,28 @@ def soon(true: Callable[[], object], seconds: float = 60.0) -> bool:
     while not true() and time.monotonic() < end:
         time.sleep(0.005)
     return bool(true())
+
+
+def run_python(
+    program: str, *arguments: object, seconds: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in another process, to its end."""
+    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+
+
+def calls(function: Callable[[], object]) -> int:
+    """Return how many Python functions are called, generators counted each time they go on."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count

@@ -375,6 +375,16 @@ def atom(*urls: str, title: str = "t") -> str:
     return f'<feed xmlns="http://www.w3.org/2005/Atom"><title>c</title>{entries}</feed>'
 
 
+def indexed(*urls: str) -> dict[str, str]:
+    """Give the answers of a website whose robots.txt declares one index, /i.xml."""
+    return {"/robots.txt": robots("/i.xml"), "/i.xml": index(*urls)}
+
+
+def pages_at(*names: str) -> dict[str, str]:
+    """Give page sitemaps by name, each with a page of its name."""
+    return {f"/{name}.xml": urlset(f"/{name}") for name in names}
+
+
 ONE_PAGE = {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/tea")}
 """The answers of a website of one page."""
 

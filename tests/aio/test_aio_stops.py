@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 
 import pytest
@@ -11,88 +10,16 @@ import pytest
 import usp.aio
 import usp.stream
 import usp.tree
-from fronts import rest, run
+from fronts import happens, rest, run
 from memory_web import AsyncClient, Client, Doc, Web
 from usp._crawl.asyncio_driver import AsyncioDriver
-from website import Answer, index, robots, urlset
+from website import Answer, indexed, robots, urlset
 
-NAMES = [f"/{n}.xml" for n in range(40)]
-SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
-SITE |= {"/a.xml": urlset("/a1", "/a2"), "/b.xml": urlset("/b")}
+SITE = indexed("/a.xml", "/b.xml") | {"/a.xml": urlset("/a1", "/a2"), "/b.xml": urlset("/b")}
 EXPECTED = ["/a1", "/a2", "/b"]
 
 
-async def happens(true) -> None:
-    """Wait until something is true; whoever calls sets a limit."""
-    while not true():  # noqa: ASYNC110 - it happens in another thread
-        await asyncio.sleep(0.002)
-
-
-@pytest.fixture
-def long_site(serve, gate):
-    first = {"/0.xml": urlset(*(f"/p{n}" for n in range(1000)))}
-    held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}
-    return serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*NAMES)} | held | first)
-
-
 # Stopping -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("how", ["aclose", "cancel", "throw", "forget"])
-def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how, times):
-    async def read():
-        stream = usp.aio.pages(long_site.base + "/", use_known_paths=False)
-        got = [await anext(stream) for _ in range(10)]
-        assert [page.url for page in got] == [long_site.url(f"/p{n}") for n in range(10)]
-        if how == "aclose":
-            await stream.aclose()
-        elif how == "throw":
-            with pytest.raises(LookupError):
-                await stream.athrow(LookupError)
-        elif how == "cancel":
-            task = asyncio.create_task(rest(stream))
-            await asyncio.sleep(0.05 * times)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        else:
-            del stream
-            gc.collect()
-        await asyncio.sleep(0.05 * times)  # what was sent before may still be on its way
-        asked = long_site.hits.total()
-        assert asked <= 2 + 1 + 8
-        gate.set()
-        await asyncio.sleep(0.1 * times)
-        assert long_site.hits.total() == asked
-
-    run(read())
-
-
-@pytest.mark.parametrize("wait_for", ["an answer", "the rest of a body", "a retry"])
-@pytest.mark.parametrize("front", ["tree", "pages", "sitemap"])
-def test_cancelling_the_task_cancels_what_is_under_way(serve, gate, wait_for, front):
-    answer = {
-        "an answer": Answer(urlset("/p"), gate=gate),
-        "the rest of a body": Answer(urlset("/p"), stall=gate),
-        "a retry": Answer("", 503, headers={"Retry-After": "9"}),
-    }[wait_for]
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": answer})
-
-    async def cancel():
-        work = {
-            "tree": lambda: usp.aio.sitemap_tree_for_homepage(site.base + "/"),
-            "pages": lambda: rest(usp.aio.pages(site.base + "/")),
-            "sitemap": lambda: usp.aio.sitemap_tree_for_sitemap(site.url("/robots.txt")),
-        }[front]
-        task = asyncio.create_task(work())
-        await happens(lambda: site.hits["/a.xml"])
-        await asyncio.sleep(0.05)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    run(cancel())
-    assert site.hits["/a.xml"] == 1
 
 
 @pytest.mark.parametrize("front", ["tree", "pages"])
@@ -164,18 +91,6 @@ def test_an_endless_answer_to_a_synchronous_client_ends_with_the_stream(serve):
         asyncio.run(read())
     done.set()
     assert len(served) < 500
-
-
-def test_a_stream_that_was_never_begun_costs_nothing(serve):
-    site = serve(SITE)
-
-    async def read():
-        stream = usp.aio.pages(site.base + "/")
-        await stream.aclose()
-        assert [page async for page in stream] == []
-
-    run(read())
-    assert not site.requests
 
 
 # Where it runs --------------------------------------------------------------------------------------

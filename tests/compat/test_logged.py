@@ -9,8 +9,6 @@ import asyncio
 import json
 import logging
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import logged_sites
@@ -18,6 +16,7 @@ import pytest
 from logged_sites import SITES, logged
 
 import usp.aio
+from patience import run_python
 from together import together
 from usp.fetch_parse import SitemapFetcher, XMLSitemapParser
 from usp.stream import pages
@@ -135,12 +134,7 @@ for name, answers in logged_sites.SITES.items():
 @pytest.mark.long
 def test_with_three_loggers_silenced_nothing_is_written():
     folder = str(Path(logged_sites.__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", SILENCED.format(folder=folder)],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = run_python(SILENCED.format(folder=folder))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

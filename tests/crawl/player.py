@@ -41,15 +41,17 @@ def received(order_url: str, look: Probe, data: bytes = b"", final: str | None =
     return Received(writer.finish(exchange), look)
 
 
-def index(*names: str, kind: Any = IndexXMLSitemap, final: str | None = None) -> Callable:
+def index(
+    *names: str, kind: Any = IndexXMLSitemap, final: str | None = None, **look: Any
+) -> Callable:
     """Answer with an index of sitemaps."""
-    look = Probe(kind, children=tuple(ChildEntry(url(name)) for name in names))
+    look = Probe(kind, children=tuple(ChildEntry(url(name)) for name in names), **look)
     return lambda order: received(order.url, look, final=final and url(final))
 
 
-def robots(*names: str) -> Callable:
+def robots(*names: str, delay: float | None = None) -> Callable:
     """Answer with a robots.txt."""
-    return index(*names, kind=IndexRobotsTxtSitemap)
+    return index(*names, kind=IndexRobotsTxtSitemap, crawl_delay=delay)
 
 
 def pages(text: str = "http://h/page", final: str | None = None) -> Callable:
@@ -89,6 +91,19 @@ class World:
         if isinstance(answer, list):
             answer = answer[min(turn, len(answer) - 1)]
         return answer(order)
+
+
+def want(*names: str, options: CrawlOptions | None = None, per_host: int = 8) -> Crawl:
+    """Begin a crawl of some documents."""
+    crawl = Crawl(options or CrawlOptions(), per_host=per_host)
+    for name in names:
+        crawl.want(url(name))
+    return crawl
+
+
+def tell(crawl: Crawl, order: FetchOrder, answer: Callable, now: float = 0.0) -> None:
+    """Answer an order of a crawl."""
+    crawl.finished(order, answer(order), now)
 
 
 def play(

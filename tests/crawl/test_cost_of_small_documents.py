@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-
 from memory_web import Client, H, Web
+from patience import calls
 from usp.tree import sitemap_tree_for_homepage
-from website import index, robots, urlset
+from website import indexed, urlset
 
 FEW, MANY = 20, 60
 FETCHED = 300  # Python functions that are called for one sitemap in the tree
@@ -18,24 +16,7 @@ def site(sitemaps: int) -> Client:
     """Give a website of small sitemaps, at hand."""
     names = [f"/{number}.xml" for number in range(sitemaps)]
     docs = {name: urlset(*(f"{name}/{page}" for page in range(3))) for name in names}
-    return Client(Web({"/robots.txt": robots("/i.xml"), "/i.xml": index(*names)} | docs), 1)
-
-
-def calls(function: Callable[[], object]) -> int:
-    """Return how many Python functions are called, generators counted each time they go on."""
-    count = 0
-
-    def note(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return count
+    return Client(Web(indexed(*names) | docs), 1)
 
 
 def cost(sitemaps: int) -> tuple[int, int]:

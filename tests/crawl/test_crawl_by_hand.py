@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from player import World, error, index, junk, outline, pages, play, played, robots, tree, url
+from player import World, error, index, junk, outline, pages, play, played, robots, tell, url, want
 
 from cases import cases
 from usp._crawl.child_filter import refuse
@@ -28,9 +28,7 @@ def test_a_crawl_that_nothing_is_wanted_of_is_complete_at_once():
 
 
 def test_orders_are_given_once_and_not_more_than_there_is_room_for():
-    crawl = Crawl(per_host=8)
-    for name in "abc":
-        crawl.want(url(name))
+    crawl = want(*"abc")
     assert [order.url for order in crawl.next_fetches(2, 0.0)] == [url("a"), url("b")]
     assert crawl.next_fetches(0, 0.0) == []
     assert [order.url for order in crawl.next_fetches(8, 0.0)] == [url("c")]
@@ -39,23 +37,21 @@ def test_orders_are_given_once_and_not_more_than_there_is_room_for():
 
 
 def test_a_host_is_not_asked_too_much_at_once_while_others_are_asked():
-    crawl = Crawl(per_host=2)
-    for name in ("http://a/1", "http://a/2", "http://a/3", "http://A/4", "http://b/1"):
-        crawl.want(name)
+    names = "http://a/1", "http://a/2", "http://a/3", "http://A/4", "http://b/1"
+    crawl = want(*names, per_host=2)
     orders = crawl.next_fetches(16, 0.0)
     assert [order.url for order in orders] == ["http://a/1", "http://a/2", "http://b/1"]
-    crawl.finished(orders[1], pages()(orders[1]), 0.0)
+    tell(crawl, orders[1], pages())
     assert [order.url for order in crawl.next_fetches(16, 0.0)] == ["http://a/3"]
-    crawl.finished(orders[2], pages()(orders[2]), 0.0)
+    tell(crawl, orders[2], pages())
     assert crawl.next_fetches(16, 0.0) == []
-    crawl.finished(orders[0], pages()(orders[0]), 0.0)
+    tell(crawl, orders[0], pages())
     assert [order.url for order in crawl.next_fetches(16, 0.0)] == ["http://A/4"]
 
 
 def test_a_port_of_its_own_is_a_host_of_its_own_but_http_and_https_are_one():
-    crawl = Crawl(per_host=1)
-    for name in ("http://a/1", "http://a:81/1", "https://a/1", "https://A:443/2"):
-        crawl.want(name)
+    names = "http://a/1", "http://a:81/1", "https://a/1", "https://A:443/2"
+    crawl = want(*names, per_host=1)
     orders = crawl.next_fetches(16, 0.0)
     assert [order.url for order in orders] == ["http://a/1", "http://a:81/1"]
 
@@ -68,31 +64,27 @@ def test_children_are_fetched_before_what_stands_behind_their_parent():
 
 def test_without_callbacks_children_are_fetched_although_their_place_is_not_settled():
     """The first document hangs; what the second declares is fetched meanwhile."""
-    crawl = Crawl(per_host=8)
-    crawl.want(url("slow"))
-    crawl.want(url("i"))
+    crawl = want("slow", "i")
     slow, order = crawl.next_fetches(8, 0.0)
-    crawl.finished(order, index("a", "b", "a")(order), 0.0)
+    tell(crawl, order, index("a", "b", "a"))
     ahead = crawl.next_fetches(8, 0.0)
     assert [order.url for order in ahead] == [url("a"), url("b")]
     for order in ahead:
-        crawl.finished(order, pages()(order), 0.0)
+        tell(crawl, order, pages())
     assert not crawl.complete
-    crawl.finished(slow, pages()(slow), 0.0)
+    tell(crawl, slow, pages())
     assert crawl.complete
 
 
 def test_with_callbacks_nothing_is_fetched_that_nobody_has_agreed_to():
     asked = []
     options = CrawlOptions(recurse_callback=lambda child, *_: bool(asked.append(child)))
-    crawl = Crawl(options, per_host=8)
-    crawl.want(url("slow"))
-    crawl.want(url("i"))
+    crawl = want("slow", "i", options=options)
     slow, order = crawl.next_fetches(8, 0.0)
-    crawl.finished(order, index("a")(order), 0.0)
+    tell(crawl, order, index("a"))
     assert crawl.next_fetches(8, 0.0) == []
     assert asked == []
-    crawl.finished(slow, pages()(slow), 0.0)
+    tell(crawl, slow, pages())
     assert asked == [url("a")]
     assert crawl.complete
 
@@ -176,14 +168,14 @@ def test_what_arrives_is_known_until_there_is_a_result_and_changes_nothing_after
     coming = Arrival(Exchange(url("b"), url("b")), DocumentWriter(Store()), PagesTextSitemap)
     crawl.arriving(order, coming)
     assert (slot.arrival, slot.final_url) == (coming, url("b"))
-    crawl.finished(order, error("broken", retryable=True)(order), 0.0)
+    tell(crawl, order, error("broken", retryable=True))
     assert slot.arrival is coming  # it can be read until it comes again
     (order,) = crawl.next_fetches(1, 10.0)
     crawl.end(Limits().reached("seconds"))
     crawl.abandon()
     assert isinstance(slot.order.result, Failed)
     crawl.arriving(order, coming)
-    crawl.finished(order, pages()(order), 0.0)
+    tell(crawl, order, pages())
     assert isinstance(slot.order.result, Failed)
     assert slot.arrival is None
     assert slot.reason is not None
@@ -216,7 +208,7 @@ def test_a_slot_whose_callback_failed_is_tried_again_and_those_before_it_are_not
         play(crawl, world)
     play(crawl, world)
     assert asked == [url("i"), url("b"), url("b")]
-    assert tree(top) == {"r": [{"i": ["b"]}, "a"]}
+    assert outline(node_for(top)) == {"r": [{"i": ["b"]}, "a"]}
     assert len(crawl.take_settled()) == 4
 
 
@@ -289,7 +281,7 @@ def crawled(answers, draw=None, *, room=1, limit=200, **callbacks):
     events = play(crawl, World(answers), room=room, choose=choose)
     nodes = [node_for(place) for place in places]
     problems = [node.problems for top in nodes for node in (top, *top.all_sitemaps())]
-    return [tree(place) for place in places], nodes, problems, events
+    return list(map(outline, nodes)), nodes, problems, events
 
 
 @given(worlds(), st.data(), st.integers(2, 9), st.sampled_from([5, 12, 200]))
@@ -317,11 +309,9 @@ def test_callbacks_are_asked_the_same_in_the_same_order_however_answers_arrive(a
 
 @given(worlds(), st.data(), st.integers(2, 9))
 def test_no_document_is_asked_for_again_once_it_came(answers, data, room):
-    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=200)), per_host=room)
-    for name in NAMES[:3]:
-        crawl.want(url(name))
+    crawl = want(*NAMES[:3], options=CrawlOptions(limits=Limits(sitemaps=200)), per_host=room)
     world = World(answers)
     play(crawl, world, room=room, choose=lambda n: data.draw(st.integers(0, n - 1)))
-    for name, answer in answers.items():
-        most = min(len(answer), 5) if isinstance(answer, list) else 1
+    for name, reply in answers.items():
+        most = min(len(reply), 5) if isinstance(reply, list) else 1
         assert world.asked.count(url(name)) <= most

@@ -5,32 +5,24 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from player import World, error, index, pages, play, received, url
+from player import World, error, index, pages, play, robots, url, want
 
 from cases import cases
 from fronts import every_front
 from memory_web import H, Web
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Probe
-from usp._formats.abstract_parser import ChildEntry
 from usp._formats.document import Role
 from usp._formats.robots import MAX_CRAWL_DELAY, RobotsParser
-from usp.objects.sitemap import IndexRobotsTxtSitemap
 from usp.options import CrawlOptions
-from website import robots, urlset
+from website import pages_at
+from website import robots as robots_of
 
 NAMES = [f"a{number}" for number in range(6)]
 
 
-def robots_txt(delay: float | None, *names: str):
-    children = tuple(ChildEntry(url(name)) for name in names)
-    look = Probe(IndexRobotsTxtSitemap, children=children, crawl_delay=delay)
-    return lambda order: received(order.url, look)
-
-
 def declaring(delay: float | None) -> World:
     """Give a website whose robots.txt declares six sitemaps."""
-    return World({"robots.txt": robots_txt(delay, *NAMES)} | dict.fromkeys(NAMES, pages()))
+    return World({"robots.txt": robots(*NAMES, delay=delay)} | dict.fromkeys(NAMES, pages()))
 
 
 def begin(*, crawl_delay: bool = True, per_host: int = 4, known: tuple[str, ...] = ()) -> Crawl:
@@ -66,7 +58,7 @@ def test_the_gap_between_the_beginnings_of_requests_is_kept():
 def test_nothing_else_of_that_host_is_asked_before_robots_txt_came():
     crawl = begin(known=("sitemap.xml", "sitemap_index.xml"))
     crawl.want("http://other/x")
-    world = World({"robots.txt": robots_txt(None), "http://other/x": pages()})
+    world = World({"robots.txt": robots(), "http://other/x": pages()})
     begun = starts(crawl, world, takes=3.0)
     assert begun[:2] == [(0.0, url("robots.txt")), (0.0, "http://other/x")]
     assert {time for time, name in begun[2:]} == {3.0}
@@ -75,7 +67,7 @@ def test_nothing_else_of_that_host_is_asked_before_robots_txt_came():
 def test_nothing_else_is_asked_before_a_robots_txt_that_stumbled_has_come():
     crawl = begin(known=("sitemap.xml", "sitemap_index.xml"))
     busy = error("503 Service Unavailable", retryable=True)
-    world = World({"robots.txt": [busy, busy, robots_txt(5.0)]})
+    world = World({"robots.txt": [busy, busy, robots(delay=5.0)]})
     begun = starts(crawl, world)
     asked = [name for _, name in begun]
     assert asked[:3] == [url("robots.txt")] * 3
@@ -90,12 +82,12 @@ def test_a_gap_is_kept_where_robots_txt_asks_for_it_and_the_option_is_given():
     missing = ["404 Not Found", "403 Forbidden", "500 Broken"]
     for first, options, begun in cases(
         [
-            *((robots_txt(delay, *NAMES), {}, [0, 1, 1, 1, 1, 2, 2]) for delay in (None, 0.0)),
+            *((robots(*NAMES, delay=delay), {}, [0, 1, 1, 1, 1, 2, 2]) for delay in (None, 0.0)),
             *((error(message), {"known": KNOWN}, [0, 1, 1, 1]) for message in missing),
-            (robots_txt(9.0), {"crawl_delay": False, "known": KNOWN}, [0, 0, 0, 0]),
-            (robots_txt(5.0, *NAMES), {}, [0, 5, 10, 15, 20, 25, 30]),
-            (robots_txt(5.0, *NAMES, *OTHERS), {}, [0, 1, 1, 1, 1, 5, 10, 15, 20, 25, 30]),
-            (robots_txt(2.0, "i"), {}, [0, 2, 4, 6, 8, 10, 12, 14]),
+            (robots(delay=9.0), {"crawl_delay": False, "known": KNOWN}, [0, 0, 0, 0]),
+            (robots(*NAMES, delay=5.0), {}, [0, 5, 10, 15, 20, 25, 30]),
+            (robots(*NAMES, *OTHERS, delay=5.0), {}, [0, 1, 1, 1, 1, 5, 10, 15, 20, 25, 30]),
+            (robots("i", delay=2.0), {}, [0, 2, 4, 6, 8, 10, 12, 14]),
         ]
     ):
         answers = dict.fromkeys((*NAMES, *OTHERS, *KNOWN), pages())
@@ -107,7 +99,9 @@ def test_a_failing_host_that_asked_for_a_pause_is_still_asked_one_thing_at_a_tim
     """Neither failures nor a success after them may end the pause."""
     crawl = begin()
     broken = error("500 Broken", retryable=True)
-    answers = {"robots.txt": robots_txt(5.0, *NAMES)} | {name: [broken, pages()] for name in NAMES}
+    answers = {"robots.txt": robots(*NAMES, delay=5.0)} | {
+        name: [broken, pages()] for name in NAMES
+    }
     begun = starts(crawl, World(answers))
     assert min(gaps(begun)[1:]) == 5.0
 
@@ -160,8 +154,8 @@ def test_the_pause_is_read_and_bounded():
 @every_front
 def test_the_front_doors_keep_a_pause(front):
     """The clock is real here."""
-    site = {"/robots.txt": robots("/a.xml", "/b.xml", "/c.xml") + "Crawl-delay: 0.05\n"}
-    site |= {f"/{name}.xml": urlset(f"/{name}") for name in "abc"}
+    site = {"/robots.txt": robots_of("/a.xml", "/b.xml", "/c.xml") + "Crawl-delay: 0.05\n"}
+    site |= pages_at(*"abc")
     for door in cases([front.tree, front.pages]):
         web = Web(site)
         started = time.monotonic()
@@ -173,9 +167,7 @@ def test_the_front_doors_keep_a_pause(front):
 
 
 def test_a_host_that_is_given_up_costs_no_more_pauses():
-    crawl = Crawl(CrawlOptions(wait=60.0))
-    for n in range(5):
-        crawl.want(f"http://dead/{n}")
+    crawl = want(*(f"http://dead/{n}" for n in range(5)), options=CrawlOptions(wait=60.0))
     orders = crawl.next_fetches(8, 60.0)
     assert [order.url for order in orders] == ["http://dead/0"]
     crawl.finished(orders[0], error("refused", unreachable=True)(orders[0]), 60.0)

@@ -25,11 +25,6 @@ BROKEN = error("500 Internal Server Error", retryable=True)
 RESET = error("connection reset", retryable=True)
 
 
-def EVEN() -> float:
-    """Leave the pauses as they are."""
-    return 0.5
-
-
 def failure(*, retryable: bool = True, **how: float | None) -> WebClientErrorResponse:
     return error("503 Service Unavailable", retryable=retryable, **how)(None).error
 
@@ -116,7 +111,7 @@ def test_a_host_that_has_answered_is_not_given_up_for_one_refusal():
 def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declares():
     """The document answers at the fourth try: it is in the tree however late robots.txt came."""
     for late in cases([0, 1, 2]):
-        crawl = Crawl(per_host=2, chance=EVEN)
+        crawl = Crawl(per_host=2, chance=lambda: 0.5)
         place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
         crawl.want(url("a"), guess=True)
         slow, order = crawl.next_fetches(2, 0.0)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -87,18 +88,12 @@ def slow(reading, times) -> Reading:
 ENOUGH = Reason(FailureCode.INTERRUPTED, "enough")
 
 
-def tells_the_time(failures) -> bool:
-    return any("the limit seconds=" in failure.reason for failure in failures)
-
-
 # Limits -------------------------------------------------------------------------------------------
 
 
 def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
-    body = INDEX["/i.xml"]
-    web = Web({"/i.xml": Doc(body.body, pieces=1)})
     stop = lambda: ENOUGH if reading.steps >= 5 else None  # noqa: E731
-    context = FetchContext(Client(web), Store(), stop_reason=stop)
+    context = FetchContext(Client(Web(INDEX)), Store(), stop_reason=stop)
     result = fetch_document(FetchOrder(f"{H}/i.xml"), context)
     assert isinstance(result, Received)
     assert [child.loc for child in result.probe.children] == [f"{H}/a.xml"]  # what came is kept
@@ -147,114 +142,87 @@ def test_the_second_reading_of_a_document_ends_with_its_time(
 
 
 @every_front
-def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(slow, front, times):
+def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(reading, front, times):
+    """Read so slowly that the limit is not kept by chance; in time, nothing is named."""
     failures = []
-    limits = Limits(seconds=0.3 * times)
-    client = front.client(Web(PAGES))
-    found = front.pages(H + "/", client, limits=limits, on_failure=failures.append)
-    assert [page.url for page in found] == [H + "/1", H + "/2"]
-    assert [failure.url for failure in failures] == [H + "/a.xml"]
-    assert tells_the_time(failures)
-    assert slow.steps < 2 * PIECES  # it is glanced at, and then read
-
-
-@every_front
-def test_a_stream_in_time_names_nothing(reading, front):
-    failures = []
+    options = {"limits": Limits(seconds=0.3 * times), "on_failure": failures.append}
     front.pages(H + "/", front.client(Web(PAGES)), on_failure=failures.append)
     assert not failures
+    reading.steps_of.clear()
+    reading.seconds = 0.1 * times
+    found = front.pages(H + "/", front.client(Web(PAGES)), **options)
+    assert [page.url for page in found] == [H + "/1", H + "/2"]
+    (failure,) = failures
+    assert failure.url == H + "/a.xml"
+    assert "the limit seconds=" in failure.reason
+    assert reading.steps < 2 * PIECES  # it is glanced at, and then read
 
 
 # Turns of the loop --------------------------------------------------------------------------------
 
 
-class Heart:
-    """Beats at every turn of the loop."""
-
-    def __init__(self) -> None:
-        self.beats = 0
-
-    async def beat(self) -> None:
-        while True:
-            self.beats += 1
-            await asyncio.sleep(0)
-
-    def watch(self, work):
-        """Run a coroutine beside the heart."""
-
-        async def both():
-            beating = asyncio.create_task(self.beat())
-            try:
-                return await work
-            finally:
-                beating.cancel()
-
-        return asyncio.run(both())
+async def tree_of(site) -> None:
+    await aio.sitemap_tree_for_homepage(H + "/", AsyncClient(Web(site)), use_known_paths=False)
 
 
-@pytest.fixture
-def heart(reading, monkeypatch) -> Heart:
-    """Note how often the loop had its turn at every step of the reading."""
-    monkeypatch.setattr(steps_module, "LONG", 0.0)
-    heart = Heart()
-    heart.seen = []
-    reading.on_step = lambda: heart.seen.append(heart.beats)
-    return heart
+async def stream_of(site) -> None:
+    pages = await rest(aio.pages(H + "/", AsyncClient(Web(site)), use_known_paths=False))
+    assert [page.url for page in pages] == [H + "/1", H + "/2"]
 
 
-def went_on(heart: Heart) -> bool:
-    """Tell whether the loop had a turn between nearly all of the steps."""
-    assert len(heart.seen) >= PIECES
-    return len(set(heart.seen)) > len(heart.seen) // 2
+async def site_of_many(**options) -> dict:
+    """Crawl a site of a fleet, read its tables, and give its row."""
+    crawl = SiteCrawl(H + "/", FleetOptions(**options), AsyncClient(Web(PAGES)))
+    await crawl.fetch()
+    rows = [
+        row
+        async for table, batch in crawl.tables()
+        if table == "sites"
+        for row in batch.to_pylist()
+    ]
+    assert [row["pages"] for row in rows] == [2]
+    return rows[0]
+
+
+OF_MANY = [{}, {"pages": False}, {"problems": True}]
 
 
 @pytest.mark.parametrize(
-    ("site", "readings"),
-    [(INDEX, ["/i.xml"]), (PAGES, ["/a.xml"]), (MIXED, ["/a.xml", "/a.xml"])],
-    ids=["index", "pages", "pages twice"],
+    ("work", "readings"),
+    [
+        *[(partial(tree_of, INDEX), 1), (partial(tree_of, PAGES), 1), (partial(tree_of, MIXED), 2)],
+        *[(partial(stream_of, PAGES), 1), *((partial(site_of_many, **one), 1) for one in OF_MANY)],
+    ],
 )
-def test_the_loop_goes_on_while_a_document_is_read(heart, site, readings):
-    client = AsyncClient(Web(site))
-    heart.watch(aio.sitemap_tree_for_homepage(H + "/", client, use_known_paths=False))
-    assert len(heart.seen) >= PIECES * len(readings)
-    del heart.seen[:-PIECES]  # the last time that it is read
-    assert went_on(heart)
+def test_the_loop_goes_on_while_a_document_is_read(reading, monkeypatch, work, readings):
+    """It has a turn between nearly all of the steps."""
+    monkeypatch.setattr(steps_module, "LONG", 0.0)
+    beats, seen = [0], []
+    reading.on_step = lambda: seen.append(beats[0])
+
+    async def beat():
+        while True:
+            beats[0] += 1
+            await asyncio.sleep(0)
+
+    async def both():
+        beating = asyncio.create_task(beat())
+        await work()
+        beating.cancel()
+
+    asyncio.run(both())
+    assert len(seen) >= PIECES * readings
+    if work.func is tree_of:
+        del seen[:-PIECES]  # the last time that it is read
+    assert len(set(seen)) > len(seen) // 2
 
 
-def test_the_loop_goes_on_while_pages_are_read(heart):
-    pages = aio.pages(H + "/", AsyncClient(Web(PAGES)), use_known_paths=False)
-    assert [page.url for page in heart.watch(rest(pages))] == [H + "/1", H + "/2"]
-    assert went_on(heart)
-
-
-async def all_rows(crawl: SiteCrawl) -> dict[str, list]:
-    rows: dict[str, list] = {"pages": [], "sitemaps": [], "sites": []}
-    async for table, batch in crawl.tables():
-        rows[table] += batch.to_pylist()
-    return rows
-
-
-async def crawl_site(**options) -> dict[str, list]:
-    crawl = SiteCrawl(H + "/", FleetOptions(**options), AsyncClient(Web(PAGES)))
-    await crawl.fetch()
-    return await all_rows(crawl)
-
-
-@pytest.mark.parametrize("options", [{}, {"pages": False}, {"problems": True}], ids=str)
-def test_the_loop_goes_on_while_a_site_of_many_is_read(heart, options):
-    rows = heart.watch(crawl_site(**options))
-    assert rows["sites"][0]["pages"] == 2
-    assert went_on(heart)
-
-
-@pytest.mark.parametrize("options", [{}, {"pages": False}, {"problems": True}], ids=str)
+@pytest.mark.parametrize("options", OF_MANY, ids=str)
 def test_a_site_of_many_is_read_no_longer_than_it_may_take(slow, options, times):
     """Its row says so, and what was read before is in the tables."""
-    rows = asyncio.run(crawl_site(limits=Limits(seconds=1.0 * times), **options))
-    (site,) = rows["sites"]
-    assert site["outcome"] == "partial"
-    assert "the limit seconds=" in site["reason"]
-    assert site["pages"] == 2
+    row = asyncio.run(site_of_many(limits=Limits(seconds=1.0 * times), **options))
+    assert row["outcome"] == "partial"
+    assert "the limit seconds=" in row["reason"]
     assert slow.steps < 3 * PIECES
 
 

@@ -9,28 +9,21 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
 from cases import cases
-from fronts import every_front, needs_proc, spools
-from fronts import run as run_in_loop
+from fronts import every_front, needs_proc, run, spools
+from patience import run_python
 from usp import aio
 from usp.events import SitemapFinished
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, robots, urlset
+from website import Answer, index, indexed, pages_at, robots, urlset
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sends signals, forks")
 INTERRUPTED = "the crawl was interrupted"
 LARGE = [f"/{number:06}/" + "x" * 700 for number in range(600)]
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a"),
-    "/b.xml": urlset("/b"),
-    "/c.xml": urlset("/c"),
-}
+SITE = indexed("/a.xml", "/b.xml", "/c.xml") | pages_at(*"abc")
 
 
 # Exceptions of callbacks --------------------------------------------------------------------------
@@ -100,7 +93,7 @@ def test_a_stream_on_asyncio_that_is_left_leaves_nothing(large):
             await anext(stream)
 
     before = spools()
-    run_in_loop(read())
+    run(read())
     assert spools() == before
 
 
@@ -121,20 +114,10 @@ def test_nobody_else_can_read_the_temporary_file(large):
 # Other processes ----------------------------------------------------------------------------------
 
 
-def run(program: str, *arguments: str, seconds: float = 20) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
-
-
 @posix
 def test_a_forked_process_reads_the_tree_and_so_does_its_parent(large):
     """Both read the same temporary file, at the same time, from places of their own."""
-    ended = run(
+    ended = run_python(
         """
         import os, sys
         from usp.tree import sitemap_tree_for_homepage
@@ -166,7 +149,7 @@ def test_a_forked_process_reads_the_tree_and_so_does_its_parent(large):
 def test_the_interpreter_ends_while_a_stream_is_being_read(serve, gate, ending):
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
     site.answers["/c.xml"] = Answer(urlset(*map(str, range(1000))), stall=gate)
-    ended = run(
+    ended = run_python(
         f"""
         import os, sys, threading
         from usp.stream import pages
@@ -175,7 +158,6 @@ def test_the_interpreter_ends_while_a_stream_is_being_read(serve, gate, ending):
         {ending}
         """,
         site.base + "/",
-        seconds=120,
     )
     assert ended.returncode == 5, ended.stderr
     assert "Traceback" not in ended.stderr
@@ -186,7 +168,7 @@ def test_the_interpreter_ends_while_a_stream_is_being_read(serve, gate, ending):
 @posix
 def test_the_interpreter_ends_while_another_thread_crawls(serve, gate):
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
-    ended = run(
+    ended = run_python(
         """
         import sys, threading
         from usp.tree import sitemap_tree_for_homepage
@@ -200,7 +182,6 @@ def test_the_interpreter_ends_while_another_thread_crawls(serve, gate):
         begun.wait(120)
         """,
         site.base + "/",
-        seconds=120,
     )
     assert ended.returncode == 0, ended.stderr
 

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from player import World, error, index, pages, play, played, received, url
+from player import World, error, index, pages, play, played, received, robots, tell, url, want
 
 from cases import cases
 from usp._base.reason import Reason
@@ -14,16 +14,14 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, Probe
 from usp._crawl.schedule import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, HostHealth
 from usp._crawl.tree_slots import node_for
-from usp._formats.abstract_parser import ChildEntry
 from usp._formats.document import Role
 from usp.objects.problem import FailureCode
-from usp.objects.sitemap import IndexRobotsTxtSitemap, PagesTextSitemap
+from usp.objects.sitemap import PagesTextSitemap
 from usp.options import CrawlOptions
 
 pytestmark = pytest.mark.usefixtures("real_pauses")
 
 BROKEN = error("500 Internal Server Error", retryable=True)
-MISSING = error("404 Not Found")
 FINE = received("http://h/", Probe(PagesTextSitemap))
 
 
@@ -99,41 +97,26 @@ def test_answers_say_whether_a_host_is_slow_and_whether_it_is_given_up():
 
 
 def test_a_failing_host_is_asked_for_one_thing_at_a_time_until_it_answers_again():
-    crawl = Crawl(per_host=4)
-    for number in range(20):
-        crawl.want(url(f"a{number}"))
+    crawl = want(*(f"a{number}" for number in range(20)), per_host=4)
     under_way = crawl.next_fetches(10, 0.0)
     assert len(under_way) == 4
-    for _ in range(2):
-        order = under_way.pop(0)
-        crawl.finished(order, BROKEN(order), 0.0)
-        under_way += crawl.next_fetches(10, 0.0)
-        assert len(under_way) == 4
-    for left in (3, 2, 1):  # the third failure, and those that were under way already
-        order = under_way.pop(0)
-        crawl.finished(order, BROKEN(order), 0.0)
+    for left in (4, 4, 3, 2, 1, 1):  # from the third failure on those that were under way already
+        tell(crawl, under_way.pop(0), BROKEN)
         under_way += crawl.next_fetches(10, 0.0)
         assert len(under_way) == left
-    order = under_way.pop()
-    crawl.finished(order, BROKEN(order), 0.0)
-    under_way += crawl.next_fetches(10, 0.0)
-    assert len(under_way) == 1
-    order = under_way.pop()
-    crawl.finished(order, pages()(order), 0.0)
+    tell(crawl, under_way.pop(), pages())
     assert len(crawl.next_fetches(10, 0.0)) == 4
 
 
 def test_another_host_is_asked_as_much_as_ever():
-    crawl = Crawl(per_host=3)
-    for number in range(10):
-        crawl.want(f"http://bad/{number}")
-        crawl.want(f"http://good/{number}")
+    names = (f"http://{host}/{number}" for number in range(10) for host in ("bad", "good"))
+    crawl = want(*names, per_host=3)
     under_way = crawl.next_fetches(100, 0.0)
     for order in [order for order in under_way if "bad" in order.url]:
-        crawl.finished(order, BROKEN(order), 0.0)
+        tell(crawl, order, BROKEN)
         under_way.remove(order)
     good = next(order for order in under_way if "good" in order.url)
-    crawl.finished(good, pages()(good), 0.0)
+    tell(crawl, good, pages())
     under_way.remove(good)
     under_way += crawl.next_fetches(100, 0.0)
     assert sum("bad" in order.url for order in under_way) == 1
@@ -176,15 +159,13 @@ def test_a_refused_scheme_of_a_host_does_not_end_the_pauses_of_the_other():
         names = [f"https://shop/{number}" for number in range(5)]
         plain = [f"http://shop/{number}" for number in range(3)]
         (order,) = crawl.next_fetches(20, 0.0)
-        declared = tuple(ChildEntry(name) for name in (plain[0], *names, *plain[1:]))
-        robots = Probe(IndexRobotsTxtSitemap, children=declared, crawl_delay=5.0)
-        crawl.finished(order, received(order.url, robots), 0.0)
+        tell(crawl, order, robots(plain[0], *names, *plain[1:], delay=5.0))
         begun, now = {}, 5.0
         while not crawl.complete:
             for order in crawl.next_fetches(20, now):
                 begun[order.url] = now
-                answer = failed("refused", unreachable=True) if order.url in plain else FINE
-                crawl.finished(order, answer, now)
+                result = failed("refused", unreachable=True) if order.url in plain else FINE
+                crawl.finished(order, result, now)
             now += 1.0
         moments = sorted(begun.values())
         assert len(moments) == 6, "the plain origin is asked once"
@@ -200,8 +181,8 @@ def test_what_is_under_way_at_a_host_that_is_given_up_still_counts():
     crawl = Crawl(per_host=2)
     first, second = (crawl.want(f"http://h/{name}") for name in "ab")
     one, two = crawl.next_fetches(2, 0.0)
-    crawl.finished(one, error("refused", unreachable=True)(one), 0.0)
-    crawl.finished(two, pages()(two), 0.0)
+    tell(crawl, one, error("refused", unreachable=True))
+    tell(crawl, two, pages())
     assert crawl.complete
     assert hasattr(node_for(first), "reason")
     assert node_for(second).page_count() == 1
@@ -218,7 +199,7 @@ def test_what_came_in_part_before_its_host_was_given_up_is_kept():
     look = Probe(PagesTextSitemap, broken=RESET, unfinished=RESET)
     crawl.finished(one, received(one.url, look, b"http://h/page\n"), 0.0)
     for at, order in enumerate(others):
-        crawl.finished(order, error("500 Oh", retryable=True)(order), at * 3.0)
+        tell(crawl, order, error("500 Oh", retryable=True), at * 3.0)
     assert crawl.next_fetches(2, 100.0) == []
     assert crawl.complete
     assert node_for(part).page_count() == 1

@@ -11,11 +11,11 @@ import pytest
 
 from cases import cases
 from fronts import FRONTS, ONE_BY_ONE, THREADS, every_front
-from memory_web import Client, H, Web
+from memory_web import Client, Doc, H, Web
 from usp._crawl import fetch, receiver
 from usp.limits import DEFAULT, Limits
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, paths, robots, urlset
+from website import Answer, index, indexed, pages_at, paths, robots, urlset
 
 MIB = 1024 * 1024
 
@@ -188,8 +188,7 @@ def test_without_a_limit_the_depth_is_that_of_the_site(serve):
 
 
 SIX = [f"/{n}.xml" for n in range(6)]
-WIDE = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*SIX)}
-WIDE |= {name: urlset(f"/of{name}") for name in SIX}
+WIDE = indexed(*SIX) | {name: urlset(f"/of{name}") for name in SIX}
 
 
 @every_front
@@ -229,13 +228,8 @@ def test_the_tree_is_cut_at_the_same_place_on_every_front(serve):
 
 # Pages --------------------------------------------------------------------------------------------
 
-THREE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a1", "/a2", "/a1"),
-    "/b.xml": urlset("/b1", "/b2"),
-    "/c.xml": urlset("/c1", "/c2"),
-}
+THREE = indexed("/a.xml", "/b.xml", "/c.xml") | {"/a.xml": urlset("/a1", "/a2", "/a1")}
+THREE |= {"/b.xml": urlset("/b1", "/b2"), "/c.xml": urlset("/c1", "/c2")}
 ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
 
 
@@ -290,8 +284,7 @@ def test_a_document_that_stands_twice_counts_twice_as_its_pages_do():
 
 def test_stray_pages_in_an_index_count():
     stray = "<url><loc>{base}/stray1</loc></url><url><loc>{base}/stray2</loc></url>"
-    site = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", stray, "/b.xml")}
-    site |= {"/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
+    site = indexed("/1.xml", stray, "/2.xml") | pages_at("1", "2")
     for allowed in (4, None):
         assert paths(crawl_web(site, pages=allowed), H) == ["/1", "/stray1", "/stray2", "/2"]
     for allowed in range(4):
@@ -334,68 +327,37 @@ def test_redirects_from_both_sides(serve, front):
 # Time ---------------------------------------------------------------------------------------------
 
 
-class Clock:
-    """A clock that moves when a piece of a body comes."""
+def slow_tree(monkeypatch, pauses: list[float], **limits):
+    """Receive a hundred pages in pieces, each after a pause; give the tree, website and time."""
+    now = [1000.0]
+    for module in (fetch, receiver):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    def __init__(self, monkeypatch) -> None:
-        self.now = 1000.0
-        for module in (fetch, receiver):
-            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
+    def before(_: str, number: int) -> None:
+        now[0] += pauses[number]
 
-
-class Slow(Client):
-    """Gives a body in pieces, each after so many seconds: ``timing`` says how."""
-
-    def __init__(self, clock: Clock, timing) -> None:
-        web = Web({"/a.xml": urlset(*PAGES)})
-        super().__init__(web, 1)
-        self._clock, self._timing = clock, timing
-
-    def get(self, url):
-        response = super().get(url)
-        pieces = self._timing(response.raw_data())
-        response.pieces = lambda: enumerate(self._pieces(pieces))
-        return response
-
-    def _pieces(self, timed):
-        for seconds, piece in timed:
-            self._clock.now += seconds
-            yield piece
-
-
-def evenly(size: int, seconds: float):
-    """Give so many bytes, and so many again, with the same pause between."""
-    return lambda data: ((seconds, data[at : at + size]) for at in range(0, len(data), size))
-
-
-def slow_tree(monkeypatch, size: int, seconds: float, **limits):
-    """Receive a document of a hundred pages, slowly; give its tree and client."""
-    client = Slow(Clock(monkeypatch), evenly(size, seconds))
-    tree = ONE_BY_ONE.tree(H + "/a.xml", client, single=True, limits=Limits(**limits))
-    return tree, client.web
-
-
-def pieces(size: int) -> int:
-    return -(-len(urlset(*PAGES).replace("{base}", "http://h")) // size)
+    web, limits = Web({"/a.xml": Doc(urlset(*PAGES), pieces=len(pauses))}), Limits(**limits)
+    tree = ONE_BY_ONE.tree(H + "/a.xml", Client(web, 1, before), single=True, limits=limits)
+    return tree, web, now[0] - 1000
 
 
 def test_document_seconds_and_lowest_rate_from_both_sides(monkeypatch):
     """A rate is judged after half a minute: a document that is over before is whole."""
-    takes = pieces(500) * 2.0
-    assert pieces(50) * 0.5 > 30
-    for size, seconds, limit, enough, not_enough in cases(
+    rate = 2 * len(Doc(urlset(*PAGES), pieces=100).cut(H)[0])  # a piece in half a second
+    for pieces, seconds, limit, enough, not_enough in cases(
         [
-            (500, 2.0, "document_seconds", [takes, takes + 1, None], [takes - 1, takes / 2]),
-            (50, 0.5, "lowest_rate", [100, 99, 0, None], [101]),
-            (200, 29.0 / pieces(200), "lowest_rate", [10**9], []),
+            (10, 2.0, "document_seconds", [20.0, 21.0, None], [19.0, 10.0]),
+            (100, 0.5, "lowest_rate", [rate, rate - 1, 0, None], [rate + 1]),
+            (20, 29.0 / 20, "lowest_rate", [10**9], []),
         ]
     ):
         for allowed in enough:
-            tree, _ = slow_tree(monkeypatch, size, seconds, **{limit: allowed})
+            tree, _, took = slow_tree(monkeypatch, [seconds] * pieces, **{limit: allowed})
             assert paths(tree, "http://h") == PAGES
             assert tree.is_complete
+            assert took == pytest.approx(pieces * seconds)
         for allowed in not_enough:
-            tree, web = slow_tree(monkeypatch, size, seconds, **{limit: allowed})
+            tree, web, _ = slow_tree(monkeypatch, [seconds] * pieces, **{limit: allowed})
             kept = paths(tree, "http://h")
             assert kept
             assert kept == PAGES[: len(kept)]
@@ -405,19 +367,12 @@ def test_document_seconds_and_lowest_rate_from_both_sides(monkeypatch):
 
 def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatch):
     """The first half comes at once; then nearly nothing."""
-
-    def tired(data: bytes):
-        half = len(data) // 2
-        yield 0.0, data[:half]
-        for at in range(half, len(data)):
-            yield 10.0, data[at : at + 1]
-
-    clock = Clock(monkeypatch)
-    limits = Limits(lowest_rate=50)
-    tree = ONE_BY_ONE.tree(H + "/a.xml", Slow(clock, tired), single=True, limits=limits)
+    size = len(Doc(urlset(*PAGES)).cut(H)[0])
+    half = size // 2
+    tree, _, took = slow_tree(monkeypatch, [0.0] * half + [10.0] * (size - half), lowest_rate=50)
     assert 40 < tree.page_count() < 60
     the_failure(tree, "lowest_rate", "http://h/a.xml")
-    assert clock.now < 1000 + 100
+    assert took < 100
 
 
 @every_front

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cases import cases
+from fronts import THREADS
 from memory_web import Client, Doc, H, Web
 from usp._base.display import MAX_TEXT, excerpt
 from usp.limits import Limits
@@ -20,7 +21,7 @@ from usp.objects.sitemap import InvalidSitemap
 from usp.stream import pages
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import Answer, atom, index, robots, rss, urlset
+from website import Answer, atom, index, pages_at, robots, rss, urlset
 
 LIMITS = Limits(url_length=1000)
 
@@ -68,8 +69,7 @@ def test_a_page_with_a_url_over_the_limit_is_a_problem_and_nothing_else_is_lost(
 
 def test_a_child_with_a_url_over_the_limit_is_a_problem_and_not_requested():
     for write in cases([index, robots]):
-        web = Web({"/robots.txt": write("/a.xml", url_of(1001), "/c.xml")})
-        web.docs |= {f"/{name}.xml": Doc(urlset(f"/{name}")) for name in "ac"}
+        web = Web({"/robots.txt": write("/a.xml", url_of(1001), "/c.xml")} | pages_at("a", "c"))
         if write is index:
             web.docs["/i.xml"] = web.docs["/robots.txt"]
             web.docs["/robots.txt"] = Doc(robots("/i.xml"))
@@ -114,9 +114,7 @@ def test_a_redirect_to_a_url_over_the_limit_is_a_failure():
     for at_once in cases([1, 4]):
         web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": Doc(moved_to="/" + "x" * 1001)})
         web.docs["/" + "x" * 1001] = Doc(index(*(f"#{n}" for n in range(100))))
-        tree = sitemap_tree_for_homepage(
-            H + "/", Client(web, at_once), use_known_paths=False, limits=LIMITS
-        )
+        tree = THREADS.tree(H + "/", Client(web, at_once), limits=LIMITS)
         (failure,) = tree.failures()
         assert failure.url == H + "/a.xml"
         assert "the limit url_length=1,000" in failure.reason
@@ -139,10 +137,8 @@ def test_the_urls_of_a_tree_are_bounded_together():
     web = Web({"/robots.txt": robots("/0.xml", "/1.xml", "/2.xml", "/3.xml")})
     for n in range(4):
         web.docs[f"/{n}.xml"] = Doc(index(*(url_of(40, f"{n}-{k}-") for k in range(4000))))
-    tree = sitemap_tree_for_homepage(
-        H + "/", Client(web), use_known_paths=False, limits=limits,
-        recurse_list_callback=lambda urls, level, _: [] if level else urls,
-    )  # fmt: skip
+    tops = {"recurse_list_callback": lambda urls, level, _: [] if level else urls}
+    tree = THREADS.tree(H + "/", Client(web), limits=limits, **tops)
     lost = [sum(problem.lost for problem in node.problems) for node in tree.all_sitemaps()]
     assert lost.count(4000) == 2
     assert not tree.is_complete
@@ -237,18 +233,10 @@ def at_a_long_address(length: int = 60_000, mark: str = "#", count: int = 25_000
     }
 
 
-def with_a_base_that_is_just_not_too_long() -> dict[str, Doc]:
-    return at_a_long_address(8000, "?", 12_000)
-
-
 def with_a_long_base() -> dict[str, Doc]:
     document = index(*(f"?{n}" for n in range(12_000)))
     base = f'<sitemapindex xml:base="{H}/{filler(500_000, 1)}"'
     return many(1, document.replace("<sitemapindex", base).encode())
-
-
-def with_long_roots() -> dict[str, Doc]:
-    return many(200, f"<{'x' * 1_000_000}>".encode())
 
 
 def with_long_prefixes() -> dict[str, Doc]:
@@ -265,37 +253,31 @@ def with_long_dates() -> dict[str, Doc]:
     return many(1, urlset(*entries).encode())
 
 
-def with_long_locs() -> dict[str, Doc]:
-    return many(1, index(*(f"{H}/{filler(8000, n)}" for n in range(12_000))).encode())
-
-
 def with_long_names() -> dict[str, Doc]:
     tags = "".join(f"<a{n}{filler(200_000, n)}>" for n in range(500))
     return many(1, f"<urlset><url>{tags}".encode())
 
 
-SMALL_ANSWERS = [
-    at_a_long_address,
-    with_a_base_that_is_just_not_too_long,
-    with_a_long_base,
-    with_long_roots,
-    with_long_prefixes,
-    with_long_dates,
-    with_long_locs,
-    with_long_names,
-]
+SMALL_ANSWERS = {
+    "at a long address": at_a_long_address,
+    "with a base that is just not too long": lambda: at_a_long_address(8000, "?", 12_000),
+    "with a long base": with_a_long_base,
+    "with long roots": lambda: many(200, f"<{'x' * 1_000_000}>".encode()),
+    "with long prefixes": with_long_prefixes,
+    "with long dates": with_long_dates,
+    "with long locs": lambda: many(
+        1, index(*(f"{H}/{filler(8000, n)}" for n in range(12_000))).encode()
+    ),
+    "with long names": with_long_names,
+}
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux")
 def test_a_small_answer_takes_little_memory():
-    for site in cases(SMALL_ANSWERS):
-        tests = Path(__file__).parent.parent
-        result = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tests)],
-            input=pickle.dumps(site()),
-            capture_output=True,
-            check=False,
-        )
+    program = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent.parent)]
+    for name in cases(SMALL_ANSWERS):
+        site = pickle.dumps(SMALL_ANSWERS[name]())
+        result = subprocess.run(program, input=site, capture_output=True, check=False)
         assert not result.returncode, result.stderr.decode()[-2000:]
         assert int(result.stdout) < MOST

@@ -12,12 +12,10 @@ from usp._crawl.website import Search
 from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, paths, robots, urlset
+from website import Answer, index, indexed, paths, urlset
 
 MANY = [f"/{n}.xml" for n in range(24)]
-SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*MANY)} | {
-    path: urlset(f"/of{path}") for path in MANY
-}
+SITE = indexed(*MANY) | {path: urlset(f"/of{path}") for path in MANY}
 
 
 def test_the_client_says_how_many(serve):

@@ -12,7 +12,7 @@ from typing import Any
 
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
-from website import Answer, atom, index, robots, rss, urlset
+from website import Answer, atom, index, indexed, robots, rss, urlset
 
 NOBODY = "http://127.0.0.1:9"  # refuses connections
 
@@ -38,19 +38,15 @@ PACKED = gzip.compress(urlset("https://h/packed/1", "https://h/packed/2").encode
 HALF = urlset(*(f"https://h/half/{n}" for n in range(200)))
 
 SITES: dict[str, dict[str, Any]] = {
-    "one index": {"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)},
+    "one index": indexed(*LEAVES),
     "nothing": {},
     "declared twice": {
         "/robots.txt": robots("/i.xml", "/j.xml", "/a.xml"),
         "/i.xml": index("/a.xml", "/b.xml", "/a.xml"),
         "/j.xml": index("/b.xml", "/c.xml", "/a.xml#again"),
     },
-    "known path in the subtree of robots.txt": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index("/sitemap.xml", "/a.xml"),
-        "/sitemap.xml": urlset("/known"),
-        "/sitemap_index.xml": Answer(redirect="/i.xml"),
-    },
+    "known path in the subtree of robots.txt": indexed("/sitemap.xml", "/a.xml")
+    | {"/sitemap.xml": urlset("/known"), "/sitemap_index.xml": Answer(redirect="/i.xml")},
     "known path that the subtree redirects to": {
         "/robots.txt": robots("/i.xml"),
         "/i.xml": Answer(redirect="/sitemap.xml"),
@@ -152,33 +148,23 @@ SITES: dict[str, dict[str, Any]] = {
         "/many.txt": "".join(f"https://h/line/{n}\n" for n in range(4000)),
         "/i.xml": index("/rss", "/few.txt"),
     },
-    "stray pages before the children of an index": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index(STRAY, STRAY_2, *LEAVES),
-    },
+    "stray pages before the children of an index": indexed(STRAY, STRAY_2, *LEAVES),
     "stray pages between the children of an index": {
         "/robots.txt": robots("/i.xml", "/c.xml"),
         "/i.xml": index("/a.xml", STRAY, "/j.xml", STRAY_2),
         "/j.xml": index("/b.xml", STRAY),
     },
-    "stray pages behind the children of an index": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index(*LEAVES, STRAY),
-    },
-    "stray pages behind a child that is declared twice": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index("/a.xml", "/a.xml", "/b.xml", STRAY, "/c.xml"),
-    },
+    "stray pages behind the children of an index": indexed(*LEAVES, STRAY),
+    "stray pages behind a child that is declared twice": indexed(
+        "/a.xml", "/a.xml", "/b.xml", STRAY, "/c.xml"
+    ),
     "links of the homepage": {
         "/": html("/a.xml", "/gone.xml", "b.xml", "/sitemap.xml"),
         "/sitemap.xml": index("/c.xml"),
         "/robots.txt": robots("/c.xml"),
     },
-    "links of the homepage to what robots.txt has": {
-        "/": html("/a.xml", "/i.xml", "/b.xml"),
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": index("/a.xml", "/b.xml"),
-    },
+    "links of the homepage to what robots.txt has": indexed("/a.xml", "/b.xml")
+    | {"/": html("/a.xml", "/i.xml", "/b.xml")},
     "links of a homepage that has moved": {
         "/": Answer(redirect="/en/"),
         "/en/": html("map.xml", "../a.xml", "/en/"),
@@ -197,7 +183,7 @@ SITES: dict[str, dict[str, Any]] = {
         "/sitemap.xml": urlset("/s"),
     },
     "robots.txt that is none": {"/robots.txt": html("/a.xml"), "/sitemap.xml": urlset("/s")},
-    "much": {"/robots.txt": robots("/i.xml"), "/i.xml": index(*(f"/m{n}.xml" for n in range(20)))}
+    "much": indexed(*(f"/m{n}.xml" for n in range(20)))
     | {f"/m{n}.xml": urlset(*numbered(f"m{n}", 2 + 150 * (n % 3))) for n in range(20)},
     "large": {
         "/robots.txt": robots("/large.xml", "/a.xml", "/large.xml"),

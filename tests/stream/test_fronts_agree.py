@@ -24,12 +24,12 @@ from memory_web import AsyncClient, Client, Doc, Web
 from profiles import examples
 from usp.exceptions import SitemapException
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, Site, index, outline, paths, robots, urlset
+from website import Answer, Site, index, indexed, outline, paths, robots, urlset
 
 ONE_AT_A_TIME = ["one index", "declared twice", "redirects to a parent", "stumbling", "dead hosts"]
 ONE_AT_A_TIME += ["links of the homepage", "known path in the subtree of robots.txt", "packed"]
 MANY = [f"/{number:04}" for number in range(400)]
-INDEX = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)} | LEAVES
+INDEX = indexed(*LEAVES) | LEAVES
 
 
 def told(pages) -> list:
@@ -180,8 +180,7 @@ def test_callbacks_choose_the_same(serve):
 
 
 def test_callbacks_are_asked_the_same_questions_and_events_are_the_same_but_for_their_order(serve):
-    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES, "/j.xml")} | LEAVES)
-    site.answers["/j.xml"] = index("/a.xml", "/b.xml")
+    site = serve(indexed(*LEAVES, "/j.xml") | {"/j.xml": index("/a.xml", "/b.xml")} | LEAVES)
     seen = []
     for crawl in [way for front in FRONTS for way in (front.tree, front.pages)]:
         asked, events = [], []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -18,15 +20,9 @@ from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver
 from usp.events import SitemapFinished
 from usp.stream import pages, pages_of_sitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from website import Answer, index, robots, urlset
+from website import Answer, indexed, pages_at, urlset
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
-    "/a.xml": urlset("/a1", "/a2"),
-    "/b.xml": urlset("/b"),
-    "/c.xml": urlset("/c"),
-}
+SITE = indexed("/a.xml", "/b.xml", "/c.xml") | {"/a.xml": urlset("/a1", "/a2")} | pages_at("b", "c")
 START = H + "/i.xml"
 
 
@@ -223,18 +219,17 @@ def test_without_an_interrupt_the_option_changes_nothing(serve):
 # On asyncio --------------------------------------------------------------------------------------------
 
 
-class Cancelling(AsyncClient):
-    """Cancels the task of the crawl while it waits for a sitemap."""
+def client_ending(path: str, *ends: Callable[[], object]) -> AsyncClient:
+    """Give a client that ends its crawl, once or more, while that waits for a sitemap."""
 
-    def __init__(self, *paths: str) -> None:
-        async def before(url: str) -> None:
-            if url.removeprefix("http://h") in paths:
-                self.task.cancel()
-                await asyncio.sleep(0.02)
+    async def before(url: str) -> None:
+        for end in ends if url.endswith(path) else ():
+            end()
+            await asyncio.sleep(0.02)
 
-        super().__init__(Web(SITE), before_answer=before)
-        self.max_concurrent_requests = 1
-        self.task = asyncio.current_task()
+    client = AsyncClient(Web(SITE), before_answer=before)
+    client.max_concurrent_requests = 1
+    return client
 
 
 @impatient
@@ -242,45 +237,28 @@ class Cancelling(AsyncClient):
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_a_task_that_is_cancelled_or_late_ends_with_what_was_found(ended_by, is_stream):
     async def crawl():
-        failures = []
+        failures, task = [], asyncio.current_task()
         async with asyncio.timeout(None) as timeout:
-            client = Cancelling("/b.xml" if ended_by == "cancel" else "")
-
-            async def late(url: str) -> None:
-                if url.endswith("/b.xml"):
-                    timeout.reschedule(0)
-                    await asyncio.sleep(0.02)
-
-            if ended_by == "timeout":
-                client.before_answer = late
+            end = task.cancel if ended_by == "cancel" else partial(timeout.reschedule, 0)
+            given = START, client_ending("/b.xml", end)
             options = {"keep_partial": True, "on_failure": failures.append}
             if is_stream:
-                pages = await rest(usp.aio.pages_of_sitemap(START, client, **options))
+                pages = await rest(usp.aio.pages_of_sitemap(*given, **options))
             else:
-                tree = await usp.aio.sitemap_tree_for_sitemap(START, client, **options)
+                tree = await usp.aio.sitemap_tree_for_sitemap(*given, **options)
                 assert tree.failures() == failures
                 pages = tree.all_pages()
-        assert asyncio.current_task().cancelling() == 0
+        assert task.cancelling() == 0
         return names(pages), names(failures)
 
     assert asyncio.run(crawl()) == (["a1", "a2"], ["b.xml", "c.xml"])
 
 
-@pytest.mark.parametrize(
-    ("paths", "keep_partial"), [(["/b.xml"], False), (["/a.xml", "/b.xml"], True)]
-)
-def test_a_task_is_cancelled_without_the_option_or_if_it_is_cancelled_again(paths, keep_partial):
+@pytest.mark.parametrize("keep_partial", [False, True])
+def test_a_task_is_cancelled_without_the_option_or_if_it_is_cancelled_again(keep_partial):
     async def crawl():
-        client = Cancelling(*paths)
-        before = client.before_answer
-
-        async def twice(url: str) -> None:
-            await before(url)
-            if keep_partial and url.endswith("/a.xml"):
-                client.task.cancel()
-                await asyncio.sleep(1)
-
-        client.before_answer = twice
+        cancel = asyncio.current_task().cancel
+        client = client_ending("/a.xml", *[cancel] * (2 if keep_partial else 1))
         await usp.aio.sitemap_tree_for_sitemap(START, client, keep_partial=keep_partial)
 
     with pytest.raises(asyncio.CancelledError):

@@ -13,16 +13,10 @@ from memory_web import Client, Web
 from usp._crawl.crawl import Crawl
 from usp.fetch_parse import SitemapFetcher
 from usp.stream import pages
-from website import index, robots, urlset
+from website import indexed, pages_at, urlset
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml", "/gone.xml"),
-    "/a.xml": urlset("/a1", "/a2"),
-    "/b.xml": urlset("/b"),
-    "/sitemap.xml": urlset("/known"),
-    "/extra.xml": urlset("/extra"),
-}
+SITE = indexed("/a.xml", "/b.xml", "/gone.xml") | pages_at("b", "extra")
+SITE |= {"/a.xml": urlset("/a1", "/a2"), "/sitemap.xml": urlset("/known")}
 WEBSITE, SITEMAP = "http://h/", "http://h/i.xml"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, date, datetime
 
 import pytest
@@ -14,7 +15,7 @@ from usp._crawl.child_filter import latest
 from usp.events import SitemapFailed, SitemapSkipped
 from usp.objects.child import SkippedSitemap, SkipReason
 from usp.options import CrawlOptions
-from website import dated, index, robots, urlset
+from website import dated, index, pages_at, robots
 
 BASE = "http://h"
 
@@ -28,40 +29,29 @@ SITE = {
         dated("/odd.xml", "last week", "sitemap"),
         dated("/sitemap.xml", "2024", "sitemap"),
     ),
-    **{f"/{name}.xml": urlset(f"/{name}") for name in ("old", "new", "undated", "odd", "sitemap")},
+    **pages_at("old", "new", "undated", "odd", "sitemap"),
 }
 OLD = ["/old.xml", "/sitemap.xml"]
 
 
 def test_an_old_child_is_not_requested_and_not_a_failure():
-    for since in cases(["2025-02-01", date(2025, 2, 1), datetime(2025, 2, 1, tzinfo=UTC)]):
-        for callbacks in cases([False, True]):
-            for way in cases(WAYS):
-                web, events, failures = Web(SITE), [], []
-                how = {"recurse_callback": lambda *_: True} if callbacks else {}
-                pages = pages_by(
-                    way,
-                    web,
-                    use_known_paths=True,
-                    sitemaps_since=since,
-                    on_event=events.append,
-                    on_failure=failures.append,
-                    **how,
-                )
-                assert [page.url for page in pages] == [
-                    f"{BASE}/{name}" for name in ("new", "undated", "odd")
-                ]
-                assert not set(OLD) & set(web.asked), (
-                    "not even at a known path, since the index declares it"
-                )
-                skipped = [event for event in events if isinstance(event, SitemapSkipped)]
-                assert skipped == [
-                    SitemapSkipped(f"{BASE}{path}", f"{BASE}/all.xml", 2, SkipReason.DATE)
-                    for path in OLD
-                ]
-                assert failures == []
-                told = {event.url for event in events if isinstance(event, SitemapFailed)}
-                assert not told & {f"{BASE}{path}" for path in OLD}
+    """Not even at a known path, since the index declares it."""
+    dates = ["2025-02-01", date(2025, 2, 1), datetime(2025, 2, 1, tzinfo=UTC)]
+    callbacks = [{}, {"recurse_callback": lambda *_: True}]
+    for since, callback, way in cases(itertools.product(dates, callbacks, WAYS)):
+        web, events, failures = Web(SITE), [], []
+        told = {"on_event": events.append, "on_failure": failures.append}
+        pages = pages_by(way, web, use_known_paths=True, sitemaps_since=since, **callback, **told)
+        kept = [f"{BASE}/{name}" for name in ("new", "undated", "odd")]
+        assert [page.url for page in pages] == kept
+        assert not set(OLD) & set(web.asked)
+        skipped = [event for event in events if isinstance(event, SitemapSkipped)]
+        assert skipped == [
+            SitemapSkipped(f"{BASE}{path}", f"{BASE}/all.xml", 2, SkipReason.DATE) for path in OLD
+        ]
+        assert failures == []
+        failed = {event.url for event in events if isinstance(event, SitemapFailed)}
+        assert not failed & {f"{BASE}{path}" for path in OLD}
 
 
 def test_the_index_names_what_was_skipped():
@@ -90,10 +80,7 @@ NESTED = {
     "/sitemap.xml": index("/news.xml", "/shop.xml", "/news-index.xml", "/shop_index.xml"),
     "/shop_index.xml": index("/shop-1.xml", "/shop-news.xml"),
     "/news-index.xml": index("/news-1.xml"),
-    **{
-        f"/{name}.xml": urlset(f"/{name}")
-        for name in ("news", "shop", "shop-1", "shop-news", "news-1", "private")
-    },
+    **pages_at("news", "shop", "shop-1", "shop-news", "news-1", "private"),
 }
 
 

@@ -11,6 +11,7 @@ import time
 import types
 from dataclasses import replace
 
+import page_sites
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,12 +112,7 @@ def by_hand(web: Web, options, choose, limits: Limits = DEFAULT):
 
 
 def listed(tree) -> list:
-    return [
-        (node.url, page.url)
-        for node in tree.all_sitemaps()
-        if hasattr(node, "pages")
-        for page in node.pages
-    ]
+    return [(url, page.url) for url, page in page_sites.pages_of(tree)]
 
 
 LIMITS = {

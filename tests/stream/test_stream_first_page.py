@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import threading
 import zlib
@@ -11,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from cases import cases
-from fronts import every_stream, run
+from fronts import every_stream, happens, run
 from memory_web import Client, Doc, Web
 from patience import within
 from usp.stream import pages
@@ -179,8 +178,7 @@ def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections(front
     async def read():
         coming = front.coming("http://h/", replace(front, at_once=8).client(web))
         await coming.one()
-        while len(web.asked) < 7 or +web.open:  # noqa: ASYNC110 - in other threads
-            await asyncio.sleep(0.002)
+        await happens(lambda: len(web.asked) == 7 and not +web.open)
         web.docs.clear()  # nothing can be fetched now
         return 1 + len(await coming.rest())
 

@@ -2,75 +2,84 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import itertools
 import signal
 import threading
 import time
 
 import pytest
 
-from fronts import FD, spools
+from fronts import ASYNCIO, FD, THREADS, every_stream, happens, rest, run, spools
 from memory_web import Client, Doc, Web
 from patience import soon, within
+from usp import aio
 from usp._crawl.schedule import RetryPolicy
 from usp.options import CrawlOptions
 from usp.stream import PageBlocks, pages
 from usp.tree import website_search
 from usp.web_client.abstract_client import LocalWebClient, WebClientErrorResponse
-from website import Answer, index, robots, urlset
+from website import ONE_PAGE, Answer, indexed, robots, urlset
 
 NAMES = [f"/{n}.xml" for n in range(40)]
 LARGE = [f"/p{n}/" + "x" * 700 for n in range(1000)]  # goes to a temporary file
 
 
 @pytest.fixture
-def gate(monkeypatch):
-    """What the server holds back; nobody waits long for threads that wait for it."""
+def gate(gate, monkeypatch):
+    """Nobody waits long for threads that wait for what the server holds back."""
     monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
-    gate = threading.Event()
-    yield gate
-    gate.set()
+    return gate
 
 
 @pytest.fixture
 def long_site(serve, gate):
     """Forty sitemaps: the first can be read, the others are held back."""
-    first = {"/0.xml": urlset(*LARGE)}
     held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}
-    return serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*NAMES)} | held | first)
+    return serve(indexed(*NAMES) | held | {"/0.xml": urlset(*LARGE)})
 
 
-def take(stream, count):
-    return [next(stream) for _ in range(count)]
-
-
-@pytest.mark.parametrize("how", ["close", "forget", "throw"])
+@pytest.mark.parametrize(
+    ("front", "how"),
+    [*itertools.product([THREADS, ASYNCIO], ["close", "throw", "forget"]), (ASYNCIO, "cancel")],
+)
 def test_nothing_is_asked_for_after_the_consumer_has_stopped(
-    long_site, gate, threads_end, how, times
+    long_site, gate, threads_end, front, how, times
 ):
     """Ten pages cost robots.txt, the index, the first sitemap, and what was under way beside it."""
     before = spools()
-    with within(60):
-        stream = pages(long_site.base + "/", use_known_paths=False)
-        assert [page.url for page in take(stream, 10)] == list(map(long_site.url, LARGE[:10]))
-        assert not FD.exists() or soon(lambda: len(spools()) == len(before) + 1)
+
+    async def read():
+        coming = front.coming(long_site.base + "/")
+        got = [(await coming.one()).url for _ in range(10)]
+        assert got == list(map(long_site.url, LARGE[:10]))
+        await happens(lambda: not FD.exists() or len(spools()) == len(before) + 1)
         if how == "close":
-            stream.close()
-            assert list(stream) == []
+            await coming.stop("close")
+            assert await coming.rest() == []
         elif how == "throw":
             with pytest.raises(LookupError):
-                stream.throw(LookupError)
-        del stream
+                await coming.stop("throw", LookupError)
+        elif how == "cancel":
+            task = asyncio.create_task(coming.rest())
+            await asyncio.sleep(0.05 * times)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        del coming
         gc.collect()
-        time.sleep(0.05 * times)  # what was sent before may still be on its way
+        await asyncio.sleep(0.05 * times)  # what was sent before may still be on its way
         asked = long_site.hits.total()
         assert asked <= 2 + 1 + 8
         gate.set()
         assert threads_end()
-        time.sleep(0.05 * times)
+        await asyncio.sleep(0.1 * times)
         assert long_site.hits.total() == asked
-        assert spools() == before
-        assert max(long_site.hits.values()) == 1
+
+    run(read())
+    assert spools() == before
+    assert max(long_site.hits.values()) == 1
 
 
 @pytest.mark.usefixtures("real_pauses")
@@ -97,11 +106,16 @@ def test_an_endless_sitemap_ends_with_the_stream(serve, threads_end):
         assert threads_end()
 
 
-def test_nothing_is_asked_for_before_the_first_page_is(serve, threads_end):
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
-    stream = pages(site.base + "/")
-    stream.close()
-    assert list(stream) == []
+@every_stream
+def test_nothing_is_asked_for_before_the_first_page_is(serve, front, threads_end):
+    site = serve(ONE_PAGE)
+
+    async def close():
+        coming = front.coming(site.base + "/", use_known_paths=True)
+        await coming.stop("close")
+        assert await coming.rest() == []
+
+    run(close())
     assert not site.requests
     assert threads_end(0.0)
 
@@ -118,36 +132,59 @@ def test_an_exception_of_a_late_event_comes_out_between_pages(threads_end):
             raise LookupError
 
     stream = pages("http://h/", Client(web, 1), use_known_paths=False, on_event=listen)
-    assert [page.url for page in take(stream, 2)] == ["http://h/1", "http://h/2"]
+    assert [next(stream).url for _ in range(2)] == ["http://h/1", "http://h/2"]
     with pytest.raises(LookupError):
         next(stream)
     assert list(stream) == []
     assert threads_end()
 
 
-@pytest.mark.parametrize("wait_for", ["an answer", "the rest of a body", "a retry"])
-def test_ctrl_c_ends_a_stream_that_waits(serve, gate, threads_end, wait_for):
+@pytest.fixture(params=["an answer", "the rest of a body", "a retry"])
+def waiting(request, serve, gate):
+    """A site whose only sitemap makes a crawl wait."""
     answer = {
         "an answer": Answer(urlset("/p"), gate=gate),
         "the rest of a body": Answer(urlset("/p"), stall=gate),
         "a retry": Answer("", 503, headers={"Retry-After": "9"}),
-    }[wait_for]
-    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": answer})
+    }[request.param]
+    return serve({"/robots.txt": robots("/a.xml"), "/a.xml": answer})
+
+
+def test_ctrl_c_ends_a_stream_that_waits(waiting, gate, threads_end):
     main = threading.main_thread().ident
 
     def interrupt():
-        assert soon(lambda: site.hits["/a.xml"])
+        assert soon(lambda: waiting.hits["/a.xml"])
         time.sleep(0.1)
         signal.pthread_kill(main, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
-    stream = pages(site.base + "/", use_known_paths=False)
+    stream = pages(waiting.base + "/", use_known_paths=False)
     with within(60):
         with pytest.raises(KeyboardInterrupt):
             next(stream)
         gate.set()
         assert threads_end()
     assert list(stream) == []
+
+
+@pytest.mark.parametrize("call", ["tree", "pages", "sitemap"])
+def test_cancelling_the_task_cancels_what_is_under_way(waiting, call):
+    async def cancel():
+        work = {
+            "tree": lambda: aio.sitemap_tree_for_homepage(waiting.base + "/"),
+            "pages": lambda: rest(aio.pages(waiting.base + "/")),
+            "sitemap": lambda: aio.sitemap_tree_for_sitemap(waiting.url("/robots.txt")),
+        }[call]
+        task = asyncio.create_task(work())
+        await happens(lambda: waiting.hits["/a.xml"])
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(cancel())
+    assert waiting.hits["/a.xml"] == 1
 
 
 @pytest.mark.usefixtures("real_pauses")

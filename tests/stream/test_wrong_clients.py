@@ -14,7 +14,6 @@ from fronts import FRONTS, ONE_BY_ONE, THREADS, every_front
 from memory_web import AsyncClient, Client, Doc, H, Web
 from usp._crawl.schedule import RetryPolicy
 from usp.web_client.abstract_client import (
-    AbstractWebClient,
     LocalWebClient,
     LocalWebClientSuccessResponse,
     WebClientErrorResponse,
@@ -108,28 +107,6 @@ def test_what_came_before_a_clients_mistake_is_kept_in_tree_and_stream(front, af
     assert bool(tree.page_count()) == bool(after)
     assert "ValueError: in the client" in tree.failures()[0].reason
     assert tree.sub_sitemaps
-
-
-class Simplest(AbstractWebClient):
-    """The least that a client can be: as long as there have been clients of users' own."""
-
-    def __init__(self, web) -> None:
-        self.web = web
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        doc = self.web.docs.get(url.removeprefix(H))
-        if doc is None:
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-        return LocalWebClientSuccessResponse(url, doc.body.replace("{base}", H))
-
-
-def test_the_simplest_client_plugs_in():
-    site = {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/a"), "/sitemap.xml": urlset("/s")}
-    pages = ONE_BY_ONE.pages(H + "/", Simplest(Web(site)), use_known_paths=True)
-    assert [page.url for page in pages] == [H + "/a", H + "/s"]
 
 
 def test_a_client_without_a_network_gives_no_pages():

@@ -6,6 +6,7 @@ import gzip
 from typing import Any
 
 from hypothesis import strategies as st
+from page_sites import html
 
 from memory_web import Doc
 from website import atom, index, robots, rss, urlset
@@ -61,18 +62,13 @@ stray_indexes = st.builds(
 docs = page_docs | page_docs | plain_indexes | plain_indexes | others
 
 
-def homepage(links: list[str]) -> str:
-    tags = "".join(f'<link rel="sitemap" href="{link}">' for link in links)
-    return f"<html><head>{tags}</head></html>"
-
-
 @st.composite
 def webs(draw: st.DrawFn, *, with_stray: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """Give the documents of a website and the options to look at it with."""
     kinds = docs | stray_indexes if with_stray else docs
     web = dict(zip(NAMES, draw(st.lists(kinds, min_size=7, max_size=7)), strict=True))
     web["/robots.txt"] = Doc(robots(*draw(st.lists(names, max_size=3))), pieces=draw(pieces))
-    web["/"] = Doc(homepage(draw(st.lists(names, max_size=3))))
+    web["/"] = Doc(html(*draw(st.lists(names, max_size=3))))
     known = draw(st.lists(names, max_size=3, unique=True))
     options = {
         "use_robots": draw(st.booleans()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from fronts import FRONTS, THREADS, Front
 from memory_web import Doc, H, Web
 from profiles import examples
 from usp.limits import Limits
-from website import index, outline, robots, urlset
+from website import index, indexed, outline, robots, urlset
 
 KNOWN = ["sitemap.xml", "sitemap_index.xml", "sitemap1.xml"]
 CRAWLS = [(front, way) for front in FRONTS for way in (front.tree, front.pages)]
@@ -71,18 +72,14 @@ SITES = {
 
 
 def test_children_that_a_callback_excludes_are_not_requested():
-    for site in cases(SITES):
-        for name in cases(CALLBACKS):
-            for front, way in cases(CRAWLS):
-                web = Web({**SITES[site], **CHILDREN})
-                asked = Asked(lambda path, _: path in CHILDREN)
-                crawl(web, front, way, use_html_links=True, **{name: asked.callback(name)})
-                assert not CHILDREN.keys() & set(web.asked)
-                assert asked.excluded == CHILDREN.keys()
-                assert len(asked.questions) == len(
-                    set(asked.questions)
-                )  # each child was asked about once
-                assert sum(path in CHILDREN for path, _ in asked.questions) == len(CHILDREN)
+    for site, name, (front, way) in cases(itertools.product(SITES, CALLBACKS, CRAWLS)):
+        web = Web({**SITES[site], **CHILDREN})
+        asked = Asked(lambda path, _: path in CHILDREN)
+        crawl(web, front, way, use_html_links=True, **{name: asked.callback(name)})
+        assert not CHILDREN.keys() & set(web.asked)
+        assert asked.excluded == CHILDREN.keys()
+        assert len(asked.questions) == len(set(asked.questions))  # each child was asked about once
+        assert sum(path in CHILDREN for path, _ in asked.questions) == len(CHILDREN)
 
 
 EXCLUDED = {
@@ -93,21 +90,18 @@ EXCLUDED = {
 
 
 def test_a_known_path_that_a_callback_excludes_is_not_requested():
-    for declared in cases(EXCLUDED):
-        for name in cases(CALLBACKS):
-            for front, way in cases(CRAWLS):
-                web = Web({**EXCLUDED[declared], "/sitemap.xml": index("/c1.xml"), **CHILDREN})
-                asked = Asked(lambda path, _: path == "/sitemap.xml")
-                found = crawl(web, front, way, use_html_links=True, **{name: asked.callback(name)})
-                assert {"/sitemap.xml", "/c1.xml"}.isdisjoint(web.asked)
-                assert "/sitemap_index.xml" in web.asked  # the other known paths are looked at
-                pages = found if isinstance(found, list) else found.all_pages()
-                assert [page.url for page in pages] == [H + "/p0"]
+    for declared, name, (front, way) in cases(itertools.product(EXCLUDED, CALLBACKS, CRAWLS)):
+        web = Web({**EXCLUDED[declared], "/sitemap.xml": index("/c1.xml"), **CHILDREN})
+        asked = Asked(lambda path, _: path == "/sitemap.xml")
+        found = crawl(web, front, way, use_html_links=True, **{name: asked.callback(name)})
+        assert {"/sitemap.xml", "/c1.xml"}.isdisjoint(web.asked)
+        assert "/sitemap_index.xml" in web.asked  # the other known paths are looked at
+        pages = found if isinstance(found, list) else found.all_pages()
+        assert [page.url for page in pages] == [H + "/p0"]
 
 
 def test_a_known_path_that_nothing_declares_is_asked_about_at_level_0():
-    web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml"), **CHILDREN})
-    web.docs["/sitemap.xml"] = Doc(index("/c1.xml"))
+    web = Web(indexed("/c0.xml") | CHILDREN | {"/sitemap.xml": index("/c1.xml")})
     found = crawl(web, recurse_callback=lambda _, level, __: level < 1)
     assert outline(found, H)[2] == [
         ("IndexRobotsTxtSitemap", "/robots.txt", [("IndexXMLSitemap", "/i.xml")]),
@@ -117,8 +111,7 @@ def test_a_known_path_that_nothing_declares_is_asked_about_at_level_0():
 
 def test_a_known_path_that_is_not_expanded_takes_no_room_in_the_tree():
     """Three sitemaps are declared: a limit of four leaves none of them out."""
-    web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/c0.xml", "/c1.xml"), **CHILDREN})
-    web.docs["/sitemap.xml"] = Doc(moved_to="/i.xml")
+    web = Web(indexed("/c0.xml", "/c1.xml") | CHILDREN | {"/sitemap.xml": Doc(moved_to="/i.xml")})
     found = crawl(web, limits=Limits(sitemaps=4))
     assert found.is_complete
 

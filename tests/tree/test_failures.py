@@ -12,14 +12,9 @@ import usp
 from cases import cases
 from memory_web import Client, Doc, Web
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import Answer, index, paths, robots, rss, urlset
+from website import Answer, index, indexed, pages_at, paths, robots, rss, urlset
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml"),
-    "/a.xml": urlset("/a"),
-    "/b.xml": urlset("/b"),
-}
+SITE = indexed("/a.xml", "/b.xml") | pages_at("a", "b")
 HTML = "<!DOCTYPE html><html><head><title>Oops</title></head><body>Not here</body></html>"
 
 
@@ -92,44 +87,38 @@ LINKS = {"use_html_links": True}
 def test_what_was_looked_for_is_missing_if_it_may_be_there(serve):
     """robots.txt and the homepage unless they are said not to be there; a known path that says nothing."""
     later = [Answer(status=503)] * 3 + [robots("/i.xml")]
+    once = [("/sitemap.xml", 5, 500)]  # although it is declared and a known path
     linked = {**LINKS, "use_robots": False, "use_known_paths": False}
     for answers, options, expected, missing in cases(
         [
-            *(({"/robots.txt": answer} | KNOWN, {}, ["/p"], []) for answer in (HTML, "")),
-            *(({"/robots.txt": Answer(status=s)} | KNOWN, {}, ["/p"], []) for s in (404, 410)),
+            *((KNOWN | {"/robots.txt": answer}, {}, ["/p"], []) for answer in (HTML, "", 404, 410)),
             *(
-                ({"/robots.txt": Answer(status=s)} | KNOWN, {}, ["/p"], [("/robots.txt", tries, s)])
-                for s, tries in ((503, 5), (500, 5), (403, 1), (401, 1))
+                (KNOWN | {"/robots.txt": status}, {}, ["/p"], [("/robots.txt", tries, status)])
+                for status, tries in ((503, 5), (500, 5), (403, 1), (401, 1))
             ),
             (SITE | {"/robots.txt": later}, {}, ["/a", "/b"], []),
             (SITE | KNOWN | {"/sitemap.txt": "{base}/d\n"}, {}, ["/a", "/b", "/p", "/d"], []),
             *(
-                (SITE | {"/sitemap.xml": Answer(status=s)}, {}, ["/a", "/b"], [])
-                for s in (404, 410, 400, 401, 403, 405, 451)
+                (SITE | {"/sitemap.xml": answer}, {}, ["/a", "/b"], [])
+                for answer in (404, 410, 400, 401, 403, 405, 451, HTML)
             ),
             *(
-                (
-                    SITE | {"/sitemap.xml": Answer(status=s)},
-                    {},
-                    ["/a", "/b"],
-                    [("/sitemap.xml", 2, s)],
-                )
-                for s in (500, 502, 503, 429)
+                (SITE | {"/sitemap.xml": status}, {}, ["/a", "/b"], [("/sitemap.xml", 2, status)])
+                for status in (500, 502, 503, 429)
             ),
-            (SITE | {"/sitemap.xml": HTML}, {}, ["/a", "/b"], []),
-            (
-                {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": Answer(status=500)},
-                {},
-                [],
-                [("/sitemap.xml", 5, 500)],  # listed once
-            ),
-            *((SITE | {"/": Answer(status=s)}, LINKS, ["/a", "/b"], []) for s in (404, 410)),
-            (SITE | {"/": Answer(status=500)}, LINKS, ["/a", "/b"], [("/", 5, 500)]),
-            (SITE | {"/": Answer(status=500)}, {}, ["/a", "/b"], []),
+            ({"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": 500}, {}, [], once),
+            *((SITE | {"/": status}, LINKS, ["/a", "/b"], []) for status in (404, 410)),
+            (SITE | {"/": 500}, LINKS, ["/a", "/b"], [("/", 5, 500)]),
+            (SITE | {"/": 500}, {}, ["/a", "/b"], []),
             (SITE | {"/": Answer(LINKED, cut=200)}, linked, ["/a"], [("/", 3, 200)]),
         ]
     ):
-        site = serve(answers)
+        site = serve(
+            {
+                path: Answer(status=answer) if isinstance(answer, int) else answer
+                for path, answer in answers.items()
+            }
+        )
         tree = crawl(site, **options)
         assert paths(tree, site.base) == expected
         assert listed(tree, site.base) == missing

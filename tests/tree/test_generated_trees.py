@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import usp
 from profiles import examples
-from website import SITEMAP_NS, Answer, Site, atom, rss
+from website import Answer, Site, atom, index, robots, rss, urlset
 
 path_texts = st.text("abcxyz0189-_.~/?=&é日", min_size=1, max_size=12)
 dates = st.integers(0, 2**31).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
@@ -111,14 +111,13 @@ class Builder:
 
     def _index(self, spec: Branch, url: str) -> tuple[str, usp.AbstractSitemap]:
         below = [self.add(child) for child in spec.children]
-        entries = "".join(f"<sitemap><loc>{loc}</loc></sitemap>" for loc, _ in below)
-        body = f'<sitemapindex xmlns="{SITEMAP_NS}">{entries}</sitemapindex>'
+        body = index(*(loc for loc, _ in below))
         return body, usp.IndexXMLSitemap(url, [node for _, node in below])
 
     def _pages(self, spec: Leaf, url: str) -> tuple[str, usp.AbstractSitemap]:
         pages = urls_of(self.site.base, spec)
         if spec.kind == "xml":
-            body = f'<urlset xmlns="{SITEMAP_NS}">{"".join(itertools.starmap(entry, pages.items()))}</urlset>'
+            body = urlset(*itertools.starmap(entry, pages.items()))
             return body, usp.PagesXMLSitemap(
                 url,
                 [
@@ -151,9 +150,7 @@ def test_a_generated_website_comes_back_as_the_tree_that_was_meant(specs):
     with Site() as site:
         builder = Builder(site)
         declared = [builder.add(spec) for spec in specs]
-        site.answers["/robots.txt"] = "User-agent: *\n" + "".join(
-            f"Sitemap: {url}\n" for url, _ in declared
-        )
+        site.answers["/robots.txt"] = robots(*(url for url, _ in declared))
         tree = usp.sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
         assert set(site.hits.values()) == {1}
     robots_txt = usp.IndexRobotsTxtSitemap(site.url("/robots.txt"), [node for _, node in declared])

@@ -157,9 +157,14 @@ def test_the_asynchronous_front_does_the_same(site, caplog, given):
     assert not any("Authorization" in request.headers for request in strangers)
 
 
-def test_a_login_that_is_wrong_is_not_told_either(site, caplog):
-    wrong = start(site).replace("me:", "you:")
-    tree = sitemap_tree_for_homepage(wrong)
+class Telling(OwnClient):
+    def get(self, url):
+        return WebClientErrorResponse(f"{url} has no answer", retryable=False)
+
+
+@pytest.mark.parametrize(("user", "client"), [("you:", type(None)), ("me:", Telling)])
+def test_a_login_that_is_wrong_or_that_a_client_tells_is_not_told(site, caplog, user, client):
+    tree = sitemap_tree_for_homepage(start(site).replace("me:", user), client())
     assert tree.failures()
     assert is_clean(caplog.text, tree.failures(), pickle.dumps(tree))
 
@@ -169,16 +174,9 @@ def test_the_mistakes_of_a_client_do_not_tell_it(site, caplog):
         def get(self, url):
             raise RuntimeError(f"I cannot read {url}")
 
-    class Telling(OwnClient):
-        def get(self, url):
-            return WebClientErrorResponse(f"{url} has no answer", retryable=False)
-
     with pytest.raises(RuntimeError, match="I cannot read") as caught:
         sitemap_tree_for_homepage(start(site), Mistaken(), use_known_paths=False)
     assert is_clean(caught.value, caplog.text)
-    tree = sitemap_tree_for_homepage(start(site), Telling(), use_known_paths=False)
-    assert tree.failures()
-    assert is_clean(caplog.text, tree.failures(), pickle.dumps(tree))
 
 
 def test_an_address_that_is_refused_is_shown_without_it():

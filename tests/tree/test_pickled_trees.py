@@ -6,12 +6,11 @@ import copy
 import gc
 import gzip
 import pickle
-import subprocess
-import sys
 import weakref
 
 import pytest
 
+from patience import run_python
 from usp._crawl.stored_pages import StoredPages
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.tree import sitemap_tree_for_homepage
@@ -84,11 +83,4 @@ def test_another_process_can_read_a_pickled_tree(tree, tmp_path):
         "import pickle, sys; tree = pickle.load(open(sys.argv[1], 'rb'));"
         "print(tree.page_count(), sum(1 for _ in tree.all_pages()))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", program, str(file)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=True,
-    )
-    assert result.stdout.split() == [str(tree.page_count())] * 2
+    assert run_python(program, file).stdout.split() == [str(tree.page_count())] * 2

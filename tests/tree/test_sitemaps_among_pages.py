@@ -10,25 +10,18 @@ from website import index, robots, urlset
 
 CHILD = "<sitemap><loc>{base}/child.xml</loc></sitemap>"
 MIXED = {
-    "inside": urlset("/a", "/b").replace("</urlset>", f"{CHILD}</urlset>"),
-    "first": urlset("/a", "/b").replace("<url>", f"{CHILD}<url>", 1),
-    "without a loc": urlset("/a", "/b").replace(
-        "</urlset>", "<sitemap>{base}/child.xml</sitemap></urlset>"
-    ),
-    "with attributes": urlset("/a", "/b").replace(
-        "</urlset>", CHILD.replace("<sitemap>", "<sitemap id='1'>") + "</urlset>"
-    ),
+    "inside": urlset("/a", "/b", CHILD),
+    "first": urlset(CHILD, "/a", "/b"),
+    "without a loc": urlset("/a", "/b", "<sitemap>{base}/child.xml</sitemap>"),
+    "with attributes": urlset("/a", "/b", CHILD.replace("<sitemap>", "<sitemap id='1'>")),
     "an index after the urlset": urlset("/a", "/b") + "\n" + index("/child.xml"),
-    "far behind": urlset("/a", "/b").replace(
-        "</urlset>", f"<!--{'x' * 100_000}-->{CHILD}</urlset>"
-    ),
+    "far behind": urlset("/a", "/b", f"<!--{'x' * 100_000}-->{CHILD}"),
 }
 
 
 def mixed_site(serve, body):
-    return serve(
-        {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": body, "/child.xml": urlset("/c")}
-    )
+    answers = {"/robots.txt": robots("/sitemap.xml"), "/child.xml": urlset("/c")}
+    return serve(answers | {"/sitemap.xml": body})
 
 
 @every_front
@@ -51,17 +44,15 @@ def test_sitemaps_in_a_urlset_are_followed_and_its_pages_are_kept(serve, front):
 
 
 def test_sitemaps_in_a_comment_of_a_urlset_are_not_followed(serve):
-    site = mixed_site(serve, urlset("/a").replace("</urlset>", f"<!-- {CHILD} --></urlset>"))
+    site = mixed_site(serve, urlset("/a", f"<!-- {CHILD} -->"))
     tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
     assert [page.url for page in tree.all_pages()] == [site.url("/a")]
     assert site.hits["/child.xml"] == 0
 
 
 def test_a_urlset_with_sitemaps_at_hand_is_an_index():
-    tree = sitemap_from_str(
-        "<urlset><url><loc>https://e.org/1</loc></url>"
-        "<sitemap><loc>https://e.org/s.xml</loc></sitemap></urlset>"
-    )
+    child = "<sitemap><loc>https://e.org/s.xml</loc></sitemap>"
+    tree = sitemap_from_str(urlset("https://e.org/1", child))
     assert isinstance(tree, IndexXMLSitemap)
     assert [type(child) for child in tree.sub_sitemaps] == [PagesXMLSitemap, InvalidSitemap]
     assert [page.url for page in tree.all_pages()] == ["https://e.org/1"]

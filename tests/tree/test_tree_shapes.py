@@ -5,39 +5,52 @@ Each document is requested once, however often it is declared.
 
 from __future__ import annotations
 
-from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, robots, rss, urlset
+from website import Answer, index, indexed, pages_at, robots, rss, urlset
 
 
 def link(*hrefs: str) -> str:
     return "".join(f'<link rel="sitemap" href="{href}">' for href in hrefs)
 
 
-def shape(tree, site, depth: int = 0) -> str:
-    """Give the nodes below another one, a line each: kind, address, and pages."""
-    lines = ""
+def shape(tree, site) -> list:
+    """Give the nodes below another one as kind, address and pages, each before a list of those below it."""
+    found: list = []
     for node in tree.sub_sitemaps:
         pages = node.pages if isinstance(node, AbstractPagesSitemap) else []
         kind = type(node).__name__.removesuffix("Sitemap")
-        lines += "    " * depth + " ".join([kind, node.url, *(page.url for page in pages)]) + "\n"
-        lines += shape(node, site, depth + 1)
-    return lines.replace(site.base, "").replace(site.alt, "alt:") if not depth else lines
+        line = " ".join([kind, node.url, *(page.url for page in pages)])
+        found.append(line.replace(site.base, "").replace(site.alt, "alt:"))
+        if node.sub_sitemaps:
+            found.append(shape(node, site))
+    return found
+
+
+def nodes(*names: str) -> list[str]:
+    """Give how page sitemaps stand in a tree."""
+    return [f"PagesXML /{name}.xml /{name}" for name in names]
 
 
 HTML = "<!doctype html><html><body>https://e.org/ Sitemap: {base}/a.xml</body></html>"
-ONLY_KNOWN = "PagesXML /sitemap.xml /p"
+KNOWN, NEWS = {"/sitemap.xml": urlset("/p")}, {"/sitemap_news.xml": urlset("/p")}
+ONLY_KNOWN, ONLY_NEWS = ["PagesXML /sitemap.xml /p"], ["PagesXML /sitemap_news.xml /p"]
 HOME = """<!doctype html><html><head>
 <link rel="stylesheet" href="/x.css">
 <link rel="sitemap" type="application/xml" title="Sitemap" href="/maps/one.xml">
 <LINK REL='alternate Sitemap' HREF="{base}/maps/two.xml"/>
 <link rel=sitemap href="mailto:me@example.org">
 </head><body>...</body></html>"""
+FEEDS = (
+    "<link rel='alternate' type='Application/RSS+XML; charset=utf-8' href='/feed/'>"
+    "<link type='application/rss+xml' href='/not-alternate'>"
+    "<link rel='alternate' hreflang='de' href='/de/'>"
+    "<link rel='alternate' type='application/json' href='/wp-json/'>"
+)
 LINKS = {"use_html_links": True}
 DECLARED = {"use_known_paths": False}
 SCRIPTS = (
@@ -46,333 +59,215 @@ SCRIPTS = (
     f"<template>{link('/u.xml')}</template><noscript>{link('/b.xml')}</noscript>"
 )
 STRAY = "<url><loc>{base}/stray</loc></url>"
+ROBOTS = "IndexRobotsTxt /robots.txt"
+OF_P = "PagesXML /a.xml /p"
+OF_K = ["IndexXML /k.xml", [OF_P]]
+LISTS = ["PagesText /list.txt /t1 /t2", "PagesRSS /feed /r1"]
+NO_ROBOTS = [
+    *(Answer("", 404), Answer("", 403), HTML, Answer(redirect="http://[broken/robots.txt")),
+    Answer(redirect="http://127.0.0.1:9/robots.txt"),
+]
+NO_SITEMAPS = [
+    *(Answer("", 404), Answer("", 401), HTML, "", "nothing to see here"),
+    '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
+]
 
-SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
     # robots.txt
     "known paths are beside robots.txt": (
-        {"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": urlset("/p")}
+        {"/robots.txt": robots("/sitemap.xml")}
         | {"/sitemap_news.xml": index("/1.xml", "/2.xml", "/3.xml")}
-        | {f"/{n}.xml": urlset(f"/story/{n}") for n in (1, 2, 3)},
+        | (KNOWN | pages_at(*"123")),
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /sitemap.xml /p
-        IndexXML /sitemap_news.xml
-            PagesXML /1.xml /story/1
-            PagesXML /2.xml /story/2
-            PagesXML /3.xml /story/3
-        """,
+        [ROBOTS, ONLY_KNOWN, "IndexXML /sitemap_news.xml", nodes(*"123")],
     ),
     "in the order of declaration, not of arrival": (
         {"/robots.txt": robots("/slow.xml", "/i.xml"), "/i.xml": index("/b.xml", "/a.xml")}
         | {"/slow.xml": Answer(urlset("/slow"), delay=0.2), "/a.xml": urlset("/a")}
         | {"/b.xml": Answer(urlset("/b"), delay=0.1)},
         DECLARED,
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /slow.xml /slow
-            IndexXML /i.xml
-                PagesXML /b.xml /b
-                PagesXML /a.xml /a
-        """,
+        [ROBOTS, [*nodes("slow"), "IndexXML /i.xml", nodes("b", "a")]],
     ),
     "a robots.txt without sitemaps is kept": (
-        {"/robots.txt": "User-agent: *\nDisallow:\n", "/sitemap.xml": urlset("/p")},
+        {"/robots.txt": "User-agent: *\nDisallow:\n"} | KNOWN,
         {},
-        """
-        IndexRobotsTxt /robots.txt
-        PagesXML /sitemap.xml /p
-        """,
+        [ROBOTS, *ONLY_KNOWN],
     ),
     **{
         f"an invalid robots.txt is dropped, {number}": (
-            {"/robots.txt": answer, "/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")},
+            {"/robots.txt": answer} | pages_at("a") | KNOWN,
             {},
             ONLY_KNOWN,
         )
-        for number, answer in enumerate(
-            [
-                Answer("", 404),
-                Answer("", 403),
-                HTML,
-                Answer(redirect="http://[broken/robots.txt"),
-                Answer(redirect="http://127.0.0.1:9/robots.txt"),
-            ]
-        )
+        for number, answer in enumerate(NO_ROBOTS)
     },
     "a robots.txt that redirects stays one under its last address": (
         {"/robots.txt": Answer(redirect="{alt}/static/crawlers")}
-        | {"alt:/static/crawlers": robots("/a.xml"), "/a.xml": urlset("/a")},
+        | ({"alt:/static/crawlers": robots("/a.xml")} | pages_at("a")),
         DECLARED,
-        """
-        IndexRobotsTxt alt:/static/crawlers
-            PagesXML /a.xml /a
-        """,
+        ["IndexRobotsTxt alt:/static/crawlers", nodes("a")],
     ),
     "relative lines are resolved against robots.txt": (
-        {"/robots.txt": "Sitemap: /a.xml\nSitemap: b.xml\n", "/a.xml": urlset("/a")},
+        {"/robots.txt": "Sitemap: /a.xml\nSitemap: b.xml\n"} | pages_at("a"),
         DECLARED,
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /a.xml /a
-            Invalid /b.xml
-        """,
+        [ROBOTS, [*nodes("a"), "Invalid /b.xml"]],
     ),
     "without robots.txt": (
-        {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/a")},
+        {"/robots.txt": robots("/a.xml")} | pages_at("a"),
         {"use_robots": False},
-        "",
+        [],
     ),
-    "nothing at all": ({}, {}, ""),
+    "nothing at all": ({}, {}, []),
     "duplicates are dropped inside of one sitemap, and kept across": (
         {"/robots.txt": robots("/a.xml", "/b.xml", "/a.xml"), "/b.xml": urlset("/2")}
         | {"/a.xml": urlset("/1", "/2", "/1")},
         DECLARED,
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /a.xml /1 /2
-            PagesXML /b.xml /2
-        """,
+        [ROBOTS, ["PagesXML /a.xml /1 /2", "PagesXML /b.xml /2"]],
     ),
     "every kind below every index": (
         {"/robots.txt": robots("/list.txt", "/feed", "/i.xml"), "/feed": rss("/r1")}
         | {"/list.txt": "{base}/t1\n{base}/t2\n", "/i.xml": index("/list.txt", "/feed")},
         DECLARED,
-        """
-        IndexRobotsTxt /robots.txt
-            PagesText /list.txt /t1 /t2
-            PagesRSS /feed /r1
-            IndexXML /i.xml
-                PagesText /list.txt /t1 /t2
-                PagesRSS /feed /r1
-        """,
+        [ROBOTS, [*LISTS, "IndexXML /i.xml", LISTS]],
     ),
     # Known paths
     **{
         f"a known path that leads to no sitemap leaves no trace, {number}": (
-            {"/sitemap.xml": answer, "/sitemap_news.xml": urlset("/p")},
+            {"/sitemap.xml": answer} | NEWS,
             {},
-            "PagesXML /sitemap_news.xml /p",
+            ONLY_NEWS,
         )
-        for number, answer in enumerate(
-            [
-                Answer("", 404),
-                Answer("", 401),
-                HTML,
-                "",
-                "nothing to see here",
-                '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
-            ]
-        )
+        for number, answer in enumerate(NO_SITEMAPS)
     },
     "a known path that is deep below robots.txt": (
-        {"/robots.txt": robots("/i.xml"), "/i.xml": index("/deep.xml")}
-        | {"/deep.xml": index("/sitemap.xml"), "/sitemap.xml": urlset("/p")},
+        indexed("/deep.xml") | {"/deep.xml": index("/sitemap.xml")} | KNOWN,
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            IndexXML /i.xml
-                IndexXML /deep.xml
-                    PagesXML /sitemap.xml /p
-        """,
+        [ROBOTS, ["IndexXML /i.xml", ["IndexXML /deep.xml", ONLY_KNOWN]]],
     ),
     "a known path that failed below robots.txt is not listed again": (
         {"/robots.txt": robots("/sitemap.xml")},
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            Invalid /sitemap.xml
-        """,
+        [ROBOTS, ["Invalid /sitemap.xml"]],
     ),
     "a child of robots.txt and of a known path's index": (
-        {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p"), "/b.xml": urlset("/q")}
-        | {"/sitemap.xml": index("/a.xml", "/b.xml")},
+        {"/robots.txt": robots("/a.xml"), "/sitemap.xml": index("/a.xml", "/b.xml")}
+        | pages_at("a", "b"),
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /a.xml /p
-        IndexXML /sitemap.xml
-            PagesXML /a.xml /p
-            PagesXML /b.xml /q
-        """,
+        [ROBOTS, nodes("a"), "IndexXML /sitemap.xml", nodes("a", "b")],
     ),
     **{
         f"extra known paths come after the others, {type(extra).__name__}": (
-            {"/m/z.xml": urlset("/z"), "/m/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")},
+            {"/m/z.xml": urlset("/z"), "/m/a.xml": urlset("/a")} | KNOWN,
             {"extra_known_paths": extra},
-            f"""
-            {ONLY_KNOWN}
-            PagesXML /m/{first}.xml /{first}
-            PagesXML /m/{last}.xml /{last}
-            """,
+            [*ONLY_KNOWN, *(f"PagesXML /m/{name}.xml /{name}" for name in names)],
         )
-        for extra, first, last in [
-            (["m/z.xml", "/m/a.xml"], "z", "a"),
-            (("m/z.xml", "m/a.xml"), "z", "a"),
-            ({"m/z.xml", "m/a.xml"}, "a", "z"),
+        for extra, names in [
+            (["m/z.xml", "/m/a.xml"], "za"),
+            (("m/z.xml", "m/a.xml"), "za"),
+            ({"m/z.xml", "m/a.xml"}, "az"),
         ]
     },
     # Links of the homepage
     "links are read when asked for": (
-        {"/": HOME, "/maps/one.xml": index("/a.xml"), "/a.xml": urlset("/p")},
+        {"/": HOME, "/maps/one.xml": index("/a.xml")} | pages_at("a"),
         LINKS,
-        """
-        IndexXML /maps/one.xml
-            PagesXML /a.xml /p
-        Invalid /maps/two.xml
-        """,
+        ["IndexXML /maps/one.xml", nodes("a"), "Invalid /maps/two.xml"],
     ),
-    "links are not read unless asked for": ({"/": HOME, "/maps/one.xml": urlset("/p")}, {}, ""),
+    "links are not read unless asked for": ({"/": HOME, "/maps/one.xml": urlset("/p")}, {}, []),
     "feeds that the homepage links to": (
-        {
-            "/": "<link rel='alternate' type='Application/RSS+XML; charset=utf-8' href='/feed/'>"
-            "<link type='application/rss+xml' href='/not-alternate'>"
-            "<link rel='alternate' hreflang='de' href='/de/'>"
-            "<link rel='alternate' type='application/json' href='/wp-json/'>",
-            "/feed/": rss("/post"),
-        },
+        {"/": FEEDS, "/feed/": rss("/post")},
         LINKS | DECLARED,
-        "PagesRSS /feed/ /post",
+        ["PagesRSS /feed/ /post"],
     ),
     "links are between robots.txt and the known paths, if they are new": (
         {"/": "<head>" + link("/r.xml", "/l.xml", "/sitemap.xml"), "/robots.txt": robots("/r.xml")}
-        | {f"/{name}.xml": urlset(f"/{name}") for name in ("r", "l", "sitemap", "sitemap1")},
+        | pages_at("r", "l", "sitemap", "sitemap1"),
         LINKS,
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /r.xml /r
-        PagesXML /l.xml /l
-        PagesXML /sitemap.xml /sitemap
-        PagesXML /sitemap1.xml /sitemap1
-        """,
+        [ROBOTS, nodes("r"), *nodes("l", "sitemap", "sitemap1")],
     ),
-    "a homepage without links": (
-        {"/": "<html>no links</html>", "/sitemap.xml": urlset("/p")},
-        LINKS,
-        ONLY_KNOWN,
-    ),
-    "an empty homepage": ({"/": "", "/sitemap.xml": urlset("/p")}, LINKS, ONLY_KNOWN),
+    "a homepage without links": ({"/": "<html>no links</html>"} | KNOWN, LINKS, ONLY_KNOWN),
+    "an empty homepage": ({"/": ""} | KNOWN, LINKS, ONLY_KNOWN),
     "a link to another host, which redirects": (
         {"/": link("{alt}/s.xml"), "alt:/s.xml": Answer(redirect="/t.xml")}
         | {"alt:/t.xml": urlset("/p")},
         LINKS | DECLARED,
-        "PagesXML alt:/t.xml /p",
+        ["PagesXML alt:/t.xml /p"],
     ),
     "links in scripts are none, and base is what others are relative to": (
         {"/": SCRIPTS, "/below/a.xml": urlset("/a"), "/b.xml": urlset("/b")},
         LINKS | DECLARED,
-        """
-        PagesXML /below/a.xml /a
-        PagesXML /b.xml /b
-        """,
+        ["PagesXML /below/a.xml /a", *nodes("b")],
     ),
     # Indexes
     "a document that several indexes declare": (
         {"/robots.txt": robots("/i.xml", "/j.xml", "/k.xml"), "/i.xml": index("/k.xml")}
         | {"/j.xml": index("/a.xml", "/k.xml"), "/k.xml": index("/a.xml"), "/a.xml": urlset("/p")},
         DECLARED,
-        """
-        IndexRobotsTxt /robots.txt
-            IndexXML /i.xml
-                IndexXML /k.xml
-                    PagesXML /a.xml /p
-            IndexXML /j.xml
-                PagesXML /a.xml /p
-                IndexXML /k.xml
-                    PagesXML /a.xml /p
-            IndexXML /k.xml
-                PagesXML /a.xml /p
-        """,
+        [ROBOTS, ["IndexXML /i.xml", OF_K, "IndexXML /j.xml", [OF_P, *OF_K], *OF_K]],
     ),
     "one dead child costs only itself": (
         {"/robots.txt": robots("/a.xml", "/x.xml", "{alt}/b.xml"), "/a.xml": urlset("/a")}
         | {"alt:/b.xml": urlset("/b"), "/x.xml": Answer("", 410)},
         DECLARED,
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /a.xml /a
-            Invalid /x.xml
-            PagesXML alt:/b.xml /b
-        """,
+        [ROBOTS, [*nodes("a"), "Invalid /x.xml", "PagesXML alt:/b.xml /b"]],
     ),
     **{
         f"stray pages in an index at {at} are in a child with its URL": (
-            {"/robots.txt": robots("/i.xml"), "/a.xml": urlset("/a"), "/b.xml": urlset("/b")}
-            | {"/i.xml": index(*entries[:at], STRAY, *entries[at:])},
+            indexed(*entries[:at], STRAY, *entries[at:]) | pages_at("a", "b"),
             DECLARED,
-            "IndexRobotsTxt /robots.txt\n    IndexXML /i.xml\n        "
-            + "\n        ".join([*nodes[:at], "PagesXML /i.xml /stray", *nodes[at:]]),
+            [ROBOTS, ["IndexXML /i.xml", [*below[:at], "PagesXML /i.xml /stray", *below[at:]]]],
         )
         for at in (0, 1, 2)
-        for entries, nodes in [(["/a.xml", "/b.xml"], ["PagesXML /a.xml /a", "PagesXML /b.xml /b"])]
+        for entries, below in [(["/a.xml", "/b.xml"], nodes("a", "b"))]
     },
     # What is asked for again: after a redirect, once for each address that leads there, or a failure
     "again: to what robots.txt has": (
-        {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")}
-        | {
-            "/sitemap.xml": Answer(redirect="/a.xml"),
-            "/sitemap_index.xml": Answer(redirect="/i.xml"),
-        },
+        indexed("/a.xml")
+        | {"/sitemap.xml": Answer(redirect="/a.xml"), "/a.xml": urlset("/p")}
+        | {"/sitemap_index.xml": Answer(redirect="/i.xml")},
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            IndexXML /i.xml
-                PagesXML /a.xml /p
-        """,
+        [ROBOTS, ["IndexXML /i.xml", [OF_P]]],
     ),
     "again: from what robots.txt declares": (
-        {"/robots.txt": robots("/old.xml"), "/old.xml": Answer(redirect="/sitemap.xml")}
-        | {"/sitemap.xml": urlset("/p")},
+        {"/robots.txt": robots("/old.xml"), "/old.xml": Answer(redirect="/sitemap.xml")} | KNOWN,
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML /sitemap.xml /p
-        """,
+        [ROBOTS, ONLY_KNOWN],
     ),
     "again: two to the same place": (
         {f"/{name}.xml": Answer(redirect="/maps/all.xml") for name in ("sitemap", "sitemap_index")}
         | {"/maps/all.xml": index("/a.xml"), "/a.xml": urlset("/p")},
         {},
-        """
-        IndexXML /maps/all.xml
-            PagesXML /a.xml /p
-        """,
+        ["IndexXML /maps/all.xml", [OF_P]],
     ),
     "again: to another known path, as in WordPress": (
         {"/sitemap.xml": Answer(redirect="/wp-sitemap.xml"), "/wp-sitemap.xml": urlset("/p")},
         {},
-        "PagesXML /wp-sitemap.xml /p",
+        ["PagesXML /wp-sitemap.xml /p"],
     ),
     "again: to a known path that is not there": (
-        {"/sitemap.xml": Answer(redirect="/sitemap_index.xml"), "/sitemap_news.xml": urlset("/p")},
+        {"/sitemap.xml": Answer(redirect="/sitemap_index.xml")} | NEWS,
         {},
-        "PagesXML /sitemap_news.xml /p",
+        ONLY_NEWS,
     ),
-    "again: of robots.txt to itself": (
-        {"/robots.txt": Answer(redirect="/robots.txt"), "/sitemap.xml": urlset("/p")},
-        {},
-        ONLY_KNOWN,
-    ),
-    "again: of robots.txt that hangs up": (
-        {"/robots.txt": Answer(hang_up=True), "/sitemap.xml": urlset("/p")},
-        {},
-        ONLY_KNOWN,
-    ),
+    **{
+        f"again: {name} costs nothing else": ({path: answer} | KNOWN, options, ONLY_KNOWN)
+        for name, path, answer, options in [
+            (
+                "a robots.txt that redirects to itself",
+                "/robots.txt",
+                Answer(redirect="/robots.txt"),
+                {},
+            ),
+            ("a robots.txt that hangs up", "/robots.txt", Answer(hang_up=True), {}),
+            ("a homepage that fails", "/", Answer("", 500), LINKS),
+        ]
+    },
     "again: a node has the URL after redirects": (
         {"/robots.txt": robots("/a.xml", "/x.xml"), "alt:/c.xml": urlset("/p")}
         | {"/a.xml": Answer(redirect="/b.xml", status=301)}
         | {"/b.xml": Answer(redirect="{alt}/c.xml", status=307)},
         {},
-        """
-        IndexRobotsTxt /robots.txt
-            PagesXML alt:/c.xml /p
-            Invalid /x.xml
-        """,
-    ),
-    "again: a homepage that fails costs nothing else": (
-        {"/": Answer("", 500), "/sitemap.xml": urlset("/p")},
-        LINKS,
-        ONLY_KNOWN,
+        [ROBOTS, ["PagesXML alt:/c.xml /p", "Invalid /x.xml"]],
     ),
 }
 
@@ -383,7 +278,7 @@ def test_the_tree_of_a_website(serve, name):
     site = serve(answers)
     tree = sitemap_tree_for_homepage(site.base + "/", **options)
     assert tree.url == site.base + "/"
-    assert shape(tree, site) == f"{dedent(expected).strip()}\n".lstrip()
+    assert shape(tree, site) == expected
     assert max(site.hits.values()) == 1 or name.startswith("again")
     assert {request.method for request in site.requests} == {"GET"}
     if options.get("use_robots") is False:

@@ -113,16 +113,8 @@ def fake_names(monkeypatch, names: dict[str, list[str] | list[list[str]]]) -> li
         answers = names[host]
         if isinstance(answers[0], list):
             answers = answers.pop(0) if len(answers) > 1 else answers[0]
-        return [
-            (
-                socket.AF_INET6 if ":" in address else socket.AF_INET,
-                socket.SOCK_STREAM,
-                6,
-                "",
-                (address, port or 0, 0, 0) if ":" in address else (address, port or 0),
-            )
-            for address in answers
-        ]
+        found = (real(address, port or 0, type=socket.SOCK_STREAM) for address in answers)
+        return [place for places in found for place in places]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return asked

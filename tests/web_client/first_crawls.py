@@ -96,11 +96,6 @@ def wrapped() -> Any:
     return mock.patch.object(requests.Session, "get", get)
 
 
-def session_class() -> Any:
-    session = mock.Mock(get=lambda url, **_: response(url))
-    return mock.patch("requests.Session", return_value=session)
-
-
 def adapter_in_init() -> Any:
     real = requests.Session.__init__
 
@@ -122,18 +117,11 @@ def sockets() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def mocker() -> Iterator[None]:
-    with requests_mock.Mocker() as mocked:
+def mocked(library: Any, argument: str) -> Iterator[None]:
+    """Let a library answer, which takes a body by the name of an argument."""
+    with library as mocker:
         for url, text in DOCS.items():
-            mocked.get(url, text=text)
-        yield
-
-
-@contextlib.contextmanager
-def mocked_responses() -> Iterator[None]:
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for url, text in DOCS.items():
-            mocked.get(url, body=text)
+            mocker.get(url, **{argument: text})
         yield
 
 
@@ -176,23 +164,26 @@ def by_request(name: str) -> Callable[[], Any]:
     return lambda: mock.patch(name, side_effect=lambda request, **_: response(request.url))
 
 
+def giving(name: str, value: Any) -> Callable[[], Any]:
+    """Return a patch of a function that gives one value."""
+    return lambda: mock.patch(name, return_value=value)
+
+
 PATCHES: dict[str, Callable[[], Any]] = {
     "Session.get": by_url("requests.Session.get"),
     "Session.get, with its signature": by_url("requests.sessions.Session.get", autospec=True),
     "Session.get, wrapped": wrapped,
     "Session.request": by_url("requests.Session.request"),
     "Session.send": by_request("requests.Session.send"),
-    "Session.get_adapter": lambda: mock.patch("requests.Session.get_adapter", return_value=ADAPTER),
+    "Session.get_adapter": giving("requests.Session.get_adapter", ADAPTER),
     "Session.__init__": adapter_in_init,
-    "Session": session_class,
-    "HTTPAdapter": lambda: mock.patch("requests.sessions.HTTPAdapter", return_value=ADAPTER),
+    "Session": giving("requests.Session", mock.Mock(get=lambda url, **_: response(url))),
+    "HTTPAdapter": giving("requests.sessions.HTTPAdapter", ADAPTER),
     "HTTPAdapter.send": by_request("requests.adapters.HTTPAdapter.send"),
-    "HTTPAdapter.get_connection_with_tls_context": lambda: mock.patch(
-        "requests.adapters.HTTPAdapter.get_connection_with_tls_context", return_value=Pool()
+    "HTTPAdapter.get_connection_with_tls_context": giving(
+        "requests.adapters.HTTPAdapter.get_connection_with_tls_context", Pool()
     ),
-    "PoolManager.connection_from_host": lambda: mock.patch(
-        "urllib3.PoolManager.connection_from_host", return_value=Pool()
-    ),
+    "PoolManager": giving("urllib3.PoolManager.connection_from_host", Pool()),
     "HTTPConnectionPool.urlopen": lambda: mock.patch(
         "urllib3.connectionpool.HTTPConnectionPool.urlopen", Pool().urlopen
     ),
@@ -203,8 +194,10 @@ PATCHES: dict[str, Callable[[], Any]] = {
         "urllib3.util.connection.create_connection", side_effect=Connection
     ),
     "socket": sockets,
-    "requests_mock": mocker,
-    "responses": mocked_responses,
+    "requests_mock": lambda: mocked(requests_mock.Mocker(), "text"),
+    "responses": lambda: mocked(
+        responses.RequestsMock(assert_all_requests_are_fired=False), "body"
+    ),
     "vcr": cassette,
     "requests_cache": cache,
 }

@@ -6,14 +6,10 @@ import io
 from typing import Any
 
 from usp.web_client.abstract_client import AbstractWebClientSuccessResponse, WebClientErrorResponse
-from website import index, robots, urlset
+from website import indexed, urlset
 
 H = "http://h"
-DOCS = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/gone.xml"),
-    "/a.xml": urlset("/p", "/q"),
-}
+DOCS = indexed("/a.xml", "/gone.xml") | {"/a.xml": urlset("/p", "/q")}
 PAGES = ["/p", "/q"]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
+from unittest import mock
 
 import pytest
 
@@ -60,18 +62,10 @@ def test_a_waiter_waits_before_every_request_but_the_first_and_varies_its_pause_
     assert all(1 <= nap <= 3 for nap in naps)
 
 
-class Scripted(AbstractWebClient):
-    """Answers what the script says, the last line for ever."""
-
-    def __init__(self, *script) -> None:
-        self.script, self.asked = list(script), 0
-
-    def set_max_response_data_length(self, max_response_data_length) -> None:
-        pass
-
-    def get(self, url):
-        self.asked += 1
-        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+def scripted(*script) -> mock.Mock:
+    """Give a client that answers what the script says, the last line for ever."""
+    answers = itertools.chain(script, itertools.repeat(script[-1]))
+    return mock.Mock(spec=AbstractWebClient, **{"get.side_effect": answers})
 
 
 BUSY = WebClientErrorResponse("503 Service Unavailable", retryable=True)
@@ -95,9 +89,9 @@ RETRIES = [  # what is answered, and how the caller wants it; what was asked for
 @together(("script", "options", "last", "asked", "pauses"), RETRIES)
 def test_a_url_is_asked_for_again_while_that_may_help(naps, script, options, last, asked, pauses):
     naps.clear()
-    client = Scripted(*script)
+    client = scripted(*script)
     assert get_url_retry_on_client_errors("http://h/", client, **options) is last
-    assert (client.asked, naps) == (asked, pauses)
+    assert (client.get.call_count, naps) == (asked, pauses)
 
 
 FETCHING = ("INFO", "Fetching URL http://h/...")
@@ -119,7 +113,7 @@ AGAIN = ("INFO", "Retrying URL http://h/ in 2 seconds...")
 )
 def test_what_is_asked_for_and_fails_stands_in_the_log(caplog, naps, answer, options, logged):
     with caplog.at_level(logging.DEBUG):
-        get_url_retry_on_client_errors("http://h/", Scripted(answer), 2, 2, **options)
+        get_url_retry_on_client_errors("http://h/", scripted(answer), 2, 2, **options)
     said = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert said == logged
     assert {record.name for record in caplog.records} == {"usp.helpers"}

@@ -76,25 +76,24 @@ class Unmade(RequestsWebClient):
         return answer(url)
 
 
-def mocked(**options):
-    client = mock.MagicMock(**options)
-    client.get.side_effect = answer
-    return client
+class Simplest(Client, AbstractWebClient):
+    """The least that a client with our base can be."""
 
 
-def autospecced():
-    client = mock.create_autospec(AbstractWebClient, instance=True)
+def mocked(make=mock.MagicMock, **options):
+    client = make(**options)
     client.get.side_effect = answer
     return client
 
 
 CLIENTS = {
     "get and a limit": Client,
+    "the least with our base": Simplest,
     "responses without a base": DuckResponses,
     "a mock": mocked,
     "a mock of the interface": lambda: mocked(spec=AbstractWebClient),
     "a mock of our client": lambda: mocked(spec=RequestsWebClient),
-    "an autospec": autospecced,
+    "an autospec": lambda: mocked(mock.create_autospec, spec=AbstractWebClient, instance=True),
     "an autospec of the class": lambda: mocked(spec_set=AbstractWebClient),
     "a wrapper": lambda: Wrapper(Client()),
     "a wrapper of a subclass": lambda: Wrapper(Unmade()),

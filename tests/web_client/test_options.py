@@ -20,6 +20,7 @@ from both import KINDS, OURS, fetch, respond
 
 import usp
 import usp.aio
+from fronts import rest
 from together import together
 from usp._http.identity import DEFAULT_TIMEOUT
 from usp.exceptions import SitemapException
@@ -330,12 +331,8 @@ def test_without_aiohttp_the_error_says_what_to_install_and_a_bad_url_is_still_o
     monkeypatch.delitem(sys.modules, "usp.web_client.aiohttp_client", raising=False)
     url, aio = "http://127.0.0.1:9/", usp.aio
     fronts = (aio.sitemap_tree_for_homepage, aio.sitemap_tree_for_sitemap)
-    for call in (*fronts, lambda url: anext(aio.pages(url))):
+    for call in (*fronts, lambda url: rest(aio.pages(url))):
         with pytest.raises(ImportError, match=r"pip install 'usp\[async\]'"):
-            asyncio.run(_awaited(call, url))
+            asyncio.run(call(url))
     with pytest.raises(SitemapException):
         usp.aio.pages("nonsense")
-
-
-async def _awaited(call, url):
-    return await call(url)

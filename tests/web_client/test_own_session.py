@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 
 import pytest
 from both import fetch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patience import calls
 from together import together
 from usp._base import urls
 from usp._base.urls import BadUrl, read_url
@@ -128,24 +129,12 @@ def test_a_header_that_differs_or_is_added_to_a_session_in_use_is_sent_as_it_is(
 def test_one_more_request_costs_few_calls(site):
     client = RequestsWebClient()
 
-    def calls(requests):
-        count = 0
+    def read(requests):
+        for number in range(requests):
+            response = client.get(site.url(f"/{number}"))
+            assert b"".join(response.body())
+            response.close()
 
-        def note(_frame, event, _argument):
-            nonlocal count
-            count += event == "call"
-
-        before = sys.getprofile()
-        sys.setprofile(note)
-        try:
-            for number in range(requests):
-                response = client.get(site.url(f"/{number}"))
-                assert b"".join(response.body())
-                response.close()
-        finally:
-            sys.setprofile(before)
-        return count
-
-    calls(2)  # what is found out once is found out now
-    few, many = calls(10), calls(30)
+    read(2)  # what is found out once is found out now
+    few, many = (calls(partial(read, requests)) for requests in (10, 30))
     assert (many - few) / 20 <= CALLS

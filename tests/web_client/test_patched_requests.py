@@ -22,15 +22,9 @@ from together import together
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, paths, robots, urlset
+from website import Answer, index, indexed, pages_at, paths, robots, urlset
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml"),
-    "/a.xml": urlset("/p"),
-    "/b.xml": Answer(redirect="/c.xml"),
-    "/c.xml": urlset("/q"),
-}
+SITE = indexed("/p.xml", "/b.xml") | {"/b.xml": Answer(redirect="/q.xml")} | pages_at("p", "q")
 REQUESTS = 5
 
 
