@@ -383,26 +383,16 @@ def parse_document(
     chunks: Iterable[bytes],
     url: str | None,
     *,
-    content_type: str | None = None,
-    role: Role = Role.SITEMAP,
     name: str = LOCAL_URL,
     limits: Limits = DEFAULT,
-    store: Store | None = None,
+    **given: Any,
 ) -> AbstractSitemap:
     """Parse a document that is given; ``url`` is where it came from, if that is known.
 
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
-    until then is the document.
+    until then is the document. The rest is ``given`` as to :func:`read_document`.
     """
-    received = read_document(
-        chunks,
-        url,
-        url or name,
-        content_type=content_type,
-        role=role,
-        limits=limits,
-        store=store,
-    )
+    received = read_document(chunks, url, url or name, limits=limits, **given)
     return unfetched_tree(received, limits, resolves=url is not None)
 
 
