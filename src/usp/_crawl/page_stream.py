@@ -58,7 +58,7 @@ class PageStream:
         slot, arrival = self._current, self._arrival
         if slot is None or arrival is None or self._full:
             return True
-        arrival.call_once(wake)
+        arrival.wake = wake
         return not slot.is_there and arrival.writer.size <= self._position
 
     def steps(self) -> Iterator[tuple[str, PageBlock] | None]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
@@ -156,7 +157,7 @@ class RecordedAnswers:
 
     def _read(self, entry: Entry, exchange: Exchange, offset: int) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
-        limits, snapshot, late = self._limits, self._snapshot, self._clock()
+        limits, snapshot, late = self._limits, self._snapshot, partial(self._late, time.monotonic())
         broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
         glance = limits.pages is None
         first = DocumentProbe(exchange.final_url, exchange, limits, role=entry.role, glance=glance)
@@ -192,17 +193,12 @@ class RecordedAnswers:
             return Failed(WebClientErrorResponse(why, retryable=False), exchange)
         return Received(document, look)
 
-    def _clock(self) -> Callable[[], Reason | None]:
-        """Return what tells whether the time for a document that begins now is over, and why."""
-        limits, begun = self._limits, time.monotonic()
-
-        def late() -> Reason | None:
-            most = limits.document_seconds
-            if most is not None and time.monotonic() - begun > most:
-                return limits.reached("document_seconds")
-            return self._overdue()
-
-        return late
+    def _late(self, begun: float) -> Reason | None:
+        """Return why no more is read of a document that was begun then, if it takes too long."""
+        most = self._limits.document_seconds
+        if most is not None and time.monotonic() - begun > most:
+            return self._limits.reached("document_seconds")
+        return self._overdue()
 
 
 def _when(entry: Entry) -> str:
