@@ -226,18 +226,14 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     file = snapshot.file
     try:
         last = _last_record(file)
-        data = last.beginning(_TAIL).removeprefix(_END_FIELD)
-        if last.url != END or last.skip() != file.size:
-            return False
-        facts = mapping(read_json(data))
-        at = whole(facts["index"])
-        index = WarcRecord(file, at)
-        if index.url != INDEX:
+        facts = mapping(read_json(last.beginning(_TAIL).removeprefix(_END_FIELD)))
+        index = WarcRecord(file, whole(facts["index"]))
+        if last.url != END or last.skip() != file.size or index.url != INDEX:
             return False
         entries = [_read_line(snapshot, line) for line in _lines(index.block())]
-        if index.skip() != last.offset:  # it is that of another snapshot, in front of this one
-            return False
-        if len(entries) != facts["documents"] or not _are_apart(entries, 0, at):
+        # It may be that of another snapshot, in front of this one.
+        is_true = index.skip() == last.offset and len(entries) == facts["documents"]
+        if not is_true or not _are_apart(entries, 0, index.offset):
             return False
         _read_info(snapshot, WarcRecord(file, 0))
     except (DamagedRecord, ValueError, KeyError):
