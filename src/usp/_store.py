@@ -233,23 +233,15 @@ class DocumentWriter:
             if self._parts is not None and self._store.hold(len(data), size):
                 self._parts.append(data)
             else:
-                self._leave_memory()
-                self._spool(data)
+                held = b"".join(self._parts or ())
+                offset, length = self._store.append(held + data)
+                if self._places and sum(self._places[-1]) == offset:
+                    self._places[-1] = (self._places[-1][0], self._places[-1][1] + length)
+                else:
+                    self._places.append((offset, length))
+                self._store.release(len(held))
+                self._parts = None
             self.size = size
-
-    def _leave_memory(self) -> None:
-        held = b"".join(self._parts or ())
-        if held:
-            self._spool(held)
-            self._store.release(len(held))
-        self._parts = None
-
-    def _spool(self, data: bytes) -> None:
-        offset, length = self._store.append(data)
-        if self._places and sum(self._places[-1]) == offset:
-            self._places[-1] = (self._places[-1][0], self._places[-1][1] + length)
-        else:
-            self._places.append((offset, length))
 
     def read(self, position: int) -> bytes:
         """Return what was written after a position, or a part of it; empty if there is nothing."""

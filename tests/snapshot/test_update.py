@@ -343,3 +343,10 @@ def test_redirects_are_counted_as_requests(site, path, again):
     update = usp.update(path)
     assert update.requests == len(site.requests) == 4
     assert usp.update(path, trust_lastmod=True).unchanged == 2
+
+
+def test_a_url_that_is_gone_counts_once_whatever_it_was_requested_as(record, path, update):
+    options = {"use_known_paths": False, "extra_known_paths": ["robots.txt", "index.xml"]}
+    site, _ = record(answers(), **options)
+    del site.answers["/robots.txt"]
+    assert update(path, accept=True).removed == 1

@@ -12,6 +12,7 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -145,11 +146,8 @@ class Crawl:
             return order
         host = origin = url  # unless it can be read
         login, start = None, self._start
-        try:
+        with suppress(BadUrl):  # of a caller's own known path: its request will fail
             there = read_url(url)
-        except BadUrl:
-            pass  # of a caller's own known path: its request will fail
-        else:
             host, origin = sys.intern(there.site), sys.intern(there.origin)
             if start and start.login and there.login is None and start.may_share(there):
                 login = start.login

@@ -180,13 +180,7 @@ def _without_secrets(order: FetchOrder, error: WebClientErrorResponse) -> WebCli
 
 def fetch_document(order: FetchOrder, context: FetchContext) -> Received | Failed:
     """Return the result of an order, by a synchronous client."""
-    work = fetch(order, context)
-    try:
-        work.send(None)
-    except StopIteration as end:
-        result: Received | Failed = end.value
-        return result
-    raise AssertionError("a blocking call has waited for an event loop")
+    return result_of(fetch(order, context))
 
 
 # Clients --------------------------------------------------------------------------------------------

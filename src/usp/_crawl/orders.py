@@ -182,25 +182,21 @@ class ClientRaised(WebClientErrorResponse):
 class Arrival:
     """A page sitemap that is still being received, and can be read as far as it has arrived.
 
-    A reader that waits for more registers a callback with :meth:`call_once`; it is called in the
-    thread that receives.
+    A reader that waits for more sets ``wake``, which is called once there is more, or this is the end,
+    in the thread that receives.
     """
 
     exchange: Exchange
     writer: DocumentWriter
     kind: type[AbstractSitemap]
     document: Document | None = None  # in the end, unless it failed
-    _call: Callable[[], object] | None = None
-
-    def call_once(self, call: Callable[[], object]) -> None:
-        """Register a callback for the next time that more has arrived, or that it is the end."""
-        self._call = call
+    wake: Callable[[], object] | None = None
 
     def notify_reader(self) -> None:
-        """Call the registered callback: more has arrived, or this is the end."""
-        call, self._call = self._call, None
-        if call:
-            call()
+        """Wake the reader: more has arrived, or this is the end."""
+        wake, self.wake = self.wake, None
+        if wake:
+            wake()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class PageStream:
         slot, arrival = self._current, self._arrival
         if slot is None or arrival is None or self._full:
             return True
-        arrival.call_once(wake)
+        arrival.wake = wake
         return not slot.is_there and arrival.writer.size <= self._position
 
     def steps(self) -> Iterator[tuple[str, PageBlock] | None]:
@@ -83,17 +83,15 @@ class PageStream:
             if block is None:
                 yield None
                 continue
-            count = len(block.urls)
-            room = count if most is None else most - self._count
-            if count > room:
-                self._count += room
+            if most is not None and self._count + len(block.urls) > most:
+                block = first_pages(block, most - self._count)
                 self._full = True
                 self._crawl.end(self._crawl.limits.reached("pages"))
-                if room:
-                    yield sitemap_url, first_pages(block, room)
+            self._count += len(block.urls)
+            if block.urls:
+                yield sitemap_url, block
+            if self._full:
                 return
-            self._count += count
-            yield sitemap_url, block
         self._full = self._unread = True
         self._crawl.end(self._crawl.limits.reached("seconds"))
 

@@ -75,6 +75,7 @@ class DocumentProbe:
         self.parser = DocumentParser(
             base, exchange, role=role, glance=glance, fast=True, limits=limits
         )
+        self._base = base
         self._limits = limits
         self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
         self._room = limits.url_text  # characters
@@ -158,26 +159,24 @@ class DocumentProbe:
             start=self._start,
         )
 
+    def again(
+        self,
+        document: Document,
+        broken: Reason | None = None,
+        ended: Reason | None = None,
+        late: Callable[[], Reason | None] = lambda: None,
+    ) -> Generator[None, None, Probe]:
+        """Read the stored document once more, step by step: there may be sitemaps among its pages.
 
-def read_again(
-    document: Document,
-    base: str | None,
-    limits: Limits,
-    broken: Reason | None = None,
-    ended: Reason | None = None,
-    late: Callable[[], Reason | None] = lambda: None,
-) -> Generator[None, None, Probe]:
-    """Read a stored document again, step by step: there may be sitemaps among its pages.
-
-    ``late`` is called after each step: a reason ends the reading.
-    """
-    probe = DocumentProbe(base, document.exchange, limits)
-    for chunk in document.chunks():
-        for _ in probe.steps(chunk):
-            yield
-            if reason := late():
-                return probe.close(broken, ended or reason)
-    return probe.close(broken, ended)
+        ``late`` is called after each step: a reason ends the reading.
+        """
+        probe = DocumentProbe(self._base, document.exchange, self._limits)
+        for chunk in document.chunks():
+            for _ in probe.steps(chunk):
+                yield
+                if reason := late():
+                    return probe.close(broken, ended or reason)
+        return probe.close(broken, ended)
 
 
 # A document that is received ------------------------------------------------------------------------
@@ -253,7 +252,7 @@ class BodyReceiver:
 
     def take(self, chunk: bytes) -> Generator[None, None, None]:
         """Store a chunk, then read it step by step."""
-        if self._is_over():
+        if self._late():
             return
         most = self._limits.document_bytes
         if most is not None and self._writer.size + len(chunk) > most:
@@ -273,18 +272,18 @@ class BodyReceiver:
         for _ in self._probe.steps(chunk):
             self._notify_readers()
             yield
-            if self._is_over():
+            if self._late():
                 return
         self._notify_readers()
 
-    def _is_over(self) -> bool:
-        """Return whether the crawl has ended, or the document takes too long."""
+    def _late(self) -> Reason | None:
+        """Return why the transfer ends if the crawl has ended, or the document takes too long."""
         reason = self._context.stop_reason()
         most = self._limits.document_seconds
         if reason is None and most is not None and time.monotonic() - self._started > most:
             reason = self._limits.reached("document_seconds")
         self._ended = self._ended or reason
-        return reason is not None
+        return reason and self._ended
 
     def _reach(self, limit: str) -> None:
         self._ended = self._ended or self._limits.reached(limit)
@@ -319,10 +318,7 @@ class BodyReceiver:
         )
         document = self._writer.finish(exchange)
         if self._probe.parser.may_have_children:
-            given = (exchange.final_url, self._limits, broken, self._ended)
-            probe = yield from read_again(
-                document, *given, lambda: self._ended if self._is_over() else None
-            )
+            probe = yield from self._probe.again(document, broken, self._ended, self._late)
         if self._arrival is not None:
             self._arrival.document = document
         self._notify_readers(over=True)
@@ -387,26 +383,16 @@ def parse_document(
     chunks: Iterable[bytes],
     url: str | None,
     *,
-    content_type: str | None = None,
-    role: Role = Role.SITEMAP,
     name: str = LOCAL_URL,
     limits: Limits = DEFAULT,
-    store: Store | None = None,
+    **given: Any,
 ) -> AbstractSitemap:
     """Parse a document that is given; ``url`` is where it came from, if that is known.
 
     Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
-    until then is the document.
+    until then is the document. The rest is ``given`` as to :func:`read_document`.
     """
-    received = read_document(
-        chunks,
-        url,
-        url or name,
-        content_type=content_type,
-        role=role,
-        limits=limits,
-        store=store,
-    )
+    received = read_document(chunks, url, url or name, limits=limits, **given)
     return unfetched_tree(received, limits, resolves=url is not None)
 
 
@@ -438,7 +424,7 @@ def read_document(
         exchange_of(received=writer.size, charset=first.parser.decoder.encoding)
     )
     if first.parser.may_have_children:
-        probe = result_of(read_again(document, base, limits))
+        probe = result_of(first.again(document))
     elif ended is not None and probe.kind is None:
         probe = replace(probe, refusal=ended)
     return Received(document, probe)

@@ -7,11 +7,11 @@ twice, where they are, and what is wrong with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, compress, islice, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.seen_urls import SeenUrls
 from usp._formats.abstract_parser import (
@@ -70,11 +70,11 @@ class UniquePages:
         return [len(url) <= longest and self._seen.add(url) for url in urls]
 
 
-def result_of(steps: Generator[object, None, T]) -> T:
+def result_of(steps: Generator[Any, None, T] | Coroutine[Any, None, T]) -> T:
     """Take all steps of some work; return its result."""
     while True:
         try:
-            next(steps)
+            steps.send(None)
         except StopIteration as end:
             result: T = end.value
             return result

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp._crawl.website import OneSitemap, Search, Website
-    from usp._snapshot.recording import SnapshotRecorder
     from usp.web_client.abstract_client import AbstractWebClient
 
 FetchUpdate: TypeAlias = tuple[FetchOrder, Received | Failed | Arrival]
@@ -71,14 +70,12 @@ class DriverCore:
         self._ends_at: float | None = None
         self._others_at = 0.0  # when other requests may follow the first one, once it was sent
         self._starved = False  # whether there were fewer descriptors than room
-        self._recorder: SnapshotRecorder | None = None
-        if search.record is not None:
-            self._recorder = search.record(self.crawl, self.top)
-        elif options.record is not None:
+        record = search.record
+        if record is None and options.record is not None:
             from usp._snapshot.recording import SnapshotRecorder  # noqa: PLC0415 - an extra
 
-            recorder = SnapshotRecorder(options.record, options)
-            self._recorder = recorder.begin(self.crawl, self.top)
+            record = SnapshotRecorder(options.record, options).begin
+        self._recorder = None if record is None else record(self.crawl, self.top)
         known = (one for one in (client, self._recorder) if isinstance(one, HasEarlierResults))
         earlier = next(known, None)
         if earlier and callable(getattr(type(client), "set_conditions", None)):

@@ -92,15 +92,14 @@ def options(
         options["params"] = dict.fromkeys(names)
     theirs = session.hooks.get("response") or []
     theirs = [theirs] if callable(theirs) else list(theirs)
-
-    def bound(response: requests.Response, **_: object) -> None:
-        _bound_cookies(session, response, url.host)
-
+    bound = partial(_bound_cookies, session, url.host)
     options["hooks"] = {"response": [*theirs, bound, _refuse_cut_head, _leave_body]}
     return options
 
 
-def _bound_cookies(session: requests.Session, response: requests.Response, host: str) -> None:
+def _bound_cookies(
+    session: requests.Session, host: str, response: requests.Response, **_: object
+) -> None:
     """Leave only as many cookies in a response as a session may keep; it reads them after its hooks."""
     message = getattr(getattr(response.raw, "_original_response", None), "msg", None)
     answers = message.get_all("Set-Cookie") if isinstance(message, HTTPMessage) else None

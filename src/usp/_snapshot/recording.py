@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import queue
-import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,35 +35,30 @@ class SnapshotRecorder:
     started: float
     _crawl: Crawl
     _top: Website | OneSitemap
-    _thread: threading.Thread
 
     def __init__(self, path: str | os.PathLike[str], options: CrawlOptions) -> None:
         self.path = path
         self._recorded = options
-        self._queue: queue.SimpleQueue[FinalResult | None] = queue.SimpleQueue()
+        self._thread = ThreadPoolExecutor(1, "usp-record")
         self._error: BaseException | None = None
-        self._is_abandoned = False
 
     def begin(self, crawl: Crawl, top: Website | OneSitemap) -> Self:
         """Begin to write the documents of a crawl."""
         self.file = NewSnapshot(self.path, info_of(top.start, self._recorded))
         self.started, self._crawl, self._top = time.monotonic(), crawl, top
-        self._thread = threading.Thread(target=self._write, name="usp-record", daemon=True)
-        self._thread.start()
         return self
 
     def take(self, documents: Iterable[FinalResult]) -> None:
         """Take what was settled; may be called from any thread."""
         for settled in documents:
-            self._queue.put(settled)
+            self._thread.submit(self._write, settled)
 
-    def _write(self) -> None:
-        while (settled := self._queue.get()) is not None:
-            try:
-                if self._error is None and not self._is_abandoned:
-                    self.add(settled)
-            except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
-                self._error = error
+    def _write(self, settled: FinalResult) -> None:
+        try:
+            if self._error is None:
+                self.add(settled)
+        except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
+            self._error = error
 
     def add(self, settled: FinalResult) -> None:
         """Write a document; called in the thread that writes."""
@@ -82,9 +76,7 @@ class SnapshotRecorder:
 
     def close(self, *, keep: bool) -> None:
         """Wait for the thread; ``keep`` what was written, or leave everything as it was."""
-        self._is_abandoned = not keep
-        self._queue.put(None)
-        self._thread.join()
+        self._thread.shutdown(cancel_futures=not keep)
         try:
             if keep and self._crawl.complete and not self._top.is_wrong_guess:
                 if self._error is not None:

@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HostGivenUp, Kept, Received
-from usp._crawl.receiver import DocumentProbe, read_again
+from usp._crawl.receiver import DocumentProbe
 from usp._crawl.stored_pages import result_of
 from usp._snapshot.recorded_responses import damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
@@ -25,7 +26,6 @@ from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, f
 
 if TYPE_CHECKING:
     from usp._crawl.website import OneSitemap, Search, Website
-    from usp._formats.document import Role
     from usp._snapshot.snapshot_file import OpenSnapshot
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
@@ -153,21 +153,14 @@ class RecordedAnswers:
         if entry.glance is not None and size and is_within and snapshot.is_sound(entry):
             document = Document(snapshot.store, exchange, size, None, ((entry.offset, size),))
             return Received(document, entry.glance)
-        broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
-        return self._read(entry.role, exchange, entry.offset, broken, ended)
+        return self._read(entry, exchange, entry.offset)
 
-    def _read(
-        self,
-        role: Role,
-        exchange: Exchange,
-        offset: int,
-        broken: Reason | None,
-        ended: Reason | None,
-    ) -> Received | Failed:
+    def _read(self, entry: Entry, exchange: Exchange, offset: int) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
-        limits, snapshot, late = self._limits, self._snapshot, self._clock()
+        limits, snapshot, late = self._limits, self._snapshot, partial(self._late, time.monotonic())
+        broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
         glance = limits.pages is None
-        first = DocumentProbe(exchange.final_url, exchange, limits, role=role, glance=glance)
+        first = DocumentProbe(exchange.final_url, exchange, limits, role=entry.role, glance=glance)
         size, most = 0, limits.document_bytes
         stopped: Reason | None = None
         try:
@@ -197,24 +190,18 @@ class RecordedAnswers:
         exchange = replace(exchange, broken=ended or broken)
         document = Document(snapshot.store, exchange, size, None, ((offset, size),))
         if first.parser.may_have_children and late() is None:
-            given = (exchange.final_url, limits, broken, ended, late)
-            look = result_of(read_again(document, *given))
+            look = result_of(first.again(document, broken, ended, late))
         if size != said and why is None and look.refusal is None:  # it was read to its end
             why = damaged(f"it has {size:,} bytes, and should have {said:,}")
             return Failed(WebClientErrorResponse(why, retryable=False), exchange)
         return Received(document, look)
 
-    def _clock(self) -> Callable[[], Reason | None]:
-        """Return what tells whether the time for a document that begins now is over, and why."""
-        limits, begun = self._limits, time.monotonic()
-
-        def late() -> Reason | None:
-            most = limits.document_seconds
-            if most is not None and time.monotonic() - begun > most:
-                return limits.reached("document_seconds")
-            return self._overdue()
-
-        return late
+    def _late(self, begun: float) -> Reason | None:
+        """Return why no more is read of a document that was begun then, if it takes too long."""
+        most = self._limits.document_seconds
+        if most is not None and time.monotonic() - begun > most:
+            return self._limits.reached("document_seconds")
+        return self._overdue()
 
 
 def _when(entry: Entry) -> str:

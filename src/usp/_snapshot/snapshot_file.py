@@ -226,18 +226,14 @@ def _read_index(snapshot: OpenSnapshot) -> bool:
     file = snapshot.file
     try:
         last = _last_record(file)
-        data = last.beginning(_TAIL).removeprefix(_END_FIELD)
-        if last.url != END or last.skip() != file.size:
-            return False
-        facts = mapping(read_json(data))
-        at = whole(facts["index"])
-        index = WarcRecord(file, at)
-        if index.url != INDEX:
+        facts = mapping(read_json(last.beginning(_TAIL).removeprefix(_END_FIELD)))
+        index = WarcRecord(file, whole(facts["index"]))
+        if last.url != END or last.skip() != file.size or index.url != INDEX:
             return False
         entries = [_read_line(snapshot, line) for line in _lines(index.block())]
-        if index.skip() != last.offset:  # it is that of another snapshot, in front of this one
-            return False
-        if len(entries) != facts["documents"] or not _are_apart(entries, 0, at):
+        # It may be that of another snapshot, in front of this one.
+        is_true = index.skip() == last.offset and len(entries) == facts["documents"]
+        if not is_true or not _are_apart(entries, 0, index.offset):
             return False
         _read_info(snapshot, WarcRecord(file, 0))
     except (DamagedRecord, ValueError, KeyError):
@@ -328,36 +324,30 @@ class _Scan:
             raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
 
     def _take(self, record: WarcRecord) -> None:
-        snapshot = self._snapshot
+        snapshot, offset = self._snapshot, record.offset
         if record.kind == "warcinfo" and not snapshot.start:
             _read_info(snapshot, record)
-        elif record.kind == "metadata" and snapshot.start:
-            self._take_metadata(record)
         elif not snapshot.start:
             self._third_party.take(record, self._limits)
-        else:
+        elif record.kind != "metadata":
             if not self._responses:
-                self._start = record.offset
+                self._start = offset
             if record.kind == "response":
-                self._responses.append(record.offset)
-
-    def _take_metadata(self, record: WarcRecord) -> None:
-        if record.url in (END, INDEX):
+                self._responses.append(offset)
+        elif record.url in (END, INDEX):
             self._has_end |= record.url == END
-            return
-        text = record.beginning(_ENTRY)
-        if text.startswith(_ENTRY_FIELD):
-            self._take_entry(record, text)
+        elif (line := record.beginning(_ENTRY)).startswith(_ENTRY_FIELD):
+            try:
+                self._take_entry(line, offset)
+            except ValueError as error:
+                if len(snapshot.losses) < LOSSES:
+                    snapshot.losses.append(f"at byte {offset:,}: {error}")
             self._responses.clear()
-            self._since = record.offset
+            self._since = offset
 
-    def _take_entry(self, record: WarcRecord, text: bytes) -> None:
-        snapshot, end = self._snapshot, record.offset
-        try:
-            entry = _read_line(snapshot, text)
-        except ValueError as error:
-            self._lose(end, error)
-            return
+    def _take_entry(self, line: bytes, end: int) -> None:
+        """Take an entry that follows its records; raises ``ValueError`` if that is not so."""
+        entry = _read_line(self._snapshot, line)
         entry = entry.moved(end - entry.entry_offset)
         is_here = entry.offset is None or entry.offset in self._responses
         if not is_here or not _are_apart([entry], self._since, end):  # it was compressed anew
@@ -365,14 +355,9 @@ class _Scan:
             if entry.offset is not None:
                 at = self._responses[-1] if self._responses else -1
                 entry = replace(entry, start=self._start, offset=at)
-        if _are_apart([entry], self._since, end):
-            snapshot.entries[entry.key] = entry
-        else:
-            self._lose(end, f"the records of {entry.url} are elsewhere")
-
-    def _lose(self, offset: int, why: object) -> None:
-        if len(self._snapshot.losses) < LOSSES:
-            self._snapshot.losses.append(f"at byte {offset:,}: {why}")
+        if not _are_apart([entry], self._since, end):
+            raise ValueError(f"the records of {entry.url} are elsewhere")
+        self._snapshot.entries[entry.key] = entry
 
 
 def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> OpenSnapshot:

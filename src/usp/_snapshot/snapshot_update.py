@@ -101,6 +101,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self._trusted: set[tuple[Role, str]] = set()  # what was not asked for
         self._same: set[str] = set()  # URLs of documents that are as they were
         self._is_partial = False  # whether something failed that may be there again next time
+        self._not_found: set[str] = set()  # URLs of what was there and is not declared
         self.kept: set[str] = set()
         self.shrunk: set[tuple[Role, str]] = set()
         self.refused: dict[str, Failure] = {}
@@ -233,7 +234,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             return entry
         if not is_declared and entry.failed_with in _GONE:
             if settled.role is not Role.ROBOTS or not self._is_sudden(entry.key):
-                self.removed += 1
+                self._not_found.add(entry.url)
                 return entry
             self.shrunk.add(entry.key)
         return self._with_last_good(entry, before)
@@ -271,6 +272,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             failure.code.value.startswith(LIMIT) for failure in self.tree.failures()
         )
         left = old.entries.keys() - self.file.entries.keys()
+        self.removed = len(self._not_found)
         if is_limited or self._is_partial:
             for key in sorted(left, key=lambda key: key[1]):
                 before, entry = self._good(key), old.entries[key]

@@ -21,6 +21,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -91,11 +92,11 @@ class NewSnapshot(NewFile):
         self._crc = 0
         exchange = entry.exchange
         if exchange is not None and exchange.status is not None:
-            *redirects, last = hops_of(exchange)
-            for hop, target in zip(redirects, [*redirects, last][1:], strict=True):
+            hops = hops_of(exchange)
+            for hop, target in pairwise(hops):
                 self._put(exchange, hop, with_location(hop, target.url))
             offset = self.stream.tell()
-            digest = self._put(exchange, last, exchange.headers, document, is_last=True)
+            digest = self._put(exchange, hops[-1], exchange.headers, document, is_last=True)
         place = offset if document is not None else None
         end, crc = self.stream.tell(), self._crc
         entry = replace(entry, start=start, end=end, offset=place, crc=crc, digest=digest)
