@@ -42,14 +42,7 @@ if TYPE_CHECKING:
     _Given: TypeAlias = tuple[str | None, Any, dict[str, Any] | list[PageFields]]
     """Of a block: the URL of its sitemap, an array of its URLs, arrays of its texts or its rows."""
 
-__all__ = [
-    "BATCH_ROWS",
-    "batches_of",
-    "c_stream",
-    "reader",
-    "record_batches",
-    "to_arrow",
-]
+__all__ = ["BATCH_ROWS", "batches_of", "c_stream", "reader", "record_batches", "to_arrow"]
 
 BATCH_ROWS = 1 << 16
 """How many rows a batch has at most, unless another number is given."""

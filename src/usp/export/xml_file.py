@@ -204,10 +204,7 @@ def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
 
 
 def write_files(
-    blocks: Blocks,
-    path: str | PathLike[str],
-    names: Sequence[str],
-    location: str | None = None,
+    blocks: Blocks, path: str | PathLike[str], names: Sequence[str], location: str | None = None
 ) -> None:
     """Write a file; if it would be too large, numbered ones beside it, and an index in its place.
 
