@@ -150,9 +150,7 @@ class Selection:
         """
         if not isinstance(pages, AbstractSitemap):
             return _blocks_of_stream(iter(pages) if self.takes_all else self.of(pages, site))
-        blocks = pages.page_blocks()
-        if not self.takes_all:
-            blocks = self.run(site or pages.url).blocks(pages)
+        blocks = self.run(site or pages.url).blocks(pages)
         return ((sitemap.url, block) for sitemap, block in blocks)
 
     def run(self, site: str | None = None) -> SelectionRun:

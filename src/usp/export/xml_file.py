@@ -72,10 +72,7 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, Decimal):
         return _number(value)
-    if isinstance(value, str | int):
-        return str(value)
-    assert isinstance(value, datetime)
-    return as_written(value)
+    return as_written(value) if isinstance(value, datetime) else str(value)
 
 
 def _number(value: Decimal) -> str:

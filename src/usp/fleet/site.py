@@ -29,6 +29,7 @@ from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+from usp.selection import Selection
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -210,8 +211,7 @@ class SiteCrawl:
         """Yield the pages that were found, in blocks, without those that others are copied for."""
         seconds = self.options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
-        selection = self.options.selection
-        run = None if selection is None else selection.run(self.site)
+        run = (self.options.selection or Selection()).run(self.site)
         for sitemap, block in self._tree.page_steps():
             reason = self._overdue()
             if reason is not None:
@@ -219,8 +219,7 @@ class SiteCrawl:
                 return
             if block is None or sitemap.url in self._copied:
                 continue
-            found = [(sitemap.url, block)]
-            for _, chosen in found if run is None else run.of_stream(found):
+            for _, chosen in run.of_stream([(sitemap.url, block)]):
                 yield sitemap, chosen
 
     def _sitemaps(self) -> Iterator[dict[str, Any]]:
@@ -317,15 +316,9 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
     def __init__(
         self, options: FleetOptions, turns: HostTurns, previous: PreviousCrawl | None = None
     ) -> None:
-        super().__init__(
-            verify=options.verify,
-            user_agent=options.user_agent,
-            timeout=options.timeout,
-            headers=options.headers,
-            proxy=options.proxy,
-            max_concurrent_requests=options.per_host,
-            zones=options.zones,
-        )
+        same = ("verify", "user_agent", "timeout", "headers", "proxy", "zones")
+        given = {name: getattr(options, name) for name in same}
+        super().__init__(**given, max_concurrent_requests=options.per_host)
         self._turns = turns
         self._previous = previous
 
