@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -196,8 +197,7 @@ def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
                 "write to a file (-o sitemap.xml) to split them into several"
             )
         held.seek(0)
-        while piece := held.read(1 << 18):
-            stream.write(piece)
+        shutil.copyfileobj(held, stream)
 
 
 def write_files(
