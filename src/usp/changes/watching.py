@@ -109,11 +109,12 @@ class _Watch:
         self.next = path.with_name(f".{path.name}{_NEXT}")
         self.start = web_input(self.url, is_sitemap=self.is_sitemap)
         self.recording = replace(self.options, record=self.next)
-        known = path.exists() and (start_of(path) or "another program's file")
-        if known and not _is_same(known, without_login(self.url.strip())):
-            raise SnapshotError(
-                f"{path} is a snapshot of {known}, not of {without_login(self.url)}"
-            )
+        if path.exists():
+            known = start_of(path) or "another program's file"
+            url = without_login(self.url.strip())
+            if known.rstrip("/") != url.rstrip("/") and strip_url_to_homepage(url) != known:
+                given = without_login(self.url)
+                raise SnapshotError(f"{path} is a snapshot of {known}, not of {given}")
 
     def begin(self) -> Round:
         """Begin a round; return it as far as it is known."""
@@ -215,11 +216,6 @@ class _Watch:
                 await asyncio.sleep(self.pause())
         finally:
             self.discard()
-
-
-def _is_same(known: str, url: str) -> bool:
-    """Return whether a snapshot that begins at a URL is the one of what somebody watches."""
-    return known.rstrip("/") == url.rstrip("/") or strip_url_to_homepage(url) == known
 
 
 @shows(WebsiteKeywords)
