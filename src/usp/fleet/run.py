@@ -261,19 +261,17 @@ class FleetProgress:
             self.workers_lost += 1
             return
         for row in message.sites if isinstance(message, Part) else (message,):
-            if row["site"] not in self._seen:
-                self._seen.add(row["site"])
-                self._take_site(row)
-
-    def _take_site(self, row: Row) -> None:
-        self.outcomes[row["outcome"]] += 1
-        for name in SUMS:
-            setattr(self, name, getattr(self, name) + (row.get(name) or 0))
-        if row.get("code") is not None:
-            count, first = self._failed.get(row["code"], (0, row))
-            self._failed[row["code"]] = count + 1, first
-        taken = (row.get("duration") or 0.0, row["site"])
-        self.slowest = heapq.nlargest(_SLOWEST, [*self.slowest, taken])
+            if row["site"] in self._seen:
+                continue
+            self._seen.add(row["site"])
+            self.outcomes[row["outcome"]] += 1
+            for name in SUMS:
+                setattr(self, name, getattr(self, name) + (row.get(name) or 0))
+            if row.get("code") is not None:
+                count, first = self._failed.get(row["code"], (0, row))
+                self._failed[row["code"]] = count + 1, first
+            taken = (row.get("duration") or 0.0, row["site"])
+            self.slowest = heapq.nlargest(_SLOWEST, [*self.slowest, taken])
 
     def failures(self) -> list[dict[str, Any]]:
         """Return why something is missing, the most frequent reason first, with an example of each."""
