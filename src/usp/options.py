@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
     from usp._base.filters import Moment
     from usp.events import Listener
-    from usp.helpers import (
-        RecurseCallbackType,
-        RecurseEntryCallbackType,
-        RecurseListCallbackType,
-    )
+    from usp.helpers import RecurseCallbackType, RecurseEntryCallbackType, RecurseListCallbackType
     from usp.objects.problem import Failure
 
     F = TypeVar("F", bound=Callable[..., object])

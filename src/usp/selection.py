@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
-from itertools import compress, groupby, islice
+from itertools import accumulate, compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
@@ -18,11 +18,7 @@ from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractSitemap
 from usp.options import CrawlOptions
 
-__all__ = [
-    "Moment",
-    "Selection",
-    "SelectionRun",
-]
+__all__ = ["Moment", "Selection", "SelectionRun"]
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
@@ -154,9 +150,7 @@ class Selection:
         """
         if not isinstance(pages, AbstractSitemap):
             return _blocks_of_stream(iter(pages) if self.takes_all else self.of(pages, site))
-        blocks = pages.page_blocks()
-        if not self.takes_all:
-            blocks = self.run(site or pages.url).blocks(pages)
+        blocks = self.run(site or pages.url).blocks(pages)
         return ((sitemap.url, block) for sitemap, block in blocks)
 
     def run(self, site: str | None = None) -> SelectionRun:
@@ -274,29 +268,18 @@ class SelectionRun:
                 is_new = iter(new)
                 keep = [wanted and next(is_new) for wanted in keep]
         if self._left is not None:
-            keep = self._up_to_limit(keep)
-        self._tell_undated(sum(date is None for date in compress(dates, keep)))
+            numbers = accumulate(keep)
+            keep = [one and at <= self._left for one, at in zip(keep, numbers, strict=True)]
+            self._left -= sum(keep)
+        undated = sum(date is None for date in compress(dates, keep))
+        if undated and self._in_period and self._on_undated is not None:
+            self._on_undated(undated)
         return block, keep
-
-    def _up_to_limit(self, keep: list[bool]) -> list[bool]:
-        assert self._left is not None
-        wanted = list(islice((at for at, one in enumerate(keep) if one), self._left))
-        full = len(wanted) == self._left
-        self._left -= len(wanted)
-        if not full:
-            return keep
-        end = wanted[-1] + 1 if wanted else 0
-        return keep[:end] + [False] * (len(keep) - end)
 
     def _wants_url(self, url: str) -> bool:
         if self._host is not None and not self._host.match(url):
             return False
         return self._patterns.match(url)
-
-    def _tell_undated(self, count: int) -> None:
-        """Report how many pages without a date were kept although a period was requested."""
-        if count and self._in_period and self._on_undated is not None:
-            self._on_undated(count)
 
     def _wants_date(self, date: datetime | None) -> bool:
         if date is None:

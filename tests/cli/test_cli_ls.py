@@ -1,6 +1,7 @@
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
+from usp.selection import Selection
 from website import robots, urlset
 
 
@@ -85,6 +86,6 @@ def test_pages_are_listed_while_they_are_read():
             return []
 
     tree = IndexWebsiteSitemap("http://x/", [PagesXMLSitemap("http://x/s.xml", Source())])
-    lines = tabtree_lines(tree, str)
+    lines = tabtree_lines(tree, str, Selection())
     assert [next(lines) for _ in range(3)] == ["http://x/", "\thttp://x/s.xml", "\t\thttp://x/0"]
     assert read == [0]

@@ -134,7 +134,7 @@ def test_a_deep_tree_is_drawn():
     tree = deep_tree()
     assert "end.xml" in dot(tree)
     assert "end.xml" in mermaid(tree)
-    lines = list(tabtree_lines(tree, lambda url: url))
+    lines = list(tabtree_lines(tree, lambda url: url, Selection()))
     assert lines[-1].lstrip("\t") in {f"{H}/0x.xml", f"{H}/end"}
     assert "\t" * (DEPTH + 1) + f"{H}/end.xml" in lines
     view = tree_view(tree, everything=True, depth=None, count=True, problems=True)

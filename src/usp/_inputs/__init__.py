@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
@@ -225,34 +225,25 @@ def given_options(options: CrawlOptions) -> dict[str, Any]:
 
 def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
     """Return the tree of a file, a pipe, or the standard input: a sitemap or a robots.txt."""
-    if path is None:
-        return _document(piped(sys.stdin.buffer, limits), "-", limits)
-    is_robots = path.name == "robots.txt"
-    if not path.is_file():  # a pipe has no other name
-        name = path.absolute().as_uri()
-        return _document(piped(path, limits), name, limits, is_robots=is_robots)
-    with path.open("rb") as file:
-        chunks = iter(partial(file.read, _CHUNK), b"")
-        return _document(chunks, path.resolve().as_uri(), limits, is_robots=is_robots)
-
-
-def _document(
-    chunks: Iterator[bytes], name: str, limits: Limits, *, is_robots: bool = False
-) -> AbstractSitemap:
-    chunks, begun = _begun(chunks)
-    role = Role.ROBOTS if is_robots or _looks_like_robots(begun, limits) else Role.SITEMAP
-    return parse_document(chunks, None, role=role, name=name, limits=limits)
-
-
-def _begun(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bytes]:
-    """Return the same chunks, and their first bytes."""
-    taken: list[bytes] = []
-    try:
-        while sum(map(len, taken)) < _HEAD and (chunk := next(chunks, b"")):
-            taken.append(chunk)
-    except LimitReached as limit:
-        chunks = _raising(limit)
-    return chain(taken, chunks), b"".join(taken)[:_HEAD]
+    name = "-"
+    if path is not None:  # a pipe has no other name
+        name = (path.resolve() if path.is_file() else path.absolute()).as_uri()
+    with ExitStack() as files:
+        if path is not None and path.is_file():
+            chunks = iter(partial(files.enter_context(path.open("rb")).read, _CHUNK), b"")
+        else:
+            chunks = piped(path or sys.stdin.buffer, limits)
+        begun = bytearray()
+        try:
+            while len(begun) < _HEAD and (chunk := next(chunks, b"")):
+                begun += chunk
+        except LimitReached as limit:
+            chunks = _raising(limit)
+        named_so = path is not None and path.name == "robots.txt"
+        is_robots = named_so or _looks_like_robots(bytes(begun[:_HEAD]), limits)
+        role = Role.ROBOTS if is_robots else Role.SITEMAP
+        chunks = chain([bytes(begun)], chunks)
+        return parse_document(chunks, None, role=role, name=name, limits=limits)
 
 
 def _raising(limit: LimitReached) -> Iterator[bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -48,7 +47,9 @@ def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
 class _Folder:
     def __init__(self, path: Path, limits: Limits | None) -> None:
         self._path = path
-        self._order = sorted(file for file in path.rglob("*") if self._is_inside(file))
+        inside = path.resolve()  # really: a link may point anywhere
+        files = (file for file in path.rglob("*") if file.is_file())
+        self._order = sorted(file for file in files if file.resolve().is_relative_to(inside))
         self._files: defaultdict[str, list[Path]] = defaultdict(list)
         for file in self._order:
             self._files[file.name].append(file)
@@ -56,10 +57,6 @@ class _Folder:
         self._read = cache(partial(sitemap_from_file, limits=limits, store=store))
         self._nodes: dict[Path, AbstractSitemap] = {}
         self._begun: set[Path] = set()
-
-    def _is_inside(self, file: Path) -> bool:
-        """Return whether a file is really inside the folder: a link may point anywhere."""
-        return file.is_file() and file.resolve().is_relative_to(self._path.resolve())
 
     def tree(self) -> AbstractSitemap:
         read = {file: self._read(file) for file in self._order if not _is_other(file)}
@@ -123,13 +120,12 @@ class _Folder:
         if not isinstance(child, InvalidSitemap):
             return None
         parts = unquote(url_parts(child.url).path).split("/")
-        return max(self._files[parts[-1]], key=lambda file: _alike(file.parts, parts), default=None)
 
+        def in_common(file: Path) -> int:
+            pairs = zip(reversed(file.parts), reversed(parts), strict=False)
+            return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many segments two paths have in common, from the end."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return max(self._files[parts[-1]], key=in_common, default=None)
 
 
 def _is_other(file: Path) -> bool:

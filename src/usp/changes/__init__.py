@@ -10,6 +10,7 @@ A sitemap that failed removes nothing: its pages are *unknown*.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -73,8 +74,7 @@ class Diff:
     def counts(self) -> ChangeCounts:
         """Return how many changes there are of each kind; compares, unless that was done before."""
         if self._counts is None:
-            for _ in self:
-                pass
+            deque(self, 0)
         assert self._counts is not None
         return self._counts
 

@@ -160,10 +160,7 @@ def page_changes(
     before: Side, after: Side, was_known: Mapping[str, bool], is_known: Mapping[str, bool]
 ) -> Iterator[list[PageChange]]:
     """Yield the pages that changed, in parts: in the order of the tree after, then the others."""
-    comparison = _Comparison(_Differing(before, is_known), _Differing(after, was_known))
-    comparison.read()
-    comparison.decide()
-    return comparison.changes()
+    return _Comparison(_Differing(before, is_known), _Differing(after, was_known)).changes()
 
 
 class _Comparison:
@@ -174,9 +171,11 @@ class _Comparison:
         self._new = new
         self._unchanged: list[array[int]] = []  # URLs that the same sitemap lists in both trees
         self._outcomes: dict[_Outcome, _Outcome] = {}  # one object for all that are equal
-        self._later = array("I")  # by old row: the new row + 1 that it is compared with
+        self._read()
+        self._later = array("I", bytes(4 * len(old.urls)))  # by old row: the new row + 1, or 0
+        self._decide()
 
-    def read(self) -> None:
+    def _read(self) -> None:
         """Find the pages that differ."""
         old, new = self._old, self._new
         nothing = _Fingerprints(array("q"), array("q"))
@@ -199,10 +198,9 @@ class _Comparison:
                 found[key] = was, range(len(was.urls))
             old.add(*found.pop(key))
 
-    def decide(self) -> None:
+    def _decide(self) -> None:
         """Find out what became of each page: by where both trees list it."""
         old, new = self._old, self._new
-        self._later = array("I", bytes(4 * len(old.urls)))
         count = (len(old.urls) + len(new.urls)) // _TOGETHER + 1
         for was, now in zip(old.parts(count), new.parts(count), strict=True):
             wanted = was.keys() | now.keys()

@@ -34,7 +34,7 @@ class Side:
         self.urls: dict[str, str] = {}  # of sitemaps, and of what failed and is not in the tree
         self.incomplete: dict[str, Failure] = {}
         self.skipped: set[str] = set()
-        self._absent: set[str] = set()
+        self.absent: set[str] = set()  # what failed and is not in the tree
         self._tried: dict[str, Exchange] = {}
         self._unsound: set[str] = set()  # indexes with something incomplete or skipped below them
         if not isinstance(tree, IndexWebsiteSitemap):
@@ -44,7 +44,7 @@ class Side:
         if isinstance(tree, IndexWebsiteSitemap):
             for failure in tree.not_found:
                 if self.key(failure.url) not in self.urls:
-                    self._absent.add(self.key(failure.url))
+                    self.absent.add(self.key(failure.url))
                 self._fail(self.key(failure.url), failure)
             self._tried = {self.key(exchange.url): exchange for exchange in tree.tried}
         # Indexes that do not show all that they declare; those below come before those above.
@@ -74,16 +74,6 @@ class Side:
             return self._root_key
         return url.removeprefix(self._base)
 
-    def declares(self, key: str) -> bool:
-        """Return whether a sitemap is in the tree, whether or not it could be read."""
-        return key in self.urls and key not in self._absent
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether nothing failed that no sitemap of the tree would tell."""
-        lost = isinstance(self.tree, IndexWebsiteSitemap) and bool(self.tree.not_found)
-        return self.tree.failure is None and not lost
-
     def accounts_for(
         self, other: Side, *, wary: bool = False, later: bool = False
     ) -> Mapping[str, bool]:
@@ -98,7 +88,9 @@ class Side:
         """
         fresh = any(key not in other.urls for key in self.incomplete)
         accounts: dict[str, bool] = {}
-        waiting: list[tuple[AbstractSitemap, bool, bool]] = [(other.tree, self.is_sound, wary)]
+        lost = isinstance(self.tree, IndexWebsiteSitemap) and bool(self.tree.not_found)
+        is_sound = self.tree.failure is None and not lost  # but for what a sitemap here would tell
+        waiting: list[tuple[AbstractSitemap, bool, bool]] = [(other.tree, is_sound, wary)]
         while waiting:
             node, can_tell, doubts = waiting.pop()
             key = other.key(node.url)
@@ -161,7 +153,7 @@ def sitemap_changes(
             else:
                 yield SitemapChange(ChangeKind.UNKNOWN, url, *_why(key, before))
     for key, url in before.urls.items():
-        if key not in after.urls and before.declares(key):
+        if key not in after.urls and key not in before.absent:
             if is_known.get(key, True):
                 yield SitemapChange(ChangeKind.REMOVED, url)
             else:

@@ -109,11 +109,12 @@ class _Watch:
         self.next = path.with_name(f".{path.name}{_NEXT}")
         self.start = web_input(self.url, is_sitemap=self.is_sitemap)
         self.recording = replace(self.options, record=self.next)
-        known = path.exists() and (start_of(path) or "another program's file")
-        if known and not _is_same(known, without_login(self.url.strip())):
-            raise SnapshotError(
-                f"{path} is a snapshot of {known}, not of {without_login(self.url)}"
-            )
+        if path.exists():
+            known = start_of(path) or "another program's file"
+            url = without_login(self.url.strip())
+            if known.rstrip("/") != url.rstrip("/") and strip_url_to_homepage(url) != known:
+                given = without_login(self.url)
+                raise SnapshotError(f"{path} is a snapshot of {known}, not of {given}")
 
     def begin(self) -> Round:
         """Begin a round; return it as far as it is known."""
@@ -169,10 +170,52 @@ class _Watch:
         shift = random.uniform(1 - _SHIFT, 1 + _SHIFT)  # noqa: S311 - not a secret
         return max(0.0, self._begun + self.every * shift - time.monotonic())
 
+    def rounds(
+        self, web_client: AbstractWebClient | None, most: int | None, stop: threading.Event
+    ) -> Generator[Round, None, None]:
+        """Yield rounds until there were so many, or somebody stops."""
+        try:
+            while not stop.is_set():
+                current = self.begin()
+                try:
+                    if self.path.exists():
+                        current = self.updated(current, self.plan().run(web_client))
+                    else:
+                        tree = tree_of(self.start, web_client, self.recording)
+                        current = self.recorded(current, tree)
+                except (OSError, SitemapException) as error:
+                    current.error = error
+                yield current
+                self.finish(current)
+                if self.number == most or stop.wait(self.pause()):
+                    return
+        finally:
+            self.discard()
 
-def _is_same(known: str, url: str) -> bool:
-    """Return whether a snapshot that begins at a URL is the one of what somebody watches."""
-    return known.rstrip("/") == url.rstrip("/") or strip_url_to_homepage(url) == known
+    async def async_rounds(
+        self, web_client: AbstractAsyncWebClient | AbstractWebClient | None, most: int | None
+    ) -> AsyncGenerator[Round, None]:
+        """Yield rounds on asyncio."""
+        try:
+            while True:
+                current = self.begin()
+                try:
+                    if self.path.exists():
+                        plan = await asyncio.to_thread(self.plan)
+                        done = await aio.run_update(plan, web_client)
+                        current = await asyncio.to_thread(self.updated, current, done)
+                    else:
+                        tree = await tree_of_async(self.start, web_client, self.recording)
+                        current = await asyncio.to_thread(self.recorded, current, tree)
+                except (OSError, SitemapException) as error:
+                    current.error = error
+                yield current
+                self.finish(current)
+                if self.number == most:
+                    return
+                await asyncio.sleep(self.pause())
+        finally:
+            self.discard()
 
 
 @shows(WebsiteKeywords)
@@ -208,32 +251,7 @@ def watch(
     given = combined(options, keywords, WebsiteKeywords)
     flags = is_sitemap, existing, trust_lastmod, accept
     watching = _Watch(url, Path(snapshot), every, given, *flags)
-    return _rounds(watching, web_client, rounds, stop or threading.Event())
-
-
-def _rounds(
-    watching: _Watch,
-    web_client: AbstractWebClient | None,
-    rounds: int | None,
-    stop: threading.Event,
-) -> Generator[Round, None, None]:
-    try:
-        while not stop.is_set():
-            current = watching.begin()
-            try:
-                if watching.path.exists():
-                    current = watching.updated(current, watching.plan().run(web_client))
-                else:
-                    tree = tree_of(watching.start, web_client, watching.recording)
-                    current = watching.recorded(current, tree)
-            except (OSError, SitemapException) as error:
-                current.error = error
-            yield current
-            watching.finish(current)
-            if watching.number == rounds or stop.wait(watching.pause()):
-                return
-    finally:
-        watching.discard()
+    return watching.rounds(web_client, rounds, stop or threading.Event())
 
 
 @shows(WebsiteKeywords)
@@ -259,31 +277,4 @@ def watch_async(
     given = combined(options, keywords, WebsiteKeywords)
     flags = is_sitemap, existing, trust_lastmod, accept
     watching = _Watch(url, Path(snapshot), every, given, *flags)
-    return _async_rounds(watching, web_client, rounds)
-
-
-async def _async_rounds(
-    watching: _Watch,
-    web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    rounds: int | None,
-) -> AsyncGenerator[Round, None]:
-    try:
-        while True:
-            current = watching.begin()
-            try:
-                if watching.path.exists():
-                    plan = await asyncio.to_thread(watching.plan)
-                    done = await aio.run_update(plan, web_client)
-                    current = await asyncio.to_thread(watching.updated, current, done)
-                else:
-                    tree = await tree_of_async(watching.start, web_client, watching.recording)
-                    current = await asyncio.to_thread(watching.recorded, current, tree)
-            except (OSError, SitemapException) as error:
-                current.error = error
-            yield current
-            watching.finish(current)
-            if watching.number == rounds:
-                return
-            await asyncio.sleep(watching.pause())
-    finally:
-        watching.discard()
+    return watching.async_rounds(web_client, rounds)

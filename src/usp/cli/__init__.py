@@ -67,7 +67,8 @@ class Interrupts:
 
     def _end(self, *_: object) -> NoReturn:
         if not self.reported:
-            os.write(2, _clearing() + _line())
+            clear_progress = b"\r\x1b[2K" if os.isatty(2) else b""
+            os.write(2, clear_progress + _line())
         os._exit(INTERRUPTED)
 
     def _lost(self, unraisable: Any) -> None:
@@ -81,14 +82,6 @@ class Interrupts:
             again.start()
         else:
             sys.__unraisablehook__(unraisable)
-
-
-def _clearing() -> bytes:
-    """Return the sequence that clears a progress line."""
-    try:
-        return b"\r\x1b[2K" if os.isatty(2) else b""
-    except OSError:
-        return b""
 
 
 _OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})

@@ -184,11 +184,10 @@ def _columns(stream: TextIO) -> int:
 
 def _clearing_line(stream: TextIO, line: _ProgressText) -> TextIO:
     """Return a stream that writes to the same place after clearing the line, if that may show it."""
-    for_good = is_pipe(stream)
-    if not hasattr(stream, "buffer") or not (for_good or stream.isatty()):
+    if not hasattr(stream, "buffer") or not (is_pipe(stream) or stream.isatty()):
         return stream
     return io.TextIOWrapper(
-        io.BufferedWriter(_LineClearingStream(stream, line, for_good=for_good)),
+        io.BufferedWriter(_LineClearingStream(stream, line)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=bool(getattr(stream, "line_buffering", False)),
@@ -202,10 +201,10 @@ class _LineClearingStream(io.RawIOBase):
     the line is removed ``for_good`` before the first write to it.
     """
 
-    def __init__(self, stream: TextIO, line: _ProgressText, *, for_good: bool) -> None:
+    def __init__(self, stream: TextIO, line: _ProgressText) -> None:
         self._stream = stream
         self._line = line
-        self._for_good = for_good
+        self._for_good = is_pipe(stream)
 
     def writable(self) -> bool:
         return True

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from usp.export import xml_file
 from usp.export.arrow import write_parquet
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
-from usp.export.text_formats import LAYOUTS, opened, write_pages
+from usp.export.text_formats import FORMS, opened, write_pages
 from usp.export.xml_file import TooLargeError
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection
@@ -38,7 +38,7 @@ __all__ = [
 _Write: TypeAlias = "Callable[[Blocks, IO[bytes], Sequence[str]], None]"
 
 FORMATS: Mapping[str, _Write] = {
-    **{form: partial(write_pages, form=form) for form in LAYOUTS},
+    **{form: partial(write_pages, form=form) for form in FORMS},
     "parquet": write_parquet,
     "xml": xml_file.write,
 }

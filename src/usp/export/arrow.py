@@ -42,14 +42,7 @@ if TYPE_CHECKING:
     _Given: TypeAlias = tuple[str | None, Any, dict[str, Any] | list[PageFields]]
     """Of a block: the URL of its sitemap, an array of its URLs, arrays of its texts or its rows."""
 
-__all__ = [
-    "BATCH_ROWS",
-    "batches_of",
-    "c_stream",
-    "reader",
-    "record_batches",
-    "to_arrow",
-]
+__all__ = ["BATCH_ROWS", "batches_of", "c_stream", "reader", "record_batches", "to_arrow"]
 
 BATCH_ROWS = 1 << 16
 """How many rows a batch has at most, unless another number is given."""
@@ -323,16 +316,14 @@ def write_parquet(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> No
     names = tuple(names)
     repeating = [name for name in names if COLUMNS[name].kind in REPEATING]
     writer = ParquetFileWriter(lambda: stream, arrow_schema(names), repeating)
-    running: Future[None] | None = None
     try:
         with ThreadPoolExecutor(1, thread_name_prefix="usp-write") as threads:
+            running: Future[Any] = threads.submit(bool)  # nothing: no group is being written yet
             for batch in batches_of(blocks, names, _PARQUET_BATCH_ROWS):
                 for group in writer.full_group(batch):
-                    if running is not None:
-                        running.result()
+                    running.result()
                     running = threads.submit(writer.write_group, group)
-            if running is not None:
-                running.result()
+            running.result()
         writer.close()
     except BaseException:
         writer.abandon()

@@ -133,11 +133,8 @@ def write_sitemaps(
         elif form == "parquet":
             _write_parquet(chosen, stream, kinds)
         else:
-            words = {name: _KINDS[kind] for name, kind in kinds.items()}
+            words = {n: Kind.TEXT if k == "string" else Kind.WHOLE for n, k in kinds.items()}
             write_rows(chosen, stream, form, words)
-
-
-_KINDS = {"string": Kind.TEXT, "int32": Kind.WHOLE, "int64": Kind.WHOLE}
 
 
 def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[str]) -> None:

@@ -24,13 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from usp._base.dates import known_utc_text, precision_of_text, utc_text
 from usp._base.display import printable
 from usp._base.files import replacing
-from usp.export.schema import (
-    COLUMNS,
-    Kind,
-    read_frequency,
-    read_priority,
-    row_values,
-)
+from usp.export.schema import COLUMNS, Kind, read_frequency, read_priority, row_values
 from usp.objects.extensions import Table
 
 if TYPE_CHECKING:
@@ -104,81 +98,65 @@ _JSON_VALUES: Mapping[Kind, Callable[[Any], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """A format: the text around and between rows, and how cells are written.
-
-    ``row`` is what stands before and after the cells of a row; ``empty`` is a table without rows.
-    """
-
-    cells: Callable[[Sequence[Any], Kind | Table], Iterable[str]]
-    row: tuple[str, str]
-    between: str = ""
-    begin: str = ""
-    end: str = ""
-    empty: str = ""
-
-    def write(
-        self, chunks: Iterable[Iterable[str]], stream: IO[bytes], names: Sequence[str]
-    ) -> None:
-        """Write rows, some at a time."""
-        if self.cells is _csv_cells:
-            stream.write(f"{','.join(names)}\r\n".encode())
-        begin, end = self.begin, self.empty
-        for rows in chunks:
-            text = self.between.join(rows)
-            stream.write(f"{begin}{text}".encode("utf-8", "replace"))
-            begin, end = self.between, self.end
-        stream.write(end.encode())
-
-    def rows(
-        self,
-        kinds: Mapping[str, Kind | Table],
-        columns: Iterable[_Same | Sequence[Any]],
-        count: int,
-    ) -> Iterator[str]:
-        """Return rows: the columns that vary, filled into a template that holds the constant ones."""
-        members, varying = [], []
-        for (name, kind), column in zip(kinds.items(), columns, strict=True):
-            if isinstance(column, _Same):
-                (cell,) = self.cells([column.value], kind)
-                cell = cell.replace("%", "%%")
-            else:
-                varying.append(self.cells(column, kind))
-                cell = "%s"
-            members.append(cell if self.cells is _csv_cells else f'"{name}":{cell}')
-        template = f"{self.row[0]}{','.join(members)}{self.row[1]}"
-        if not varying:
-            return repeat(template % (), count)
-        return map(template.__mod__, zip(*varying, strict=True))
-
-
-LAYOUTS: Mapping[str, _Layout] = {
-    "csv": _Layout(_csv_cells, ("", "\r\n")),  # as in RFC 4180
-    "json": _Layout(_json_cells, ("{", "}"), ",\n", "[\n", "\n]\n", "[]\n"),
-    "jsonl": _Layout(_json_cells, ("{", "}\n")),
-}
-"""The formats: a header and a line per row; one array of objects; one object per line."""
+FORMS = ("csv", "json", "jsonl")
+"""The formats: a header and a line per row (RFC 4180); one array of objects; one object per line."""
 
 
 def write_rows(
     rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str, kinds: Mapping[str, Kind]
 ) -> None:
     """Write rows of plain values, each as soon as it comes."""
-    layout = LAYOUTS[form]
-    chunks = (layout.rows(kinds, [[value] for value in row], 1) for row in rows)
-    layout.write(chunks, stream, list(kinds))
+    _write((([[value] for value in row], 1) for row in rows), stream, form, kinds)
 
 
 def write_pages(blocks: Blocks, stream: IO[bytes], names: Sequence[str], *, form: str) -> None:
     """Write pages, a block at a time."""
-    layout = LAYOUTS[form]
     kinds = {name: COLUMNS[name].kind for name in names}
-    chunks = (
-        layout.rows(kinds, _plain_columns(names, sitemap_url, block), len(block.urls))
-        for sitemap_url, block in blocks
-    )
-    layout.write(chunks, stream, names)
+    tables = ((_plain_columns(names, url, block), len(block.urls)) for url, block in blocks)
+    _write(tables, stream, form, kinds)
+
+
+def _write(
+    tables: Iterable[tuple[Iterable[_Same | Sequence[Any]], int]],
+    stream: IO[bytes],
+    form: str,
+    kinds: Mapping[str, Kind | Table],
+) -> None:
+    """Write the columns of some rows at a time, given with their number."""
+    begin = between = end = ""
+    if form == "csv":
+        stream.write(f"{','.join(kinds)}\r\n".encode())
+    elif form == "json":
+        begin, between, end = "[\n", ",\n", "[]\n"
+    for columns, count in tables:
+        text = between.join(_rows(form, kinds, columns, count))
+        stream.write(f"{begin}{text}".encode("utf-8", "replace"))
+        begin, end = between, "\n]\n" if form == "json" else ""
+    stream.write(end.encode())
+
+
+def _rows(
+    form: str,
+    kinds: Mapping[str, Kind | Table],
+    columns: Iterable[_Same | Sequence[Any]],
+    count: int,
+) -> Iterator[str]:
+    """Return rows: the columns that vary, filled into a template that holds the constant ones."""
+    is_csv, cells = form == "csv", _csv_cells if form == "csv" else _json_cells
+    members, varying = [], []
+    for (name, kind), column in zip(kinds.items(), columns, strict=True):
+        if isinstance(column, _Same):
+            (cell,) = cells([column.value], kind)
+            cell = cell.replace("%", "%%")
+        else:
+            varying.append(cells(column, kind))
+            cell = "%s"
+        members.append(cell if is_csv else f'"{name}":{cell}')
+    row = ",".join(members)
+    template = f"{row}\r\n" if is_csv else f"{{{row}}}\n" if form == "jsonl" else f"{{{row}}}"
+    if not varying:
+        return repeat(template % (), count)
+    return map(template.__mod__, zip(*varying, strict=True))
 
 
 # Columns of pages -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -72,10 +73,7 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, Decimal):
         return _number(value)
-    if isinstance(value, str | int):
-        return str(value)
-    assert isinstance(value, datetime)
-    return as_written(value)
+    return as_written(value) if isinstance(value, datetime) else str(value)
 
 
 def _number(value: Decimal) -> str:
@@ -199,15 +197,11 @@ def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
                 "write to a file (-o sitemap.xml) to split them into several"
             )
         held.seek(0)
-        while piece := held.read(1 << 18):
-            stream.write(piece)
+        shutil.copyfileobj(held, stream)
 
 
 def write_files(
-    blocks: Blocks,
-    path: str | PathLike[str],
-    names: Sequence[str],
-    location: str | None = None,
+    blocks: Blocks, path: str | PathLike[str], names: Sequence[str], location: str | None = None
 ) -> None:
     """Write a file; if it would be too large, numbered ones beside it, and an index in its place.
 

@@ -9,7 +9,6 @@ import queue
 import signal
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -58,37 +57,23 @@ News: TypeAlias = Row | Part | Signal
 """What an engine reports: a site that is not in the dataset yet, a part, or that a worker was lost."""
 
 
-class Engine(ABC):
-    """Crawls sites with workers; a site that has killed a worker by itself fails."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-
-    @abstractmethod
-    def run(self, left: Assignments) -> Iterator[News]:
-        """Crawl; ends when every site was reported in a part."""
-
-    def stop(self) -> Iterator[News]:
-        """End the workers; yield what they still have to report."""
-        return iter(())
-
-    def lost(self, left: Assignments, given: Mapping[str, Assignment]) -> Iterator[News]:
-        """Report a worker that is gone with sites that it was given."""
-        if given:
-            yield Signal.LOST
-            killer = left.take_back(given)
-            if killer is not None:
-                yield killer_part(self.job, killer, given[killer])
+def _lost(job: Job, left: Assignments, given: Mapping[str, Assignment]) -> Iterator[News]:
+    """Report a worker that is gone with sites; one that has killed a worker by itself fails."""
+    if given:
+        yield Signal.LOST
+        killer = left.take_back(given)
+        if killer is not None:
+            yield killer_part(job, killer, given[killer])
 
 
 # Processes of this machine -------------------------------------------------------------------------
 
 
-class LocalEngine(Engine):
+class LocalEngine:
     """Crawls with processes of this machine."""
 
     def __init__(self, job: Job, workers: int | None = None) -> None:
-        super().__init__(job)
+        self.job = job
         self._most = workers or os.cpu_count() or 1
         self._workers: dict[Any, _Worker] = {}  # by their pipes
         self._idle_ends = 0
@@ -159,7 +144,7 @@ class LocalEngine(Engine):
             yield message
         if pipe in self._workers:
             return
-        yield from self.lost(left, worker.given)
+        yield from _lost(self.job, left, worker.given)
         self._idle_ends += not worker.began
         if self._idle_ends > _MOST_STARTS * self._most:
             raise DatasetError(
@@ -263,11 +248,11 @@ def ray_module(part: str = "") -> Any:
     return load_extra(f"ray{part}", "The engine ray needs ray", "ray")
 
 
-class RayEngine(Engine):
+class RayEngine:
     """Crawls on the cluster at ``address``, or on one that is started here; it stops at once."""
 
     def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
-        super().__init__(job)
+        self.job = job
         # Not another one that happens to run on this machine: Ray would connect to that.
         here = {"address": "local", "num_cpus": workers, "include_dashboard": False}
         self._cluster = here if address is None else {"address": address}
@@ -291,6 +276,10 @@ class RayEngine(Engine):
             if ours:
                 ray.shutdown()
 
+    def stop(self) -> Iterator[News]:
+        """Yield nothing: what the tasks have not reported is crawled again."""
+        return iter(())
+
     def _run(self, ray: Any, left: Assignments) -> Iterator[News]:
         cpus = int(ray.cluster_resources().get("CPU", 1))
         size = max(1, min(_TASK_BATCH, left.sites // (4 * cpus)))
@@ -309,7 +298,7 @@ class RayEngine(Engine):
             except ray.exceptions.RayTaskError:
                 raise
             except (StopIteration, ray.exceptions.RayError):  # it has ended, or is lost
-                yield from self.lost(left, given.pop(stream))
+                yield from _lost(self.job, left, given.pop(stream))
             else:
                 for row in part.sites:
                     given[stream].pop(row["site"], None)

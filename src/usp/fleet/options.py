@@ -13,7 +13,7 @@ from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 if TYPE_CHECKING:
     from usp._base.urls import Login
     from usp._http.identity import Timeout
-    from usp.events import Event, Listener
+    from usp.events import Listener
     from usp.selection import Selection
     from usp.web_client.zones import Zones
 
@@ -106,16 +106,9 @@ class FleetOptions(CrawlOptions):
         return alone and names and self.effective_limits.pages is None
 
     def for_site(self, on_event: Listener) -> CrawlOptions:
-        """Return the crawl options for one site; ``on_event`` gets its events first.
+        """Return the crawl options for one site; ``on_event`` gets its events.
 
         The worker itself pauses between requests, for all of its sites together, and a site whose
         crawl is cancelled is crawled again.
         """
-        given = self.on_event
-
-        def both(event: Event) -> None:
-            on_event(event)
-            if given is not None:
-                given(event)
-
-        return replace(self, wait=0.0, keep_partial=False, on_event=both)
+        return replace(self, wait=0.0, keep_partial=False, on_event=on_event)

@@ -21,7 +21,7 @@ from usp.exceptions import LocalShortageError
 from usp.export.schema import pyarrow
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.engines import Engine, LocalEngine, News, RayEngine, Signal, ray_module
+from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.site_list import Assignments, by_address, grouped, homepages, host_key
 from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part, Row
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
 _LAST_SECONDS = 5.0  # in which a store must respond to each request of a run that was interrupted
-
-
 _SLOWEST = 5
 SUMS = ("sitemaps", "pages", "bytes", "requests")
 
@@ -128,7 +126,7 @@ def crawl_fleet(
 
 
 def _crawl(
-    engine: Engine,
+    engine: LocalEngine | RayEngine,
     left: Assignments,
     committer: Committer,
     aside: InterruptibleThread,
@@ -242,8 +240,7 @@ class FleetProgress:
         self.pages = self.sitemaps = self.bytes = self.requests = 0
         self.workers_lost = self.safe = 0
         self.is_ending = False
-        self._failures: Counter[str] = Counter()
-        self._examples: dict[str, Row] = {}
+        self._failed: dict[str, tuple[int, Row]] = {}  # by code: how many, and the first
         self.slowest: list[tuple[float, str]] = []
         self._seen: set[str] = set()
         self._started = time.monotonic()
@@ -264,26 +261,22 @@ class FleetProgress:
             self.workers_lost += 1
             return
         for row in message.sites if isinstance(message, Part) else (message,):
-            if row["site"] not in self._seen:
-                self._seen.add(row["site"])
-                self._take_site(row)
-
-    def _take_site(self, row: Row) -> None:
-        self.outcomes[row["outcome"]] += 1
-        for name in SUMS:
-            setattr(self, name, getattr(self, name) + (row.get(name) or 0))
-        if row.get("code") is not None:
-            self._failures[row["code"]] += 1
-            self._examples.setdefault(row["code"], row)
-        taken = (row.get("duration") or 0.0, row["site"])
-        self.slowest = heapq.nlargest(_SLOWEST, [*self.slowest, taken])
+            if row["site"] in self._seen:
+                continue
+            self._seen.add(row["site"])
+            self.outcomes[row["outcome"]] += 1
+            for name in SUMS:
+                setattr(self, name, getattr(self, name) + (row.get(name) or 0))
+            if row.get("code") is not None:
+                count, first = self._failed.get(row["code"], (0, row))
+                self._failed[row["code"]] = count + 1, first
+            taken = (row.get("duration") or 0.0, row["site"])
+            self.slowest = heapq.nlargest(_SLOWEST, [*self.slowest, taken])
 
     def failures(self) -> list[dict[str, Any]]:
         """Return why something is missing, the most frequent reason first, with an example of each."""
-        return [
-            failure_row(code, count, self._examples[code]["site"], self._examples[code]["reason"])
-            for code, count in sorted(self._failures.items(), key=lambda one: (-one[1], one[0]))
-        ]
+        ordered = sorted(self._failed.items(), key=lambda one: (-one[1][0], one[0]))
+        return [failure_row(c, count, row["site"], row["reason"]) for c, (count, row) in ordered]
 
     def position(self, dataset: object) -> str:
         """Return how many sites are safe if the run ends now, and how to go on."""

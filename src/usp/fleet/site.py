@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
@@ -27,6 +29,7 @@ from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+from usp.selection import Selection
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -43,25 +46,20 @@ _SLICE = 1 << 15  # pages that are read before the others get their turn
 _MOST_ROWS = 1000  # sitemaps in one batch
 
 
+@dataclass(eq=False)
 class SiteCrawl:
     """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises."""
 
-    def __init__(
-        self,
-        site: str,
-        options: FleetOptions,
-        client: Any = None,
-        previous: PreviousCrawl | None = None,
-        run: int | None = None,
-        reason: Reason | None = None,
-    ) -> None:
-        self.site = site
-        self._options = options
-        self._client = client
-        self._previous = previous
-        self._run = run
-        self._reason = reason
-        self._tree = IndexWebsiteSitemap(site, [])
+    site: str
+    options: FleetOptions
+    client: Any = None
+    previous: PreviousCrawl | None = None
+    run: int | None = None
+    reason: Reason | None = None
+    received: int = 0  # bytes, so far
+
+    def __post_init__(self) -> None:
+        self._tree = IndexWebsiteSitemap(self.site, [])
         self._counts: Counter[int] = Counter()  # pages that were read, by node
         self._copied: dict[str, list[dict[str, Any]]] = {}  # rows of the last crawl, by URL
         self._times: Counter[str] = Counter()  # how often the pages of a URL are copied
@@ -71,34 +69,36 @@ class SiteCrawl:
         self._read_until: float | None = None
         self._started = datetime.now(UTC)
         self._duration = 0.0
-        self._requests = self.received = 0  # bytes, so far
+        self._requests = 0
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, SitemapStarted):
             self._requests += 1
         elif isinstance(event, SitemapReceived):
             self.received += event.received
+        if self.options.on_event is not None:
+            self.options.on_event(event)
 
     async def fetch(self) -> None:
         """Fetch the sitemaps of the site, within its limits."""
         self._started = datetime.now(UTC)
         begin = time.monotonic()
-        seconds = self._options.effective_limits.seconds
-        login = self._options.logins.get(self.site)
+        seconds = self.options.effective_limits.seconds
+        login = self.options.logins.get(self.site)
         start = self.site if login is None else with_login(self.site, login)
         try:
             async with asyncio.timeout(None if seconds is None else seconds + GRACE):
-                options = self._options.for_site(self._hear)
-                self._tree = await sitemap_tree_for_homepage(start, self._client, options=options)
+                options = self.options.for_site(self._hear)
+                self._tree = await sitemap_tree_for_homepage(start, self.client, options=options)
         except TimeoutError:
-            self._reason = self._options.effective_limits.reached("seconds")
+            self.reason = self.options.effective_limits.reached("seconds")
         except LocalShortageError:
             raise  # not the site's fault: it is crawled again
         except SitemapException as error:
             text = f"{error} Write for example https://example.org/"
-            self._reason = Reason(FailureCode.BAD_URL, text)
+            self.reason = Reason(FailureCode.BAD_URL, text)
         except Exception as error:  # noqa: BLE001 - one site must not end the others
-            self._reason = Reason(FailureCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+            self.reason = Reason(FailureCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
         self._duration = time.monotonic() - begin
 
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
@@ -115,7 +115,7 @@ class SiteCrawl:
             code = shortage_of(error)
             if code is not None:
                 raise LocalShortageError(code) from error
-            self._reason = _unreadable(error)
+            self.reason = _unreadable(error)
         for at in range(0, len(rows), _MOST_ROWS):
             yield "sitemaps", rows_of("sitemaps", rows[at : at + _MOST_ROWS])
             await asyncio.sleep(0)
@@ -124,7 +124,7 @@ class SiteCrawl:
 
     async def _compare(self) -> None:
         """Find out what stays of the last crawl: what is the same or has failed, or all of it."""
-        previous = self._previous
+        previous = self.previous
         if previous is None:
             return
         found = self._unchanged(previous)
@@ -138,7 +138,7 @@ class SiteCrawl:
         except Exception as error:  # then what there was before is the better one
             if shortage_of(error) is not None:
                 raise
-            self._reason = _unreadable(error)
+            self.reason = _unreadable(error)
         now = found.total()
         for row in lost:
             del found[row["url"]]  # what is left of it is not taken
@@ -164,9 +164,9 @@ class SiteCrawl:
 
     def _is_worse(self, previous: PreviousCrawl, pages: int, *, partly: bool) -> bool:
         """Return whether nothing of this crawl, now of so many ``pages``, should replace what was."""
-        if partly and not self._options.keeps_unchanged:
+        if partly and not self.options.keeps_unchanged:
             return True  # those of some sitemaps only cannot be kept
-        if self._reason is not None and pages < previous.count:
+        if self.reason is not None and pages < previous.count:
             return True
         if previous.is_comparable:
             return 2 * pages < previous.count
@@ -176,15 +176,15 @@ class SiteCrawl:
         )
 
     async def _pages(self) -> AsyncIterator[Any]:
-        columns, previous = self._options.columns, self._previous
-        if previous is not None and self._copied_pages and self._options.pages:
+        columns, previous = self.options.columns, self.previous
+        if previous is not None and self._copied_pages and self.options.pages:
             times = self._times if self._found is None else None
             async for batch in self._each(previous.pages(times)):
                 yield batch
         if self._found is not None:
             return
         blocks = self._counted()
-        if not self._options.pages:
+        if not self.options.pages:
             async for _ in self._each(blocks):
                 pass
             return
@@ -200,7 +200,7 @@ class SiteCrawl:
         """Return why reading should end, if it takes longer than the time limit of the crawl."""
         if self._read_until is None or time.monotonic() < self._read_until:
             return None
-        return self._options.effective_limits.reached("seconds")
+        return self.options.effective_limits.reached("seconds")
 
     def _counted(self) -> Iterator[tuple[str, PageBlock]]:
         for sitemap, chosen in self._chosen():
@@ -209,19 +209,17 @@ class SiteCrawl:
 
     def _chosen(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages that were found, in blocks, without those that others are copied for."""
-        seconds = self._options.effective_limits.seconds
+        seconds = self.options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
-        selection = self._options.selection
-        run = None if selection is None else selection.run(self.site)
+        run = (self.options.selection or Selection()).run(self.site)
         for sitemap, block in self._tree.page_steps():
             reason = self._overdue()
             if reason is not None:
-                self._reason = reason.after("not all pages were read")
+                self.reason = reason.after("not all pages were read")
                 return
             if block is None or sitemap.url in self._copied:
                 continue
-            found = [(sitemap.url, block)]
-            for _, chosen in found if run is None else run.of_stream(found):
+            for _, chosen in run.of_stream([(sitemap.url, block)]):
                 yield sitemap, chosen
 
     def _sitemaps(self) -> Iterator[dict[str, Any]]:
@@ -251,18 +249,18 @@ class SiteCrawl:
         }
         if not isinstance(node, AbstractPagesSitemap):
             return row | problem_columns(node.problems)
-        if self._options.problems:
+        if self.options.problems:
             row |= problem_columns(node.problems_until(self._overdue))
         return row | {"pages": self._counts[id(node)]}
 
     def row(self, sitemaps: list[dict[str, Any]]) -> Any:
         """Return the row of the site itself, as a batch."""
-        previous, kept = self._previous, self._kept_pages
+        previous, kept = self.previous, self._kept_pages
         pages = self._counts.total() + self._copied_pages
         outcome = "complete" if pages else "empty"
         reason = code = None
-        if self._reason is not None:
-            failures = [Failure.of(self.site, self._reason)]
+        if self.reason is not None:
+            failures = [Failure.of(self.site, self.reason)]
             reason = failures[0].plain
         elif failures := self._tree.failures():
             more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
@@ -271,7 +269,7 @@ class SiteCrawl:
             code = failures[0].code.value
             found = pages or any(row["pages"] is not None for row in sitemaps)
             outcome = "partial" if found else "failed"
-        started, options = self._started, self._options.digest
+        started, options = self._started, self.options.digest
         if kept and previous is not None:
             outcome = "kept"
             why = reason or f"{self._found or 0:,} found now"
@@ -291,7 +289,7 @@ class SiteCrawl:
             "requests": self._requests,
             "duration": self._duration,
             "started": started,
-            "run": self._run,
+            "run": self.run,
             "options": options,
         }
         return rows_of("sites", [row])
@@ -318,15 +316,9 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
     def __init__(
         self, options: FleetOptions, turns: HostTurns, previous: PreviousCrawl | None = None
     ) -> None:
-        super().__init__(
-            verify=options.verify,
-            user_agent=options.user_agent,
-            timeout=options.timeout,
-            headers=options.headers,
-            proxy=options.proxy,
-            max_concurrent_requests=options.per_host,
-            zones=options.zones,
-        )
+        same = ("verify", "user_agent", "timeout", "headers", "proxy", "zones")
+        given = {name: getattr(options, name) for name in same}
+        super().__init__(**given, max_concurrent_requests=options.per_host)
         self._turns = turns
         self._previous = previous
 
@@ -341,23 +333,15 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL once it is its turn at the host."""
         room = await self._turns.enter(host_of(url) or "")
-        response: AbstractWebClientResponse | None = None
-        try:
+        with ExitStack() as turn:
+            turn.callback(room.release)
             response = await super().get(url)
-        finally:
             if isinstance(response, AiohttpWebClientSuccessResponse):
-                _release_at_close(response, room)
-            else:
-                room.release()
+                close, turn_of_body = response.close, turn.pop_all()
+
+                async def closing() -> None:
+                    turn_of_body.close()
+                    await close()
+
+                response.close = closing  # type: ignore[method-assign]
         return response
-
-
-def _release_at_close(response: AiohttpWebClientSuccessResponse, room: asyncio.Semaphore) -> None:
-    close, held = response.close, [room]
-
-    async def closing() -> None:
-        while held:
-            held.pop().release()
-        await close()
-
-    response.close = closing  # type: ignore[method-assign]

@@ -50,10 +50,7 @@ class SiteListError(ValueError):
 
 
 def read_sites(
-    source: str,
-    on_problem: Callable[[str], None] = log.warning,
-    *,
-    seconds: float | None = None,
+    source: str, on_problem: Callable[[str], None] = log.warning, *, seconds: float | None = None
 ) -> Iterator[str]:
     """Yield the sites that a file lists, as they are written; ``-`` is the standard input.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -133,28 +134,24 @@ class Part(NamedTuple):
     files: tuple[PartFile, ...]
 
 
+@dataclass
 class PartWriter:
     """Collects sites into files; ``add``, ``tick`` and ``finish`` return what is finished with it."""
 
-    def __init__(
-        self,
-        store: FileStore,
-        run: int,
-        columns: Sequence[str] | None = None,
-        seconds: float = PART_SECONDS,
-    ) -> None:
-        self._store = store
-        self._run = run
-        self._columns = columns
-        self._seconds = seconds
+    store: FileStore
+    run: int
+    columns: Sequence[str] | None = None
+    seconds: float = PART_SECONDS
+
+    def __post_init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
-        self._name = f"part-{self._run:05d}-{secrets.token_hex(8)}.parquet"
+        self._name = f"part-{self.run:05d}-{secrets.token_hex(8)}.parquet"
         self._files = {
             table: ParquetFileWriter(
-                partial(StoredFile, self._store, f"{table}/{self._name}"),
-                schema_of(table, self._columns),
+                partial(StoredFile, self.store, f"{table}/{self._name}"),
+                schema_of(table, self.columns),
                 _REPEATING[table],
             )
             for table in TABLES
@@ -179,7 +176,7 @@ class PartWriter:
 
     def tick(self) -> list[Part]:
         """Finish a part that is old enough; call it only between two sites."""
-        return self.finish() if time.monotonic() - self._since >= self._seconds else []
+        return self.finish() if time.monotonic() - self._since >= self.seconds else []
 
     def finish(self) -> list[Part]:
         """Finish the part of what was added."""

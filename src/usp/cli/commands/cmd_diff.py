@@ -112,13 +112,11 @@ def _lines(changes: Diff, form: str, *, unknown: bool) -> Iterator[str]:
     from usp.changes import ChangeKind, PageChange
     from usp.changes.change_values import lines_of, text_of
 
-    def listed() -> Iterator[Change]:
-        for change in changes:
-            is_page = isinstance(change, PageChange)
-            if unknown or form != "text" or not is_page or change.kind != ChangeKind.UNKNOWN:
-                yield change
+    def is_listed(change: Change) -> bool:
+        return not isinstance(change, PageChange) or change.kind != ChangeKind.UNKNOWN
 
     def colored(change: Change) -> str:
         return click.style(text_of(change), fg=_COLORS[change.kind.value])
 
-    return lines_of(listed(), form, changes.counts, colored if has_colors() else text_of)
+    listed = changes if unknown or form != "text" else filter(is_listed, changes)
+    return lines_of(listed, form, changes.counts, colored if has_colors() else text_of)

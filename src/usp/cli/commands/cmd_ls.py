@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from usp.cli.progress_line import Progress
-    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.page import PageBlock
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
 
@@ -99,6 +99,8 @@ def command(
       usp ls example.org -f sitemaps                a table of the sitemaps
       usp ls example.org -v -l crawl.log            write a log file
     """  # noqa: D301 - click knows the backspace
+    from usp.selection import Selection
+
     undated: list[int] = []
     selection = options.read_selection(values, limit=limit, on_undated=undated.append)
     if selection is not None and not no_skip:
@@ -110,7 +112,7 @@ def command(
             )
         _list_sitemaps(run, start, **values)
         return
-    listing = _Listing(run, start, selection, undated, **values)
+    listing = _Listing(run, start, selection or Selection(), undated, **values)
     with run.running() as progress:
         (_list_stream if listing.can_stream else _list_tree)(listing, progress)
 
@@ -124,7 +126,7 @@ class _Listing:
 
     run: options.RunOptions
     start: options.Input
-    selection: Selection | None
+    selection: Selection
     undated: list[int]  # how many pages had no date, in parts
     form: str
     target: Path | None
@@ -151,8 +153,8 @@ class _Listing:
         """
         if self.start.is_local or self.run.options.keep_partial or self.form == "tabtree":
             return False
-        limited = self.selection is not None and self.selection.limit is not None
-        return limited or (self.target is None and self.form in _STREAMED)
+        is_shown = self.target is None and self.form in _STREAMED
+        return is_shown or self.selection.limit is not None
 
     def shown_below(self, url: str) -> Callable[[str], str]:
         """Return how URLs are shown in the listing of a website or a sitemap."""
@@ -192,12 +194,10 @@ def _columns(
 
 def _list_tree(listing: _Listing, progress: Progress) -> None:
     from usp.helpers import is_http_url
-    from usp.selection import Selection
 
     tree = listing.run.tree(listing.start, on_event=progress)
     listing.exit_if_nothing(tree)
-    selection = listing.selection or Selection()
-    if selection.same_host and not is_http_url(tree.url):
+    if listing.selection.same_host and not is_http_url(tree.url):
         raise click.UsageError(
             "--same-host needs a website, and a file has no host of its own; use for example "
             "--include 'https://example.org/*'"
@@ -206,7 +206,8 @@ def _list_tree(listing: _Listing, progress: Progress) -> None:
         lines = tabtree_lines(tree, listing.shown_below(tree.url), listing.selection)
         write_text(progress.counted(lines), listing.target)
     else:
-        _write(progress.counted(selection.blocks(tree), _pages_in), listing, tree.url)
+        blocks = listing.selection.blocks(tree)
+        _write(progress.counted(blocks, _pages_in), listing, tree.url)
         if not progress.pages:
             _notice_empty(tree, tree.page_count())
     listing.end(tree, progress)
@@ -227,11 +228,8 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
             if stream.tree is not None:
                 listing.exit_if_nothing(stream.tree)
             site = stream.top.url
-            blocks: Any = coming if first is None else chain((first,), coming)
-            blocks = progress.counted(blocks, _pages_in)
-            if listing.selection is not None:
-                blocks = listing.selection.run(site).of_stream(blocks)
-            blocks = written.counted(blocks, _pages_in)
+            read = progress.counted(chain((first,) if first else (), coming), _pages_in)
+            blocks = written.counted(listing.selection.run(site).of_stream(read), _pages_in)
             _write(_flushed(blocks) if reader else blocks, listing, site)
             if not written.pages:
                 _notice_empty(stream.tree, progress.pages)
@@ -274,7 +272,7 @@ def _list_sitemaps(
 
 
 def tabtree_lines(
-    tree: AbstractSitemap, shown: Callable[[str], str], selection: Selection | None = None
+    tree: AbstractSitemap, shown: Callable[[str], str], selection: Selection
 ) -> Iterator[str]:
     """Yield a line for each sitemap and each page, indented with tabs; the root has its full URL.
 
@@ -282,20 +280,15 @@ def tabtree_lines(
     """
     from usp.objects.sitemap import AbstractPagesSitemap
 
-    run = None if selection is None else selection.run(tree.url)
-
-    def pages_of(sitemap: AbstractSitemap) -> Iterable[SitemapPage]:
-        if run is None:
-            return sitemap.all_pages()
-        return (page for _, block in run.blocks(sitemap) for page in block.pages())
-
+    run, takes_all = selection.run(tree.url), selection.takes_all
     waiting = [(tree, 0)]
     while waiting:
         sitemap, depth = waiting.pop()
         yield "\t" * depth + (shown if depth else printable)(sitemap.url)
         waiting.extend((child, depth + 1) for child in reversed(sitemap.sub_sitemaps))
         if isinstance(sitemap, AbstractPagesSitemap):
-            for page in pages_of(sitemap):
+            selected = (page for _, block in run.blocks(sitemap) for page in block.pages())
+            for page in sitemap.all_pages() if takes_all else selected:
                 yield "\t" * (depth + 1) + shown(page.url)
 
 

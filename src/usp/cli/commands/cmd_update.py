@@ -62,8 +62,7 @@ def command(
         done = update(
             path, run.client(), trust_lastmod=trust_lastmod, output=output, accept=accept, **given
         )
-    facts = {name: getattr(done, name) for name in done.NUMBERS}
-    messages.notice(str(done), **facts)
+    messages.notice(str(done), **{name: getattr(done, name) for name in done.NUMBERS})
     if done.warning and not accept:
         failures = done.tree.failures() if done.accepted else done.kept
         if failures:
