@@ -36,9 +36,7 @@ __all__ = [
     "utc_text",
 ]
 
-MAX_REMEMBERED = 100
-"""Maximum length of texts that are cached."""
-
+MAX_REMEMBERED = 100  # maximum length of texts that are cached
 _remembered = lru_cache(maxsize=1 << 13)  # dates repeat, within a sitemap most of all
 
 PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")

@@ -157,7 +157,7 @@ _PATIENCE = {"max_retries": "1000", "retry_timeout": "60s", "backoff_config.max_
 _PIECE = 1 << 20
 """Bytes that are written at once: Arrow passes on what is smaller than its buffer as plain bytes."""
 
-_ADVICE = {
+_ADVICE = {  # what to do, by what the error of a store says
     re.compile(sign, re.IGNORECASE): advice
     for sign, advice in {
         r"169\.254\.|metadata\.google|credential|account must be": (
@@ -179,7 +179,6 @@ _ADVICE = {
         ),
     }.items()
 }
-"""What to do, by what the error of a store says."""
 
 _MESSAGE = re.compile("<Message>([^<]*)")
 _ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")

@@ -381,7 +381,7 @@ def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -
 
 Format: TypeAlias = Callable[[CheckReport], Iterator[str]]
 
-FORMATS: Mapping[str, Format] = {
+FORMATS: Mapping[str, Format] = {  # the formats: what is checked in, lines without their ends out
     "text": text,
     "json": json_object,
     "jsonl": json_per_line,
@@ -389,4 +389,3 @@ FORMATS: Mapping[str, Format] = {
     "junit": junit,
     "github": github,
 }
-"""The formats: what is checked in, lines without their ends out."""

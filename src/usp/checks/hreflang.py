@@ -185,9 +185,7 @@ _LANGUAGES = [
     """)
 ]
 
-LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)
-"""Languages with two letters."""
-
+LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)  # languages with two letters
 SHORTER = {three: two for two, *longer in _LANGUAGES for three in longer}
 """The codes of three letters, in ISO 639-2, of languages that have one of two."""
 

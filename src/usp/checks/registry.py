@@ -139,8 +139,7 @@ class Rule:
         }
 
 
-DECLARED: dict[str, Rule] = {}
-"""The rules that were declared so far, by their codes."""
+DECLARED: dict[str, Rule] = {}  # the rules that were declared so far, by their codes
 
 
 def add(rule: Rule) -> None:
@@ -169,14 +168,13 @@ block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
 
 
-SOURCES = {
+SOURCES = {  # how the sources of rules begin
     "protocol": "https://www.sitemaps.org/protocol.html",
     "google:": "https://developers.google.com/search/docs/",
     "support:": "https://support.google.com/webmasters/answer/",
     "rfc": "https://www.rfc-editor.org/rfc/rfc",
     "w3:": "https://www.w3.org/TR/",
 }
-"""How the sources of rules begin."""
 
 _PART = re.compile(r"^(Source|Bad|Good|Fix):[ \n]", re.MULTILINE)
 _SOURCE = re.compile(rf"(?<!\S)({'|'.join(SOURCES)})")
@@ -274,9 +272,7 @@ def _element_in(line: str) -> str:
 
 
 ALL = "ALL"
-OFF = "off"
-"""What can be given instead of a severity: the rule is not asked."""
-
+OFF = "off"  # what can be given instead of a severity: the rule is not asked
 _MOST_ALIKE = 3  # names that a message suggests
 _ALIKE = 0.7  # of 1; how much of a name must be the same
 

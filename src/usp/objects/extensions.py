@@ -31,12 +31,10 @@ class Extension:
     prefix: str
     namespace: str
     field: str
-    column: str | None
-    """The column of tables; None if they have none."""
+    column: str | None  # the column of tables; None if they have none
     table: Table
     many: bool = True
-    around: str | None = None
-    """The element around all of its records, if there is one."""
+    around: str | None = None  # the element around all of its records, if there is one
 
 
 _NEWS = Table.of(

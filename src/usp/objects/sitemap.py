@@ -316,7 +316,7 @@ class SitemapKind(NamedTuple):
     label: str
 
 
-KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
+KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     IndexWebsiteSitemap: SitemapKind("website", "website"),
     IndexRobotsTxtSitemap: SitemapKind("robots", "robots.txt"),
     IndexXMLSitemap: SitemapKind("index", "index"),
@@ -326,7 +326,6 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
-"""All kinds of nodes."""
 
 
 def kind_of(node: AbstractSitemap) -> SitemapKind:

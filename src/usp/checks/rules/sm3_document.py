@@ -26,12 +26,8 @@ _FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still
 NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
 """Those of extensions, by their usual prefixes, which are also what parsers call them."""
 
-UNDECLARED = "undeclared:"
-"""How the namespace of a prefix begins that is not declared."""
-
-MOST = 20
-"""How many names of one kind are reported, each once: a document may have thousands."""
-
+UNDECLARED = "undeclared:"  # how the namespace of a prefix begins that is not declared
+MOST = 20  # how many names of one kind are reported, each once: a document may have thousands
 _RESERVED = frozenset({"xml", "xmlns"})
 
 
