@@ -26,8 +26,8 @@ from usp.mcp import ServerOptions, tool_call
 from usp.mcp.page_tools import list_pages
 from usp.mcp.site_tools import check_site, explain, list_sitemaps, summarise_site
 from usp.mcp.snapshot_tools import diff_site, list_snapshots
+from usp.mcp.tool_call import ServerState
 from usp.mcp.tool_values import clean, wrong_arguments
-from usp.mcp.tree_cache import ServerState
 
 if TYPE_CHECKING:
     import socket

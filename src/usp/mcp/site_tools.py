@@ -17,7 +17,7 @@ from usp.checks.finding import Severity
 from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
 from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
-from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
+from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, client_options, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
@@ -32,7 +32,6 @@ from usp.mcp.tool_values import (
     reason_of,
     remedy_of,
 )
-from usp.mcp.tree_cache import client_options
 from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
@@ -50,7 +49,7 @@ from usp.web_client.requests_client import RequestsWebClient
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp.mcp.tree_cache import CachedTree
+    from usp.mcp.tool_call import CachedTree
     from usp.objects.failure_codes import Code
 
 # list_sitemaps -------------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ def listed(value: object) -> object:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
+# A text that may be left out.
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-"""A text that may be left out."""
 
 Texts = Annotated[  # a list of short texts
     list[Annotated[str, Field(max_length=500)]], BeforeValidator(listed), Field(max_length=20)
