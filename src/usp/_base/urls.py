@@ -342,11 +342,11 @@ def url_parts(url: str) -> SplitResult:
 
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+# The pattern of a scheme, a host in ASCII or an IPv4 address, and a port, as nearly all URLs have.
 USUAL_ORIGIN = (
     rf"https?://(?:(?:{_OCTET}\.){{3}}{_OCTET}(?![0-9.])"
     r"|(?:[A-Za-z0-9-]{1,40}+\.){0,5}+(?=[A-Za-z])[A-Za-z0-9-]{1,40}+)(?::[1-5]?[0-9]{1,4}+)?+"
 )
-"""The pattern of a scheme, a host in ASCII or an IPv4 address, and a port, as nearly all URLs have."""
 
 
 def is_http_url(url: str | None) -> bool:

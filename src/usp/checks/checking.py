@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 _OTHER_DOCUMENTS = frozenset(
     {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
 )  # what else is wrong with them does not matter
+# Failures whose reasons are in the words of logs.
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
-"""Failures whose reasons are in the words of logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +257,8 @@ def _prepared(
     return find
 
 
+# What browserconfig.xml and the like are, if they are read as sitemaps.
 _NOT_SITEMAPS = ("not-a-sitemap", "html-page", "forbidden-doctype", "empty-document")
-"""What ``browserconfig.xml`` and the like are, if they are read as sitemaps."""
 
 
 def drop_non_sitemaps(tree: AbstractSitemap) -> AbstractSitemap:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
 
 MAX_BYTES = 512 * 1024  # how much of a robots.txt counts: RFC 9309 asks for at least 500 KiB
+# Characters of URLs that are compared with wildcards until a hostile robots.txt is asked no more.
 MAX_WORK = 4_000_000_000
-"""Characters of URLs that are compared with wildcards until a hostile robots.txt is asked no more."""
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
 _AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)

@@ -206,6 +206,7 @@ def _entry(page: str, fields: str = "  …") -> str:
     return f"<url>\n  <loc>{_HOME}/{page}</loc>\n{fields}\n</url>"
 
 
+# Entries for examples that begin so: a line replaces that of the same element, or comes where … is.
 ENTRIES = {
     "<video:": _entry(
         "tea",
@@ -234,7 +235,6 @@ ENTRIES = {
     "<xhtml:link": _entry("en"),
     "<image:": _entry("tea"),
 }
-"""Entries for examples that begin so: a line replaces that of the same element, or comes where … is."""
 
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)

@@ -326,10 +326,10 @@ def page_sitemaps(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
 
 
 _CHILDREN = "_sub_sitemaps"
+# Nodes without children as they are; indexes as class, state, and the positions of their children.
 _Flat: TypeAlias = (
     "list[tuple[AbstractSitemap, None, None] | tuple[type, dict[str, Any], list[int]]]"
 )
-"""Nodes without children as they are; indexes as class, state, and the positions of their children."""
 
 
 def flattened(top: AbstractIndexSitemap) -> _Flat:

@@ -34,8 +34,8 @@ def old_fields(state: object) -> dict[str, Any] | None:
     return found
 
 
+# The types of nearly all fields, which are plain already.
 _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
-"""The types of nearly all fields, which are plain already."""
 
 
 def plain(value: object) -> Any:
@@ -91,8 +91,8 @@ class Kind(Enum):
 
 
 OWN = ""  # as the name of an element: the element of the record itself
+# How several values are written: an element each. Otherwise what separates them in one element.
 EACH = ""
-"""How several values are written: an element each. Otherwise what separates them in one element."""
 
 _KINDS = {"int": Kind.WHOLE, "bool": Kind.FLAG, "datetime": Kind.TIME, "Decimal": Kind.NUMBER}
 
@@ -104,8 +104,8 @@ class FieldSpec:
     name: str
     kind: Kind | Table = Kind.TEXT
     element: str | None = None  # the element, if that is not called as the field
+    # The attribute of the element that has the value, if its text does not.
     attribute: str | None = None
-    """The attribute of the element that has the value, if its text does not."""
     instead: str | None = None  # the attribute that may have the value where the text is empty
     many: str | None = None  # how several are written: EACH, or what separates them
     within: str | None = None  # the element around the field's own, which has no other meaning

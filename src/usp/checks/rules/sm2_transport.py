@@ -89,8 +89,8 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
         yield Hit(f"the index has {count:,} sitemaps; {MAX_ENTRIES:,} are allowed")
 
 
+# Bytes from which on compression is worth it: a MiB of XML becomes a tenth of that.
 LARGE = 1024 * 1024
-"""Bytes from which on compression is worth it: a MiB of XML becomes a tenth of that."""
 
 
 @sitemap_rule("SM204", Severity.INFO)
