@@ -19,12 +19,7 @@ from usp.checks.page_urls import normal_url
 from usp.checks.registry import RuleScope, RuleSelection
 from usp.checks.rules import RULES
 from usp.objects.problem import FailureCode, ProblemCode
-from usp.objects.sitemap import (
-    AbstractPagesSitemap,
-    IndexWebsiteSitemap,
-    InvalidSitemap,
-    PagesTextSitemap,
-)
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
@@ -278,6 +273,6 @@ def _is_meant(node: AbstractSitemap) -> bool:
         return True
     if isinstance(node, InvalidSitemap):
         return node.failure is None or node.failure.code not in _NOT_SITEMAPS
-    if isinstance(node, PagesTextSitemap):  # llms.txt has lines with URLs, and others
+    if kind_of(node).name == "text":  # llms.txt has lines with URLs, and others
         return all(problem.code is not ProblemCode.BAD_LINE for problem in node.problems)
     return True

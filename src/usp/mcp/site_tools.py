@@ -32,16 +32,9 @@ from usp.mcp.tool_values import (
     reason_of,
     remedy_of,
 )
-from usp.objects.abstract_sitemap import page_sitemaps, walk
+from usp.objects.abstract_sitemap import AbstractSitemap, page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
-from usp.objects.sitemap import (
-    AbstractPagesSitemap,
-    AbstractSitemap,
-    IndexWebsiteSitemap,
-    InvalidSitemap,
-    kind_of,
-    state_of,
-)
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, kind_of, state_of
 from usp.report.content import Content, Tally
 from usp.report.problems import CheckList, RuleRow, by_rule
 from usp.web_client.requests_client import RequestsWebClient
@@ -142,7 +135,7 @@ def _counts(token: CancelToken, node: AbstractSitemap) -> dict[str, int | None]:
     problems = node.problem_count()  # first: finding them counts the pages too
     pages = node.page_count() if isinstance(node, AbstractPagesSitemap) else None
     token.pages += pages or 0
-    return {"problems": None if isinstance(node, InvalidSitemap) else problems, "pages": pages}
+    return {"problems": None if kind_of(node).name == "invalid" else problems, "pages": pages}
 
 
 # summarise_site ------------------------------------------------------------------------------------

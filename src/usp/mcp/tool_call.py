@@ -33,15 +33,7 @@ from usp._http.identity import DEFAULT_TIMEOUT
 from usp._inputs import read_web_input, tree_of_async
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
-from usp.mcp.tool_values import (
-    ResultSource,
-    ToolValue,
-    clean,
-    clean_url,
-    missing_by_reason,
-    nothing_read,
-    utc,
-)
+from usp.mcp.tool_values import ResultSource, clean, clean_url, missing_by_reason, nothing_read, utc
 from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.sitemap import AbstractIndexSitemap
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -54,6 +46,7 @@ if TYPE_CHECKING:
     from usp.events import Event
     from usp.mcp import ServerOptions
     from usp.mcp.page_tools import MatchingPages
+    from usp.mcp.tool_values import ToolValue
     from usp.objects.page import PageBlock
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
 
-MAX_ODD_PAGES = 200_000  # pages of sitemaps that look damaged that are read to count problems
-MAX_OTHER_PAGES = 25_000  # the same for sitemaps that look fine
 MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
 MAX_TABLE = 100
 MAX_REASONS = 8
@@ -44,19 +42,6 @@ MAX_HINT = 400
 MAX_EXAMPLES = 5  # how many findings of one rule are listed
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 _DUPLICATES = frozenset({"SM409", "SM410"})
-
-
-@dataclass(slots=True)
-class ProblemCount:
-    """How many errors there are inside documents, and entries that they cost.
-
-    ``looked_at`` of ``sitemaps`` were read for them, which is slow: see :data:`MAX_ODD_PAGES`.
-    """
-
-    count: int = 0
-    lost: int = 0
-    looked_at: int = 0
-    sitemaps: int = 0
 
 
 @dataclass(slots=True)
