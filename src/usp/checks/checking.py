@@ -205,13 +205,8 @@ def check(
 
     Raises ``ValueError`` for a rule that does not exist, before anything is fetched.
     """
-    find = _prepared(
-        *(source, web_client, options, baseline),
-        select=select,
-        ignore=ignore,
-        severities=severities,
-        fetch_pages=fetch_pages,
-    )
+    rules = {"select": select, "ignore": ignore, "severities": severities}
+    find = _prepared(source, web_client, options, baseline, **rules, fetch_pages=fetch_pages)
     return find(tree_of(source, web_client, options))
 
 

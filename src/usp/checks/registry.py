@@ -128,15 +128,10 @@ class Rule:
 
     def to_dict(self) -> dict[str, object]:
         """Return the rule and its documentation as a dictionary of plain values."""
+        about = {"code": self.code, "name": self.name, "severity": self.severity.value}
         texts = {name: getattr(self, name) for name in ("summary", "why", "bad", "good", "hint")}
-        return {
-            "code": self.code,
-            "name": self.name,
-            "severity": self.severity.value,
-            "group": self.group.name.lower(),
-            **texts,
-            "sources": list(self.sources),
-        }
+        more = {"group": self.group.name.lower(), **texts, "sources": list(self.sources)}
+        return {**about, **more}
 
 
 DECLARED: dict[str, Rule] = {}  # the rules that were declared so far, by their codes
@@ -301,10 +296,8 @@ class RuleSelection:
             if str(severity).strip().lower() not in (*Severity, OFF):
                 choices = ", ".join((*Severity, OFF))
                 raise ValueError(f"unknown severity {severity!r} of {text}; choose from {choices}")
-        chosen = _best(
-            rules,
-            [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)],
-        )
+        wanted = [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)]
+        chosen = _best(rules, wanted)
         graded = _best(rules, severities.items())
         asked = {
             code: str(graded.get(code, rule.severity)).strip().lower()

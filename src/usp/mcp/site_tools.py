@@ -346,13 +346,9 @@ def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
         document_seconds=min(_PROOF_SECONDS, seconds),
     )
     try:
-        return Checking.of(
-            select,
-            ignore,
-            web_client=RequestsWebClient(**client_options(call.options)),
-            options=replace(call.options.crawl, limits=limits),
-            is_live=True,
-        )
+        client = RequestsWebClient(**client_options(call.options))
+        options = replace(call.options.crawl, limits=limits)
+        return Checking.of(select, ignore, web_client=client, options=options, is_live=True)
     except ValueError as error:
         said = clean(str(error)).replace("'usp rule --all' lists them", "try SM4 or leave it out")
         raise ToolError(f"Wrong arguments: {said}") from error

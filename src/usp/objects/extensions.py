@@ -51,34 +51,18 @@ _VIDEO = Table.of(
     *("platform_relationship", "live"),
 )
 
-_ALTERNATE = Table(
-    "link",
-    None,
-    (
-        FieldSpec("hreflang", Kind.VERBATIM, OWN, "hreflang", required=True),
-        FieldSpec("href", Kind.VERBATIM, OWN, "href", required=True),
-    ),
-    fixed={"rel": "alternate"},
-)
+_HREFLANG = FieldSpec("hreflang", Kind.VERBATIM, OWN, "hreflang", required=True)
+_HREF = FieldSpec("href", Kind.VERBATIM, OWN, "href", required=True)
+_ALTERNATE = Table("link", None, (_HREFLANG, _HREF), fixed={"rel": "alternate"})
 
-_ATTRIBUTE = Table(
-    "Attribute",
-    None,
-    (
-        FieldSpec("name", Kind.VERBATIM, OWN, "name", required=True),
-        FieldSpec("value", element=OWN, instead="value", default=""),
-    ),
-)
+_NAME = FieldSpec("name", Kind.VERBATIM, OWN, "name", required=True)
+_VALUE = FieldSpec("value", element=OWN, instead="value", default="")
+_ATTRIBUTE = Table("Attribute", None, (_NAME, _VALUE))
 
-_DATA_OBJECT = Table(
-    "DataObject",
-    SitemapPageMapObject,
-    (
-        FieldSpec("type", Kind.VERBATIM, OWN, "type"),
-        FieldSpec("id", Kind.VERBATIM, OWN, "id"),
-        FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH),
-    ),
-)
+_TYPE = FieldSpec("type", Kind.VERBATIM, OWN, "type")
+_ID = FieldSpec("id", Kind.VERBATIM, OWN, "id")
+_ATTRIBUTES = FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH)
+_DATA_OBJECT = Table("DataObject", SitemapPageMapObject, (_TYPE, _ID, _ATTRIBUTES))
 
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"

@@ -257,7 +257,7 @@ def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
 
 def changes_card(summary: Summary) -> Markup:
     """Return the card for what changed; nothing if the tree was not compared."""
-    found = summary.changes
+    found, addresses = summary.changes, summary.addresses
     if found is None:
         return Markup("")
     tables = []
@@ -265,10 +265,7 @@ def changes_card(summary: Summary) -> Markup:
         for kind in filter(kinds.__contains__, ChangeKind):
             count, first = kinds[kind].count, kinds[kind].first
             title = f"{counted(count, noun)} {kind.value}"
-            rows = [
-                (url_cell(summary.addresses.url(url)), shown_text(details))
-                for url, details in first
-            ]
+            rows = [(url_cell(addresses.url(url)), shown_text(text)) for url, text in first]
             listed = long_table(title, (noun, "details"), rows, count)
             tables.append(folded(title, listed, chip(kind.value, "warn" if kind in _BAD else "")))
     note = f"Compared with {shown_text(found.since)}.{'' if tables else ' Nothing changed.'}"
