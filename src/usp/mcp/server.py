@@ -109,9 +109,8 @@ class _SitemapServer(MCPServer[ServerState]):
         except UnexpectedToolError as error:
             kind = type(error.__cause__).__name__
             log.exception("%s failed", name)
-            raise ToolError(
-                f"Internal error ({kind}): this is a bug of usp. Try other arguments."
-            ) from error
+            said = f"Internal error ({kind}): this is a bug of usp. Try other arguments."
+            raise ToolError(said) from error
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):

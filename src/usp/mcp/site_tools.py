@@ -406,15 +406,10 @@ async def explain(
     text = code.strip().lower().replace("_", "-")
     if text in _CODES:
         known = _CODES[text]
-        explanation = Explanation(
-            code=known.value,
-            kind="failure" if isinstance(known, FailureCode) else "problem",
-            summary=known.message,
-            why=known.meaning,
-            bad=known.example,
-            fix=known.remedy,
-        )
-        return Explanations(explanations=[explanation])
+        kind = "failure" if isinstance(known, FailureCode) else "problem"
+        texts = {"summary": known.message, "why": known.meaning, "bad": known.example}
+        about = {"code": known.value, "kind": kind, **texts, "fix": known.remedy}
+        return Explanations(explanations=[Explanation.model_validate(about)])
     try:
         rules = rules_named(RULES, code)
     except ValueError as error:

@@ -64,6 +64,8 @@ _ID = FieldSpec("id", Kind.VERBATIM, OWN, "id")
 _ATTRIBUTES = FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH)
 _DATA_OBJECT = Table("DataObject", SitemapPageMapObject, (_TYPE, _ID, _ATTRIBUTES))
 
+_MOBILE = Table("mobile", None, ())
+
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"
 
@@ -72,11 +74,7 @@ EXTENSIONS: tuple[Extension, ...] = (
     Extension("image", f"{_GOOGLE}image/1.1", "images", "images", Table.of("image", SitemapImage)),
     Extension("video", f"{_GOOGLE}video/1.1", "videos", "videos", _VIDEO),
     Extension("xhtml", _XHTML, "alternates", "alternates", _ALTERNATE),
-    Extension(
-        *("mobile", f"{_GOOGLE}mobile/1.0", "mobile", "mobile"),
-        Table("mobile", None, ()),
-        many=False,
-    ),
+    Extension("mobile", f"{_GOOGLE}mobile/1.0", "mobile", "mobile", _MOBILE, many=False),
     Extension("pagemap", f"{_GOOGLE}pagemap/1.0", "page_map", None, _DATA_OBJECT, around="PageMap"),
 )
 """Every extension, in the order in which they are written."""

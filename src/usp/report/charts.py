@@ -202,15 +202,11 @@ class Cards:
         parts: list[str] = []
         note = f"{counted(total, 'document was', 'documents were')} fetched."
         if fetches:
-            rows = [
-                (
-                    url_cell(addresses.url(fetch.url)),
-                    duration(fetch.seconds),
-                    "failed" if fetch.failed else size(fetch.received),
-                    fetch.attempts,
-                )
-                for fetch in fetches
-            ]
+            rows = []
+            for fetch in fetches:
+                received = "failed" if fetch.failed else size(fetch.received)
+                timing = duration(fetch.seconds), received, fetch.attempts
+                rows.append((url_cell(addresses.url(fetch.url)), *timing))
             more = total - len(fetches)
             foot = f"{counted(more, 'more was', 'more were')} faster." if more else ""
             heads = ("document", "time", "received", "attempts")
@@ -331,17 +327,12 @@ def fetches_of(
             (failed if one.url in missing else probes).add(one.url)
     probes.discard(tree.url)
     first = min((one.started for one in documents.values() if one.started), default=None)
-    fetches = [
-        FetchedDocument(
-            url,
-            one.attempts,
-            (one.started - first).total_seconds() if one.started and first else None,
-            one.seconds,
-            one.received,
-            failed=url in failed or url in probes,
-        )
-        for url, one in documents.items()
-    ]
+    fetches = []
+    for url, one in documents.items():
+        begin = (one.started - first).total_seconds() if one.started and first else None
+        is_failed = url in failed or url in probes
+        timing = one.attempts, begin, one.seconds, one.received
+        fetches.append(FetchedDocument(url, *timing, failed=is_failed))
     fetches.sort(key=lambda fetch: fetch.begin or 0.0)
     declared = [fetch for fetch in fetches if fetch.url not in probes]
     return declared if fetches else None, [fetch for fetch in fetches if fetch.url in probes]

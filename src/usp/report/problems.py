@@ -139,15 +139,11 @@ def damage_cards(summary: Summary) -> list[Markup]:
 def _failures_card(summary: Summary) -> Markup:
     addresses = summary.addresses
     total = summary.totals.failures
-    rows = [
-        (
-            url_cell(addresses.url(failure.url)),
-            addresses.text(failure.brief),
-            None if failure.status is None else str(failure.status),
-            failure.attempts,
-        )
-        for failure in summary.failures[:MAX_TABLE]
-    ]
+    rows = []
+    for failure in summary.failures[:MAX_TABLE]:
+        url, status = addresses.url(failure.url), failure.status
+        response = None if status is None else str(status), failure.attempts
+        rows.append((url_cell(url), addresses.text(failure.brief), *response))
     heads = ("sitemap", "reason", "status", "attempts")
     told = []
     if total > FIRST_ROWS:  # more than are shown at first: their reasons with counts
@@ -196,15 +192,11 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
     """Return what one rule found: how often, what to do, and examples to expand."""
     title = f"{row.code} {row.name}"
     left = row.count - sum(example.times for example in row.examples)
-    rows = [
-        (
-            url_cell(addresses.url(example.sitemap)),
-            example.line,
-            addresses.text(example.message),
-            example.page and url_cell(addresses.url(example.page)),
-        )
-        for example in row.examples
-    ]
+    rows = []
+    for one in row.examples:
+        page = one.page and url_cell(addresses.url(one.page))
+        said = addresses.text(one.message)
+        rows.append((url_cell(addresses.url(one.sitemap)), one.line, said, page))
     columns = 4 if any(page for *_, page in rows) else 3
     heads = ("sitemap", "line", "finding", "page")[:columns]
     more = f"and {grouped(left)} more" if left > 0 else ""
