@@ -294,9 +294,8 @@ class Baseline:
 
     def _whole(self, name: str) -> str:
         """Return a URL as it is, and the whole path of a local sitemap or folder."""
-        return (
-            name if "://" in name else os.path.normpath(self._folder / name).rstrip(os.sep) + os.sep
-        )
+        path = os.path.normpath(self._folder / name).rstrip(os.sep) + os.sep
+        return name if "://" in name else path
 
     def _key(self, finding: Finding) -> tuple[str, str]:
         """Return the sitemap of a finding, and what it is about."""
