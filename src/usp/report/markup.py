@@ -174,7 +174,11 @@ def without_origin(text: str, start: str) -> str:
     """
     if "://" not in start or not start.endswith("/"):
         return text
-    return re.sub(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)", "/", text)
+    return _addresses_at(start).sub("/", text)
+
+
+def _addresses_at(start: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
 
 
 class Addresses:
