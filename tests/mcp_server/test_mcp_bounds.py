@@ -10,7 +10,7 @@ from collections import OrderedDict
 import pytest
 
 import usp
-from usp.mcp import page_tools, tool_call, tree_cache
+from usp.mcp import page_tools, tool_call
 from usp.mcp.page_tools import MatchingPages
 from usp.mcp.tool_call import MOST_BYTES, Cancelled, CancelToken
 from usp.web_client.zones import Zones
@@ -211,7 +211,7 @@ def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, gate, to
     found, done = server.run(conversation)
     refused = [one.content[0].text for one in done if one.is_error]
     assert all("waiting for 127.0.0.1" in text for text in refused)
-    assert len(done) - len(refused) == tree_cache.PER_SITE + tree_cache.MOST_WAITING
+    assert len(done) - len(refused) == tool_call.PER_SITE + tool_call.MOST_WAITING
     assert found["source"]["complete"]
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import anyio
 
-from usp.mcp import tree_cache
+from usp.mcp import tool_call
 from website import ONE_PAGE, Answer, urlset
 
 
@@ -41,8 +41,8 @@ def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeyp
     said = server.refusal("list_pages", **given, refresh=True)
     assert "leave out either refresh or the cursor" in said
     server.result("list_pages", **given, limit=2)
-    later = tree_cache.time.monotonic() + 901
-    monkeypatch.setattr(tree_cache, "time", SimpleNamespace(monotonic=lambda: later))
+    later = tool_call.time.monotonic() + 901
+    monkeypatch.setattr(tool_call, "time", SimpleNamespace(monotonic=lambda: later))
     said = server.refusal("list_pages", **given)
     assert "The cursor has expired" in said
     assert "without a cursor" in said
@@ -80,7 +80,7 @@ def test_calls_at_the_same_time_share_one_crawl(serve, talk):
 
 def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch, gate):
     """The website is not done before the caller has heard of it."""
-    monkeypatch.setattr(tree_cache, "EVERY", 0.01)
+    monkeypatch.setattr(tool_call, "EVERY", 0.01)
     site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
     told = []
 
@@ -95,10 +95,10 @@ def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch, g
 
 
 def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch, gate):
-    monkeypatch.setattr(tree_cache, "EVERY", 0.01)
+    monkeypatch.setattr(tool_call, "EVERY", 0.01)
     stopped: list[str] = []
     has_stopped = asyncio.Event()
-    crawl = tree_cache.tree_of_async
+    crawl = tool_call.tree_of_async
 
     async def watched(start, *given):
         try:
@@ -108,7 +108,7 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch, gate
             has_stopped.set()
             raise
 
-    monkeypatch.setattr(tree_cache, "tree_of_async", watched)
+    monkeypatch.setattr(tool_call, "tree_of_async", watched)
     site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
 
     server = talk()

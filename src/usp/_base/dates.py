@@ -18,27 +18,10 @@ from usp._base.date_words import (
     offset_text,
     offset_zone,
     read_words,
-    unknown_zone,
     with_known_zones,
 )
 
-__all__ = [
-    "MAX_REMEMBERED",
-    "PRECISIONS",
-    "as_written",
-    "in_utc",
-    "known_date",
-    "known_utc_text",
-    "precision_of",
-    "precision_of_text",
-    "read_date",
-    "unknown_zone",
-    "utc_text",
-]
-
-MAX_REMEMBERED = 100
-"""Maximum length of texts that are cached."""
-
+MAX_REMEMBERED = 100  # maximum length of texts that are cached
 _remembered = lru_cache(maxsize=1 << 13)  # dates repeat, within a sitemap most of all
 
 PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")

@@ -75,8 +75,7 @@ def clock(seconds: float) -> str:
 # Text ---------------------------------------------------------------------------------------------
 
 
-MAX_TEXT = 500
-"""Maximum length of a message, a reason or a name."""
+MAX_TEXT = 500  # maximum length of a message, a reason or a name
 
 
 def shortened(text: str, most: int = MAX_TEXT) -> str:

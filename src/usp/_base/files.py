@@ -151,13 +151,13 @@ SCHEMES = {
 """The schemes of object stores, with the usual variables of credentials; what has none is a folder."""
 
 _OPTIONS = {"aws_conditional_put": "etag"}  # a commit must not replace another one
+# How long a request waits for a store that has gone away.
 _PATIENCE = {"max_retries": "1000", "retry_timeout": "60s", "backoff_config.max_backoff": "2s"}
-"""How long a request waits for a store that has gone away."""
 
+# Bytes that are written at once: Arrow passes on what is smaller than its buffer as plain bytes.
 _PIECE = 1 << 20
-"""Bytes that are written at once: Arrow passes on what is smaller than its buffer as plain bytes."""
 
-_ADVICE = {
+_ADVICE = {  # what to do, by what the error of a store says
     re.compile(sign, re.IGNORECASE): advice
     for sign, advice in {
         r"169\.254\.|metadata\.google|credential|account must be": (
@@ -179,7 +179,6 @@ _ADVICE = {
         ),
     }.items()
 }
-"""What to do, by what the error of a store says."""
 
 _MESSAGE = re.compile("<Message>([^<]*)")
 _ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")

@@ -12,9 +12,7 @@ from typing import TypeAlias
 
 from usp._base.dates import in_utc, read_date
 
-FOR_SITEMAPS = "sitemap:"
-"""The prefix of a pattern for the URL of the sitemap."""
-
+FOR_SITEMAPS = "sitemap:"  # the prefix of a pattern for the URL of the sitemap
 _REGULAR = "re:"
 
 

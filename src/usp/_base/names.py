@@ -13,140 +13,123 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-_MODULES = (
-    *("aio", "changes", "checks", "cli", "events", "exceptions", "export", "fetch_parse", "fleet"),
-    *("graph", "helpers", "limits", "mcp", "objects", "options", "report", "selection", "snapshot"),
-    *("stream", "tree", "web_client"),
-)
-
 _OFFERED = {
-    "usp.changes": ("diff",),
-    "usp.changes.watching": ("watch",),
-    "usp.checks": ("check",),
-    "usp.exceptions": ("LocalShortageError", "SitemapException", "SnapshotError"),
-    "usp.limits": ("Limits",),
-    "usp.objects.child": ("ChildSitemap",),
-    "usp.objects.page": (
-        *("SitemapImage", "SitemapNewsStory", "SitemapPage", "SitemapPageChangeFrequency"),
-    ),
-    "usp.objects.exchange": ("Exchange",),
-    "usp.objects.problem": ("Failure", "FailureCode", "Problem", "ProblemCode"),
+    "usp.changes": "diff",
+    "usp.changes.watching": "watch",
+    "usp.checks": "check",
+    "usp.exceptions": "LocalShortageError SitemapException SnapshotError",
+    "usp.limits": "Limits",
+    "usp.objects.child": "ChildSitemap",
+    "usp.objects.page": "SitemapImage SitemapNewsStory SitemapPage SitemapPageChangeFrequency",
+    "usp.objects.exchange": "Exchange",
+    "usp.objects.problem": "Failure FailureCode Problem ProblemCode",
     "usp.objects.sitemap": (
-        *("AbstractIndexSitemap", "AbstractPagesSitemap", "AbstractSitemap", "InvalidSitemap"),
-        *("IndexRobotsTxtSitemap", "IndexWebsiteSitemap", "IndexXMLSitemap"),
-        *("PagesAtomSitemap", "PagesRSSSitemap", "PagesTextSitemap", "PagesXMLSitemap"),
+        "AbstractIndexSitemap AbstractPagesSitemap AbstractSitemap InvalidSitemap "
+        "IndexRobotsTxtSitemap IndexWebsiteSitemap IndexXMLSitemap "
+        "PagesAtomSitemap PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
     ),
-    "usp.objects.video": ("SitemapVideo",),
-    "usp.options": ("CrawlOptions",),
-    "usp.selection": ("Selection",),
-    "usp.snapshot": ("Update", "load", "update"),
-    "usp.stream": ("pages", "pages_of_sitemap"),
+    "usp.objects.video": "SitemapVideo",
+    "usp.options": "CrawlOptions",
+    "usp.selection": "Selection",
+    "usp.snapshot": "Update load update",
+    "usp.stream": "pages pages_of_sitemap",
     "usp.tree": (
-        *("sitemap_from_bytes", "sitemap_from_file", "sitemap_from_str"),
-        *("sitemap_tree_for_homepage", "sitemap_tree_for_sitemap"),
+        "sitemap_from_bytes sitemap_from_file sitemap_from_str "
+        "sitemap_tree_for_homepage sitemap_tree_for_sitemap"
     ),
-    "usp.web_client.abstract_client": ("AbstractAsyncWebClient", "AbstractWebClient"),
-    "usp.web_client.aiohttp_client": ("AiohttpWebClient",),
-    "usp.web_client.requests_client": ("RequestsWebClient",),
-    "usp.web_client.zones": ("Zones",),
-}
-"""The names of ``usp`` itself, by the module that defines them."""
+    "usp.web_client.abstract_client": "AbstractAsyncWebClient AbstractWebClient",
+    "usp.web_client.aiohttp_client": "AiohttpWebClient",
+    "usp.web_client.requests_client": "RequestsWebClient",
+    "usp.web_client.zones": "Zones",
+}  # the names of usp itself
 
-PUBLIC_NAMES = {name for names in _OFFERED.values() for name in names} - {"AiohttpWebClient"}
-"""Those of a star import: all that need no extra."""
-
-_FLEET = {
-    "crawler": ("crawl_sites",),
-    "dataset": ("DatasetError",),
-    "options": ("FLEET_LIMITS", "FleetOptions"),
-    "run": ("FleetProgress", "FleetRun", "crawl_fleet"),
-    "site_list": ("SiteListError", "read_sites"),
-    "stats": ("dataset_stats",),
-    "tables": ("schema_of", "unwrap", "wide_schema"),
-}
-"""The same for ``usp.fleet``: workers and the help of a command need only parts of it."""
-
-LAZY_NAMES: Mapping[str, Mapping[str, str]] = {
+_SOURCES = {  # by module: where its names are from; those of a key with a dot at its end are modules
     "usp": {
-        **{name: f"usp.{name}" for name in _MODULES},
-        **{name: f"{module}:{name}" for module, names in _OFFERED.items() for name in names},
-        "version": "importlib.metadata:version",
+        "usp.": (
+            "aio changes checks cli events exceptions export fetch_parse fleet graph helpers limits "
+            "mcp objects options report selection snapshot stream tree web_client"
+        ),
+        **_OFFERED,
+        "importlib.metadata": "version",
     },
     "usp.aio": {
-        "check": "usp.checks:check_async",
-        "diff": "usp.changes:diff_async",
-        "watch": "usp.changes.watching:watch_async",
+        "usp.checks": "check=check_async",
+        "usp.changes": "diff=diff_async",
+        "usp.changes.watching": "watch=watch_async",
     },
     "usp.checks": {
-        "RULES": "usp.checks.rules:RULES",
-        **{name: f"usp.checks.finding:{name}" for name in ("Baseline", "Finding", "Severity")},
-        **{name: f"usp.checks.registry:{name}" for name in ("Group", "Rule")},
-        **{name: f"usp.checks.checking:{name}" for name in ("check", "check_async")},
+        "usp.checks.rules": "RULES",
+        "usp.checks.finding": "Baseline Finding Severity",
+        "usp.checks.registry": "Group Rule",
+        "usp.checks.checking": "check check_async",
     },
-    "usp.cli": {"cli": "usp.cli.cli"},
-    "usp.cli.cli": {"__version__": "usp:__version__", "ls_cmd": "usp.cli.commands.cmd_ls"},
+    "usp.cli": {"usp.cli.": "cli"},
+    "usp.cli.cli": {"usp": "__version__", "usp.cli.commands.": "ls_cmd=cmd_ls"},
     "usp.fetch_parse": {
-        "Decimal": "decimal:Decimal",
-        "InvalidOperation": "decimal:InvalidOperation",
-        "OrderedDict": "collections:OrderedDict",
-        "RequestsWebClient": "usp.web_client.requests_client:RequestsWebClient",
-        **{name: name for name in ("abc", "logging", "re", "xml")},
+        "decimal": "Decimal InvalidOperation",
+        "collections": "OrderedDict",
+        "usp.web_client.requests_client": "RequestsWebClient",
+        "": "abc logging re xml",
     },
-    "usp.fleet": {
-        **{module: f"usp.fleet.{module}" for module in _FLEET},
-        **{
-            name: f"usp.fleet.{module}:{name}" for module, names in _FLEET.items() for name in names
-        },
+    "usp.fleet": {  # workers and the help of a command need only parts of it
+        "usp.fleet.": "crawler dataset options run site_list stats tables",
+        "usp.fleet.crawler": "crawl_sites",
+        "usp.fleet.dataset": "DatasetError",
+        "usp.fleet.options": "FLEET_LIMITS FleetOptions",
+        "usp.fleet.run": "FleetProgress FleetRun crawl_fleet",
+        "usp.fleet.site_list": "SiteListError read_sites",
+        "usp.fleet.stats": "dataset_stats",
+        "usp.fleet.tables": "schema_of unwrap wide_schema",
     },
-    "usp.mcp": {"create_server": "usp.mcp.server:create_server"},
+    "usp.mcp": {"usp.mcp.server": "create_server"},
     "usp.helpers": {
-        "Callable": "collections.abc:Callable",
-        "HTTPStatus": "http:HTTPStatus",
-        "TypeAlias": "typing:TypeAlias",
-        "dateutil_isoparse": "dateutil.parser:isoparse",
-        "dateutil_parse": "dateutil.parser:parse",
-        "gzip_lib": "gzip",
-        **{name: name for name in ("datetime", "html", "io", "logging", "re", "sys", "time")},
-        **{name: f"urllib.parse:{name}" for name in ("unquote_plus", "urlparse", "urlunparse")},
+        "collections.abc": "Callable",
+        "http": "HTTPStatus",
+        "typing": "TypeAlias",
+        "dateutil.parser": "dateutil_isoparse=isoparse dateutil_parse=parse",
+        "": "gzip_lib=gzip datetime html io logging re sys time",
+        "urllib.parse": "unquote_plus urlparse urlunparse",
     },
     "usp.report": {
-        "FetchLog": "usp.report.charts:FetchLog",
-        "html": "usp.report.html_page:html",
-        "summarise": "usp.report.summary:summarise",
-        "write_report": "usp.report.html_page:write_report",
+        "usp.report.charts": "FetchLog",
+        "usp.report.html_page": "html write_report",
+        "usp.report.summary": "summarise",
     },
-    "usp.objects": {"page": "usp.objects.page", "sitemap": "usp.objects.sitemap"},
-    "usp.objects.page": {"datetime": "datetime"},
+    "usp.objects": {"usp.objects.": "page sitemap"},
+    "usp.objects.page": {"": "datetime"},
     "usp.objects.sitemap": {
-        "Iterator": "collections.abc:Iterator",
-        "cache": "functools:cache",
-        **{name: name for name in ("abc", "logging", "os", "pickle", "tempfile")},
+        "collections.abc": "Iterator",
+        "functools": "cache",
+        "": "abc logging os pickle tempfile",
     },
-    "usp.tree": {"logging": "logging"},
-    "usp.web_client": {
-        "abstract_client": "usp.web_client.abstract_client",
-        "requests_client": "usp.web_client.requests_client",
-    },
-    "usp.web_client.abstract_client": {
-        "RequestWaiter": "usp._http.identity:RequestWaiter",
-        "random": "random",
-        "time": "time",
-    },
+    "usp.tree": {"": "logging"},
+    "usp.web_client": {"usp.web_client.": "abstract_client requests_client"},
+    "usp.web_client.abstract_client": {"usp._http.identity": "RequestWaiter", "": "random time"},
     "usp.web_client.requests_client": {
-        "AbstractWebClientSuccessResponse": (
-            "usp.web_client.abstract_client:AbstractWebClientSuccessResponse"
+        "usp.web_client.abstract_client": (
+            "AbstractWebClientSuccessResponse RETRYABLE_HTTP_STATUS_CODES"
         ),
-        "HTTPStatus": "http:HTTPStatus",
-        "RETRYABLE_HTTP_STATUS_CODES": (
-            "usp.web_client.abstract_client:RETRYABLE_HTTP_STATUS_CODES"
-        ),
-        "__version__": "usp:__version__",
+        "http": "HTTPStatus",
+        "usp": "__version__",
     },
 }
+
+
+def _places(sources: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for where, names in sources.items():
+        start = where if where[-1:] in ("", ".") else f"{where}:"
+        for name, _, renamed in (one.partition("=") for one in names.split()):
+            yield name, start + (renamed or name)
+
+
+LAZY_NAMES = {module: dict(_places(sources)) for module, sources in _SOURCES.items()}
 """By module and name: where it is, as ``module`` or ``module:name``."""
+
+PUBLIC_NAMES = {*" ".join(_OFFERED.values()).split()} - {"AiohttpWebClient"}
+"""The names of a star import: all that need no extra."""
 
 
 def lazy_getattr(module: str) -> Callable[[str], Any]:

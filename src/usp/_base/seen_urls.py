@@ -6,12 +6,8 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from zlib import crc32
 
-MOST_PLAIN = 65_536
-"""URLs that are kept as they are. The protocol allows 50,000 in one document."""
-
-MOST_CHARACTERS = 16 * 1024 * 1024
-"""Characters of URLs that are kept as they are."""
-
+MOST_PLAIN = 65_536  # URLs that are kept as they are; the protocol allows 50,000 in one document
+MOST_CHARACTERS = 16 * 1024 * 1024  # characters of URLs that are kept as they are
 _HASH = (1 << 64) - 1
 _PARTS = 8192  # a power of two, as the next ones
 _FIRST_FILTER = 1 << 19  # bytes

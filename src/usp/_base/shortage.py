@@ -26,9 +26,7 @@ except ImportError:  # pragma: no cover - Windows has no such limit
 else:
     _resource = _module
 
-PAUSE = 0.2
-"""Seconds after which a crawl without descriptors tries again."""
-
+PAUSE = 0.2  # seconds after which a crawl without descriptors tries again
 _ENOUGH = 1 << 16  # a limit as high as this is never reached by requests
 _FRESH = 0.02  # seconds for which a count of open descriptors is good
 _YOUNG = 0.5  # seconds in which a request that has begun may not have its descriptor yet

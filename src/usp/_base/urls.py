@@ -26,9 +26,7 @@ quote, unquote = urllib.parse.quote, urllib.parse.unquote
 quote_plus, unquote_plus = urllib.parse.quote_plus, urllib.parse.unquote_plus
 urlsplit, urlunsplit, urljoin = urllib.parse.urlsplit, urllib.parse.urlunsplit, urllib.parse.urljoin
 
-PORTS = {"http": 80, "https": 443}
-"""The default ports."""
-
+PORTS = {"http": 80, "https": 443}  # the default ports
 _URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NOT_IN_AUTHORITY = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]")
@@ -36,9 +34,7 @@ _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]+)\](?::([0-9]*))?")
 _NAMED = re.compile(r"([^:\[\]]+)(?::([0-9]*))?")
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
-BLANKS = " \t\r\n\f\v"
-"""What may be around a URL, and around values in XML and HTML."""
-
+BLANKS = " \t\r\n\f\v"  # what may be around a URL, and around values in XML and HTML
 _LONGEST_NAME = 253
 _LONGEST_PORT = 5
 _HIGHEST_PORT = 65535
@@ -347,11 +343,11 @@ def url_parts(url: str) -> SplitResult:
 
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+# The pattern of a scheme, a host in ASCII or an IPv4 address, and a port, as nearly all URLs have.
 USUAL_ORIGIN = (
     rf"https?://(?:(?:{_OCTET}\.){{3}}{_OCTET}(?![0-9.])"
     r"|(?:[A-Za-z0-9-]{1,40}+\.){0,5}+(?=[A-Za-z])[A-Za-z0-9-]{1,40}+)(?::[1-5]?[0-9]{1,4}+)?+"
 )
-"""The pattern of a scheme, a host in ASCII or an IPv4 address, and a port, as nearly all URLs have."""
 
 
 def is_http_url(url: str | None) -> bool:
@@ -467,20 +463,14 @@ class Base:
         return None if self._folder is None or ":" in url or not url else self._folder + url
 
 
-known_base = functools.lru_cache(maxsize=64)(Base)
-"""Returns the :class:`Base` of a URL, cached."""
+known_base = functools.lru_cache(maxsize=64)(Base)  # returns the Base of a URL, cached
 
 
 # URLs that look like those of sitemaps, before anything is fetched ---------------------------------
 
-DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
-"""Suffixes of sitemaps, feeds and robots.txt."""
-
-ARCHIVES = (".warc", ".wacz")
-"""Suffixes of web archives, which are files and never hosts."""
-
-PAGES = (".html", ".htm", ".xhtml")
-"""Suffixes of pages, which stand for their website."""
+DOCUMENTS = (".xml", ".txt", ".rss", ".atom")  # suffixes of sitemaps, feeds and robots.txt
+ARCHIVES = (".warc", ".wacz")  # suffixes of web archives, which are files and never hosts
+PAGES = (".html", ".htm", ".xhtml")  # suffixes of pages, which stand for their website
 
 
 def looks_like_sitemap(url: str) -> bool:

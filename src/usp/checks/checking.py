@@ -19,12 +19,7 @@ from usp.checks.page_urls import normal_url
 from usp.checks.registry import RuleScope, RuleSelection
 from usp.checks.rules import RULES
 from usp.objects.problem import FailureCode, ProblemCode
-from usp.objects.sitemap import (
-    AbstractPagesSitemap,
-    IndexWebsiteSitemap,
-    InvalidSitemap,
-    PagesTextSitemap,
-)
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
@@ -37,8 +32,8 @@ if TYPE_CHECKING:
 _OTHER_DOCUMENTS = frozenset(
     {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
 )  # what else is wrong with them does not matter
+# Failures whose reasons are in the words of logs.
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
-"""Failures whose reasons are in the words of logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +205,8 @@ def check(
 
     Raises ``ValueError`` for a rule that does not exist, before anything is fetched.
     """
-    find = _prepared(
-        *(source, web_client, options, baseline),
-        select=select,
-        ignore=ignore,
-        severities=severities,
-        fetch_pages=fetch_pages,
-    )
+    rules = {"select": select, "ignore": ignore, "severities": severities}
+    find = _prepared(source, web_client, options, baseline, **rules, fetch_pages=fetch_pages)
     return find(tree_of(source, web_client, options))
 
 
@@ -257,8 +247,8 @@ def _prepared(
     return find
 
 
+# What browserconfig.xml and the like are, if they are read as sitemaps.
 _NOT_SITEMAPS = ("not-a-sitemap", "html-page", "forbidden-doctype", "empty-document")
-"""What ``browserconfig.xml`` and the like are, if they are read as sitemaps."""
 
 
 def drop_non_sitemaps(tree: AbstractSitemap) -> AbstractSitemap:
@@ -278,6 +268,6 @@ def _is_meant(node: AbstractSitemap) -> bool:
         return True
     if isinstance(node, InvalidSitemap):
         return node.failure is None or node.failure.code not in _NOT_SITEMAPS
-    if isinstance(node, PagesTextSitemap):  # llms.txt has lines with URLs, and others
+    if kind_of(node).name == "text":  # llms.txt has lines with URLs, and others
         return all(problem.code is not ProblemCode.BAD_LINE for problem in node.problems)
     return True

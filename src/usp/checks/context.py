@@ -16,12 +16,7 @@ from usp.checks.fetching import CrossHostDeclarations, Sample, robots_of
 from usp.checks.hreflang import HreflangGroups
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
 from usp.objects.problem import Failure, FailureCode, Problem
-from usp.objects.sitemap import (
-    AbstractIndexSitemap,
-    IndexRobotsTxtSitemap,
-    IndexWebsiteSitemap,
-    kind_of,
-)
+from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, kind_of
 
 if TYPE_CHECKING:
     from usp._crawl.stored_pages import Examination
@@ -117,7 +112,7 @@ class CheckedSitemap:
         self.requested = self.url if exchange is None else exchange.url
         self.now = (exchange and exchange.started) or site.now
         self.kind = kind_of(node).name
-        self.is_robots = isinstance(node, IndexRobotsTxtSitemap)
+        self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
         self.is_feed = self.kind in ("rss", "atom")
         self.is_local = not self.url.startswith(("http:", "https:"))
@@ -222,9 +217,8 @@ class CheckedSitemap:
         for name, tally in self.tallies.items():
             tally.add(block.own_texts.get(name, ()))
         if self.claim is not None:
-            self.newest = max(
-                filter(None, [self.newest, block.dates.newest(self.now)]), default=None
-            )
+            known = filter(None, [self.newest, block.dates.newest(self.now)])
+            self.newest = max(known, default=None)
 
 
 _LONGEST_TAG = 300  # characters of the names that are looked for, and more

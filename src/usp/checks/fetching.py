@@ -41,11 +41,9 @@ if TYPE_CHECKING:
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
 
-MAX_BYTES = 512 * 1024
-"""How much of a robots.txt counts: RFC 9309 asks for at least 500 KiB."""
-
+MAX_BYTES = 512 * 1024  # how much of a robots.txt counts: RFC 9309 asks for at least 500 KiB
+# Characters of URLs that are compared with wildcards until a hostile robots.txt is asked no more.
 MAX_WORK = 4_000_000_000
-"""Characters of URLs that are compared with wildcards until a hostile robots.txt is asked no more."""
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
 _AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)
@@ -181,8 +179,7 @@ def _either(texts: Collection[str]) -> str:
     return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
 
 
-MOST_HOSTS = 20
-"""Hosts whose robots.txt is fetched; a sitemap may list thousands."""
+MOST_HOSTS = 20  # hosts whose robots.txt is fetched; a sitemap may list thousands
 
 
 @dataclass(slots=True)

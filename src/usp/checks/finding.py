@@ -205,12 +205,8 @@ def message_of(finding: Finding) -> str:
 # not by its line, nor by the numbers in its message. So it stays known when the document grows.
 
 VERSION = 1
-ANY = "*"
-"""In place of a page: so many findings of that rule, whatever they are about."""
-
-MOST_PAGES = 1000
-"""How many findings of a rule in a sitemap are kept one by one."""
-
+ANY = "*"  # in place of a page: so many findings of that rule, whatever they are about
+MOST_PAGES = 1000  # how many findings of a rule in a sitemap are kept one by one
 _NUMBER = re.compile(r"[0-9][0-9.,:]*")
 
 # By sitemap and code: what about, how often.
@@ -298,9 +294,8 @@ class Baseline:
 
     def _whole(self, name: str) -> str:
         """Return a URL as it is, and the whole path of a local sitemap or folder."""
-        return (
-            name if "://" in name else os.path.normpath(self._folder / name).rstrip(os.sep) + os.sep
-        )
+        path = os.path.normpath(self._folder / name).rstrip(os.sep) + os.sep
+        return name if "://" in name else path
 
     def _key(self, finding: Finding) -> tuple[str, str]:
         """Return the sitemap of a finding, and what it is about."""

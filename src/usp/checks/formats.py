@@ -302,11 +302,8 @@ _URI = "!#$%&'()*+,/:;=?@[]"  # characters that are not escaped; websites write 
 def sarif(report: CheckReport) -> Iterator[str]:
     """Yield a SARIF log. Of many findings of one rule in a sitemap, the rest is one result."""
     numbers = {rule.code: number for number, rule in enumerate(report.rules)}
-    driver = {
-        "name": "usp",
-        "version": usp.__version__,
-        "rules": [_described(rule) for rule in report.rules],
-    }
+    rules = [_described(rule) for rule in report.rules]
+    driver = {"name": "usp", "version": usp.__version__, "rules": rules}
     bases = {_ROOT: {"uri": f"{report.folder.as_uri()}/"}}
     yield (
         f'{{"$schema":{_encoded(SCHEMA)},"version":"2.1.0","runs":[{{"tool":{{"driver":'
@@ -381,7 +378,7 @@ def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -
 
 Format: TypeAlias = Callable[[CheckReport], Iterator[str]]
 
-FORMATS: Mapping[str, Format] = {
+FORMATS: Mapping[str, Format] = {  # the formats: what is checked in, lines without their ends out
     "text": text,
     "json": json_object,
     "jsonl": json_per_line,
@@ -389,4 +386,3 @@ FORMATS: Mapping[str, Format] = {
     "junit": junit,
     "github": github,
 }
-"""The formats: what is checked in, lines without their ends out."""

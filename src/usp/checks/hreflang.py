@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from usp.checks.page_columns import PageColumns
 
+# Characters of groups that wait in memory; their pages are not counted, and take as much again.
 MOST_CHARACTERS = 16 * 1024 * 1024
-"""Characters of groups that wait in memory; their pages are not counted, and take as much again."""
 
 _log = get_logger(__name__)
 _TABLES = """
@@ -185,24 +185,23 @@ _LANGUAGES = [
     """)
 ]
 
-LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)
-"""Languages with two letters."""
-
+LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)  # languages with two letters
+# The codes of three letters, in ISO 639-2, of languages that have one of two.
 SHORTER = {three: two for two, *longer in _LANGUAGES for three in longer}
-"""The codes of three letters, in ISO 639-2, of languages that have one of two."""
 
+# Parts of the world, of UN M.49: es-419 is the Spanish of Latin America.
 AREAS = _codes("""
     001 002 003 005 009 011 013 014 015 017 018 019 021 029 030 034 035 039 053 054 057 061 142 143
     145 150 151 154 155 202 419
 """)
-"""Parts of the world, of UN M.49: es-419 is the Spanish of Latin America."""
 
+# The variants of languages that are written most often.
 VARIANTS = _codes("""
     1901 1994 1996 arevela arevmda ekavsk ijekavsk monoton oxendict pinyin polyton scotland tarask
     valencia wadegile
 """)
-"""The variants of languages that are written most often."""
 
+# Scripts with four letters.
 SCRIPTS = _codes("""
     Adlm Afak Aghb Ahom Arab Aran Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Blis Bopo Brah
     Brai Bugi Buhd Cakm Cans Cari Cham Cher Chis Chrs Cirt Copt Cpmn Cprt Cyrl Cyrs Deva Diak Dogr
@@ -217,8 +216,8 @@ SCRIPTS = _codes("""
     Tfng Tglg Thaa Thai Tibt Tirh Tnsa Todr Tols Toto Tutg Ugar Vaii Visp Vith Wara Wcho Wole Xpeo
     Xsux Yezi Yiii
 """)
-"""Scripts with four letters."""
 
+# Countries and territories with two letters.
 REGIONS = _codes("""
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
     BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ
@@ -230,7 +229,6 @@ REGIONS = _codes("""
     TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM
     ZW
 """)
-"""Countries and territories with two letters."""
 
 
 DEFAULT = "x-default"

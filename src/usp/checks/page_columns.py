@@ -137,12 +137,8 @@ class PageColumns:
         return LastmodColumn(self.own_texts.get("lastmod", ()))
 
 
-TOLERANCE = timedelta(days=1)
-"""How far a date may be in the future: clocks and time zones differ."""
-
-FIRST_DAY = datetime(1990, 1, 1, tzinfo=UTC)
-"""No page on the web is older than this."""
-
+TOLERANCE = timedelta(days=1)  # how far a date may be in the future: clocks and time zones differ
+FIRST_DAY = datetime(1990, 1, 1, tzinfo=UTC)  # no page on the web is older than this
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 # What the protocol (W3C Datetime) or its schema (xsd:date, xsd:dateTime) allows; 0 is any digit.
 _SHAPE = re.compile(

@@ -74,9 +74,8 @@ class Origins:
                 self.counts[written].pages += pages
             elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
                 at = next(at for at, url in enumerate(urls) if beginning(url) == written)
-                self.counts[written] = OriginCount(
-                    origin, urls[at], block.examined.place(at), pages
-                )
+                place = block.examined.place(at)
+                self.counts[written] = OriginCount(origin, urls[at], place, pages)
         return list(found)
 
 

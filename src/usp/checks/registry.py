@@ -128,19 +128,13 @@ class Rule:
 
     def to_dict(self) -> dict[str, object]:
         """Return the rule and its documentation as a dictionary of plain values."""
+        about = {"code": self.code, "name": self.name, "severity": self.severity.value}
         texts = {name: getattr(self, name) for name in ("summary", "why", "bad", "good", "hint")}
-        return {
-            "code": self.code,
-            "name": self.name,
-            "severity": self.severity.value,
-            "group": self.group.name.lower(),
-            **texts,
-            "sources": list(self.sources),
-        }
+        more = {"group": self.group.name.lower(), **texts, "sources": list(self.sources)}
+        return {**about, **more}
 
 
-DECLARED: dict[str, Rule] = {}
-"""The rules that were declared so far, by their codes."""
+DECLARED: dict[str, Rule] = {}  # the rules that were declared so far, by their codes
 
 
 def add(rule: Rule) -> None:
@@ -169,14 +163,13 @@ block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
 
 
-SOURCES = {
+SOURCES = {  # how the sources of rules begin
     "protocol": "https://www.sitemaps.org/protocol.html",
     "google:": "https://developers.google.com/search/docs/",
     "support:": "https://support.google.com/webmasters/answer/",
     "rfc": "https://www.rfc-editor.org/rfc/rfc",
     "w3:": "https://www.w3.org/TR/",
 }
-"""How the sources of rules begin."""
 
 _PART = re.compile(r"^(Source|Bad|Good|Fix):[ \n]", re.MULTILINE)
 _SOURCE = re.compile(rf"(?<!\S)({'|'.join(SOURCES)})")
@@ -208,6 +201,7 @@ def _entry(page: str, fields: str = "  …") -> str:
     return f"<url>\n  <loc>{_HOME}/{page}</loc>\n{fields}\n</url>"
 
 
+# Entries for examples that begin so: a line replaces that of the same element, or comes where … is.
 ENTRIES = {
     "<video:": _entry(
         "tea",
@@ -236,7 +230,6 @@ ENTRIES = {
     "<xhtml:link": _entry("en"),
     "<image:": _entry("tea"),
 }
-"""Entries for examples that begin so: a line replaces that of the same element, or comes where … is."""
 
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
@@ -274,9 +267,7 @@ def _element_in(line: str) -> str:
 
 
 ALL = "ALL"
-OFF = "off"
-"""What can be given instead of a severity: the rule is not asked."""
-
+OFF = "off"  # what can be given instead of a severity: the rule is not asked
 _MOST_ALIKE = 3  # names that a message suggests
 _ALIKE = 0.7  # of 1; how much of a name must be the same
 
@@ -305,10 +296,8 @@ class RuleSelection:
             if str(severity).strip().lower() not in (*Severity, OFF):
                 choices = ", ".join((*Severity, OFF))
                 raise ValueError(f"unknown severity {severity!r} of {text}; choose from {choices}")
-        chosen = _best(
-            rules,
-            [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)],
-        )
+        wanted = [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)]
+        chosen = _best(rules, wanted)
         graded = _best(rules, severities.items())
         asked = {
             code: str(graded.get(code, rule.severity)).strip().lower()

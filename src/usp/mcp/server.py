@@ -26,8 +26,8 @@ from usp.mcp import ServerOptions, tool_call
 from usp.mcp.page_tools import list_pages
 from usp.mcp.site_tools import check_site, explain, list_sitemaps, summarise_site
 from usp.mcp.snapshot_tools import diff_site, list_snapshots
+from usp.mcp.tool_call import ServerState
 from usp.mcp.tool_values import clean, wrong_arguments
-from usp.mcp.tree_cache import ServerState
 
 if TYPE_CHECKING:
     import socket
@@ -109,9 +109,8 @@ class _SitemapServer(MCPServer[ServerState]):
         except UnexpectedToolError as error:
             kind = type(error.__cause__).__name__
             log.exception("%s failed", name)
-            raise ToolError(
-                f"Internal error ({kind}): this is a bug of usp. Try other arguments."
-            ) from error
+            said = f"Internal error ({kind}): this is a bug of usp. Try other arguments."
+            raise ToolError(said) from error
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):

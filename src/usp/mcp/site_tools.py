@@ -17,7 +17,7 @@ from usp.checks.finding import Severity
 from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
 from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
-from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
+from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, client_options, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
@@ -32,17 +32,9 @@ from usp.mcp.tool_values import (
     reason_of,
     remedy_of,
 )
-from usp.mcp.tree_cache import client_options
-from usp.objects.abstract_sitemap import page_sitemaps, walk
+from usp.objects.abstract_sitemap import AbstractSitemap, page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode, ProblemCode
-from usp.objects.sitemap import (
-    AbstractPagesSitemap,
-    AbstractSitemap,
-    IndexWebsiteSitemap,
-    InvalidSitemap,
-    kind_of,
-    state_of,
-)
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, kind_of, state_of
 from usp.report.content import Content, Tally
 from usp.report.problems import CheckList, RuleRow, by_rule
 from usp.web_client.requests_client import RequestsWebClient
@@ -50,7 +42,7 @@ from usp.web_client.requests_client import RequestsWebClient
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp.mcp.tree_cache import CachedTree
+    from usp.mcp.tool_call import CachedTree
     from usp.objects.failure_codes import Code
 
 # list_sitemaps -------------------------------------------------------------------------------------
@@ -143,7 +135,7 @@ def _counts(token: CancelToken, node: AbstractSitemap) -> dict[str, int | None]:
     problems = node.problem_count()  # first: finding them counts the pages too
     pages = node.page_count() if isinstance(node, AbstractPagesSitemap) else None
     token.pages += pages or 0
-    return {"problems": None if isinstance(node, InvalidSitemap) else problems, "pages": pages}
+    return {"problems": None if kind_of(node).name == "invalid" else problems, "pages": pages}
 
 
 # summarise_site ------------------------------------------------------------------------------------
@@ -354,13 +346,9 @@ def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
         document_seconds=min(_PROOF_SECONDS, seconds),
     )
     try:
-        return Checking.of(
-            select,
-            ignore,
-            web_client=RequestsWebClient(**client_options(call.options)),
-            options=replace(call.options.crawl, limits=limits),
-            is_live=True,
-        )
+        client = RequestsWebClient(**client_options(call.options))
+        options = replace(call.options.crawl, limits=limits)
+        return Checking.of(select, ignore, web_client=client, options=options, is_live=True)
     except ValueError as error:
         said = clean(str(error)).replace("'usp rule --all' lists them", "try SM4 or leave it out")
         raise ToolError(f"Wrong arguments: {said}") from error
@@ -418,15 +406,10 @@ async def explain(
     text = code.strip().lower().replace("_", "-")
     if text in _CODES:
         known = _CODES[text]
-        explanation = Explanation(
-            code=known.value,
-            kind="failure" if isinstance(known, FailureCode) else "problem",
-            summary=known.message,
-            why=known.meaning,
-            bad=known.example,
-            fix=known.remedy,
-        )
-        return Explanations(explanations=[explanation])
+        kind = "failure" if isinstance(known, FailureCode) else "problem"
+        texts = {"summary": known.message, "why": known.meaning, "bad": known.example}
+        about = {"code": known.value, "kind": kind, **texts, "fix": known.remedy}
+        return Explanations(explanations=[Explanation.model_validate(about)])
     try:
         rules = rules_named(RULES, code)
     except ValueError as error:

@@ -20,7 +20,7 @@ from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import is_warc
 from usp.changes import Change, Diff, PageChange
 from usp.exceptions import SitemapException
-from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext, fitting
+from usp.mcp.tool_call import CachedTree, Cancelled, CancelToken, ToolCall, ToolContext, fitting
 from usp.mcp.tool_values import (
     NextPart,
     Refresh,
@@ -35,7 +35,6 @@ from usp.mcp.tool_values import (
     optional,
     utc,
 )
-from usp.mcp.tree_cache import CachedTree
 from usp.snapshot import load
 
 if TYPE_CHECKING:

@@ -33,13 +33,12 @@ def listed(value: object) -> object:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
+# A text that may be left out.
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-"""A text that may be left out."""
 
-Texts = Annotated[
+Texts = Annotated[  # a list of short texts
     list[Annotated[str, Field(max_length=500)]], BeforeValidator(listed), Field(max_length=20)
 ]
-"""A list of short texts."""
 
 SiteUrl = Annotated[
     str,
@@ -76,11 +75,8 @@ def clean_url(url: str) -> str:
     return excerpt(printable(url), MOST_URL)
 
 
-SiteText = Annotated[str, AfterValidator(clean)]
-"""Text that a website has written."""
-
-SiteAddress = Annotated[str, AfterValidator(clean_url)]
-"""A URL that a website has written."""
+SiteText = Annotated[str, AfterValidator(clean)]  # text that a website has written
+SiteAddress = Annotated[str, AfterValidator(clean_url)]  # a URL that a website has written
 
 
 class ToolValue(BaseModel):

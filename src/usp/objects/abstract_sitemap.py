@@ -326,14 +326,14 @@ def page_sitemaps(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
 
 
 _CHILDREN = "_sub_sitemaps"
+# Nodes without children as they are; indexes as class, state, and the positions of their children.
 _Flat: TypeAlias = (
     "list[tuple[AbstractSitemap, None, None] | tuple[type, dict[str, Any], list[int]]]"
 )
-"""Nodes without children as they are; indexes as class, state, and the positions of their children."""
 
 
-def flattened(top: AbstractIndexSitemap) -> _Flat:
-    """Return a tree as a list, the root first; a node that is in it twice is listed once."""
+def reduced(top: AbstractIndexSitemap) -> tuple[Any, ...]:
+    """Return what is pickled of a tree: a list, the root first; what is in it twice is listed once."""
     places = {id(top): 0}
     order: list[AbstractSitemap] = [top]
     flat: _Flat = []
@@ -348,7 +348,7 @@ def flattened(top: AbstractIndexSitemap) -> _Flat:
                 order.append(child)
         state = {name: value for name, value in vars(node).items() if name != _CHILDREN}
         flat.append((type(node), state, [places[id(child)] for child in below]))
-    return flat
+    return restored, (flat,)
 
 
 def _children(node: AbstractSitemap) -> Sequence[AbstractSitemap] | None:
@@ -358,7 +358,7 @@ def _children(node: AbstractSitemap) -> Sequence[AbstractSitemap] | None:
 
 
 def restored(flat: _Flat) -> AbstractSitemap:
-    """Return the tree of a list that :func:`flattened` made."""
+    """Return the tree of a list that :func:`reduced` made."""
     nodes: list[Any] = []
     for kind, state, _ in flat:
         if state is None:

@@ -34,8 +34,8 @@ def old_fields(state: object) -> dict[str, Any] | None:
     return found
 
 
+# The types of nearly all fields, which are plain already.
 _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
-"""The types of nearly all fields, which are plain already."""
 
 
 def plain(value: object) -> Any:
@@ -90,11 +90,9 @@ class Kind(Enum):
     FLAG = auto()
 
 
-OWN = ""
-"""As the name of an element: the element of the record itself."""
-
+OWN = ""  # as the name of an element: the element of the record itself
+# How several values are written: an element each. Otherwise what separates them in one element.
 EACH = ""
-"""How several values are written: an element each. Otherwise what separates them in one element."""
 
 _KINDS = {"int": Kind.WHOLE, "bool": Kind.FLAG, "datetime": Kind.TIME, "Decimal": Kind.NUMBER}
 
@@ -105,25 +103,17 @@ class FieldSpec:
 
     name: str
     kind: Kind | Table = Kind.TEXT
-    element: str | None = None
-    """The element, if that is not called as the field."""
+    element: str | None = None  # the element, if that is not called as the field
+    # The attribute of the element that has the value, if its text does not.
     attribute: str | None = None
-    """The attribute of the element that has the value, if its text does not."""
-    instead: str | None = None
-    """The attribute that may have the value where the text is empty."""
-    many: str | None = None
-    """How several are written: :data:`EACH`, or what separates them."""
-    within: str | None = None
-    """The element around the field's own, which has no other meaning."""
-    required: bool = False
-    """Whether there is no value without the field."""
-    always: bool = False
-    """Whether the element is written even if it is empty."""
+    instead: str | None = None  # the attribute that may have the value where the text is empty
+    many: str | None = None  # how several are written: EACH, or what separates them
+    within: str | None = None  # the element around the field's own, which has no other meaning
+    required: bool = False  # whether there is no value without the field
+    always: bool = False  # whether the element is written even if it is empty
     default: str | None = None
-    column: str | None = None
-    """The name in tables, if it is another."""
-    argument: str | None = None
-    """The name in the constructor of the value, if it is another."""
+    column: str | None = None  # the name in tables, if it is another
+    argument: str | None = None  # the name in the constructor of the value, if it is another
 
     @property
     def tag(self) -> str:
@@ -141,11 +131,9 @@ class Table:
     """The fields of a value, in the order in which the extension's schema wants their elements."""
 
     element: str
-    value: type | None
-    """The class of the value; None for a tuple of the fields."""
+    value: type | None  # the class of the value; None for a tuple of the fields
     specs: tuple[FieldSpec, ...]
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    """Attributes that every such element has."""
+    fixed: Mapping[str, str] = field(default_factory=dict)  # attributes that every such element has
 
     @classmethod
     def of(cls, element: str, value: type, *first: str) -> Table:

@@ -31,12 +31,10 @@ class Extension:
     prefix: str
     namespace: str
     field: str
-    column: str | None
-    """The column of tables; None if they have none."""
+    column: str | None  # the column of tables; None if they have none
     table: Table
     many: bool = True
-    around: str | None = None
-    """The element around all of its records, if there is one."""
+    around: str | None = None  # the element around all of its records, if there is one
 
 
 _NEWS = Table.of(
@@ -53,34 +51,20 @@ _VIDEO = Table.of(
     *("platform_relationship", "live"),
 )
 
-_ALTERNATE = Table(
-    "link",
-    None,
-    (
-        FieldSpec("hreflang", Kind.VERBATIM, OWN, "hreflang", required=True),
-        FieldSpec("href", Kind.VERBATIM, OWN, "href", required=True),
-    ),
-    fixed={"rel": "alternate"},
-)
+_HREFLANG = FieldSpec("hreflang", Kind.VERBATIM, OWN, "hreflang", required=True)
+_HREF = FieldSpec("href", Kind.VERBATIM, OWN, "href", required=True)
+_ALTERNATE = Table("link", None, (_HREFLANG, _HREF), fixed={"rel": "alternate"})
 
-_ATTRIBUTE = Table(
-    "Attribute",
-    None,
-    (
-        FieldSpec("name", Kind.VERBATIM, OWN, "name", required=True),
-        FieldSpec("value", element=OWN, instead="value", default=""),
-    ),
-)
+_NAME = FieldSpec("name", Kind.VERBATIM, OWN, "name", required=True)
+_VALUE = FieldSpec("value", element=OWN, instead="value", default="")
+_ATTRIBUTE = Table("Attribute", None, (_NAME, _VALUE))
 
-_DATA_OBJECT = Table(
-    "DataObject",
-    SitemapPageMapObject,
-    (
-        FieldSpec("type", Kind.VERBATIM, OWN, "type"),
-        FieldSpec("id", Kind.VERBATIM, OWN, "id"),
-        FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH),
-    ),
-)
+_TYPE = FieldSpec("type", Kind.VERBATIM, OWN, "type")
+_ID = FieldSpec("id", Kind.VERBATIM, OWN, "id")
+_ATTRIBUTES = FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH)
+_DATA_OBJECT = Table("DataObject", SitemapPageMapObject, (_TYPE, _ID, _ATTRIBUTES))
+
+_MOBILE = Table("mobile", None, ())
 
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -90,11 +74,7 @@ EXTENSIONS: tuple[Extension, ...] = (
     Extension("image", f"{_GOOGLE}image/1.1", "images", "images", Table.of("image", SitemapImage)),
     Extension("video", f"{_GOOGLE}video/1.1", "videos", "videos", _VIDEO),
     Extension("xhtml", _XHTML, "alternates", "alternates", _ALTERNATE),
-    Extension(
-        *("mobile", f"{_GOOGLE}mobile/1.0", "mobile", "mobile"),
-        Table("mobile", None, ()),
-        many=False,
-    ),
+    Extension("mobile", f"{_GOOGLE}mobile/1.0", "mobile", "mobile", _MOBILE, many=False),
     Extension("pagemap", f"{_GOOGLE}pagemap/1.0", "page_map", None, _DATA_OBJECT, around="PageMap"),
 )
 """Every extension, in the order in which they are written."""

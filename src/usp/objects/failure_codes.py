@@ -341,5 +341,4 @@ _STATUSES = {
     429: FailureCode.RATE_LIMITED,
 }
 
-BY_VALUE = {code.value: code for code in FailureCode}
-"""The codes by their texts."""
+BY_VALUE = {code.value: code for code in FailureCode}  # the codes by their texts

@@ -18,8 +18,8 @@ __all__ = ["Failure", "FailureCode", "Problem", "ProblemCode", "ProblemKind", "b
 
 AnyCode: TypeAlias = ProblemCode | FailureCode
 
+# How many problems of one document are kept one by one; the rest are counted by their codes.
 MAX_PROBLEMS = 200
-"""How many problems of one document are kept one by one; the rest are counted by their codes."""
 
 _MAX_EXCERPT = 120
 

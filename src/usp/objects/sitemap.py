@@ -25,13 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from usp._base.display import counted, get_logger, printable
 from usp._base.names import lazy_getattr
-from usp.objects.abstract_sitemap import (
-    AbstractSitemap,
-    SitemapFacts,
-    flattened,
-    restored,
-    shows_facts,
-)
+from usp.objects.abstract_sitemap import AbstractSitemap, SitemapFacts, reduced, shows_facts
 from usp.objects.page import SitemapPage
 from usp.objects.page_blocks import NodePages, PageSource
 from usp.objects.problem import Failure, how_many
@@ -148,7 +142,7 @@ class AbstractIndexSitemap(AbstractSitemap):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the tree as a flat list: pickle itself fails for deep trees."""
-        return restored, (flattened(self),)
+        return reduced(self)
 
     def __repr__(self) -> str:
         """Return the URL and the number of direct children."""
@@ -316,7 +310,7 @@ class SitemapKind(NamedTuple):
     label: str
 
 
-KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
+KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     IndexWebsiteSitemap: SitemapKind("website", "website"),
     IndexRobotsTxtSitemap: SitemapKind("robots", "robots.txt"),
     IndexXMLSitemap: SitemapKind("index", "index"),
@@ -326,7 +320,6 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
-"""All kinds of nodes."""
 
 
 def kind_of(node: AbstractSitemap) -> SitemapKind:

@@ -38,14 +38,9 @@ class SitemapVideoTVShow(PlainValue):
 
 _PRICE = Table.of("price", SitemapVideoPrice)
 _TV_SHOW = Table.of("tvshow", SitemapVideoTVShow)
-_CONTENT_SEGMENT = Table(
-    "content_segment_loc",
-    None,
-    (
-        FieldSpec("loc", Kind.ADDRESS, OWN, required=True),
-        FieldSpec("duration", Kind.WHOLE, OWN, "duration"),
-    ),
-)
+_LOC = FieldSpec("loc", Kind.ADDRESS, OWN, required=True)
+_DURATION = FieldSpec("duration", Kind.WHOLE, OWN, "duration")
+_CONTENT_SEGMENT = Table("content_segment_loc", None, (_LOC, _DURATION))
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)

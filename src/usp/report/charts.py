@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, duration, grouped, size
 from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, InvalidSitemap
-from usp.report.markup import (
-    Markup,
-    card,
-    figure,
-    folded,
-    shown_text,
-    shown_url,
-    table,
-    tag,
-    url_cell,
-)
+from usp.report.markup import card, figure, folded, shown_text, shown_url, table, tag, url_cell
 
 if TYPE_CHECKING:
     from usp.report.content import Spread
@@ -44,7 +34,7 @@ class Cards:
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: list[str] = field(default_factory=list)
 
-    def all(self) -> list[Markup]:
+    def all(self) -> list[str]:
         """Return the cards with something to show, and one with sentences about the others."""
         summary, totals = self.summary, self.summary.totals
         links = f"{counted(totals.alternates, 'link')} to other languages"
@@ -85,10 +75,10 @@ class Cards:
             cards.append(card("facts", "In short", facts, wide=True))
         return [one for one in cards if one]
 
-    def _fact(self, text: str) -> Markup:
+    def _fact(self, text: str) -> str:
         """Add a sentence in place of a card."""
         self.facts.append(text)
-        return Markup("")
+        return ""
 
     def _chart(
         self,
@@ -100,7 +90,7 @@ class Cards:
         kind: str = "bars",
         *,
         over_time: bool = False,
-    ) -> Markup:
+    ) -> str:
         """Return a card with a chart of rows, and its numbers as a table."""
         labels, values = [text for text, _ in rows], [count for _, count in rows]
         self.charts[name] = {"type": kind, "labels": labels, "values": values}
@@ -109,7 +99,7 @@ class Cards:
         numbers = table(label, (head, "number"), listed)
         return card(name, title, figure(name, label, numbers), wide=over_time, note=note)
 
-    def _sections(self) -> Markup:
+    def _sections(self) -> str:
         summary = self.summary
         rows: list[tuple[str | int, ...]] = []
         boxes: list[dict[str, Any]] = []
@@ -126,7 +116,7 @@ class Cards:
         if summary.other_sections:
             boxes.append({"name": "other sections", "value": summary.other_sections})
             rows.append(("other sections", summary.other_sections))
-        parts: list[Markup] = []
+        parts: list[str] = []
         note = ""
         if len(rows) > 1:
             label = "Pages by section of the path"
@@ -142,9 +132,9 @@ class Cards:
             self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
         if _several(summary.hosts):
             parts.append(table("Pages by host", ("host", "number"), _listed(summary.hosts)))
-        return card("sections", "Sections", *parts, wide=True, note=note) if parts else Markup("")
+        return card("sections", "Sections", *parts, wide=True, note=note) if parts else ""
 
-    def _dates(self) -> Markup:
+    def _dates(self) -> str:
         months, undated = self.summary.months, self.summary.undated
         note = f"{counted(undated, 'page has', 'pages have')} no readable date." if undated else ""
         few = "No page has a last-modified date."
@@ -152,11 +142,11 @@ class Cards:
             few = f"{_all(count, 'dated page')} from {month}. {note}".rstrip()
         return self._over_time("dates", "Last modified", months, note, few)
 
-    def _news(self, stories: str) -> Markup:
+    def _news(self, stories: str) -> str:
         """Return the card for news stories by month; ``stories`` says how many there are."""
         months, count = self.summary.news_months, self.summary.news_undated
         if not self.summary.totals.news:
-            return Markup("")
+            return ""
         undated = f", {grouped(count)} undated" if count else ""
         few = f"{stories}, none with a readable date."
         for month, _ in months[:1]:
@@ -165,14 +155,14 @@ class Cards:
 
     def _over_time(
         self, name: str, title: str, months: Sequence[tuple[str, int]], note: str, few: str
-    ) -> Markup:
+    ) -> str:
         """Return a card with a column for each month or year; for one month or none, a sentence."""
         if len(months) <= 1:
             return self._fact(few)
         unit, steps = _axis(months)
         return self._chart(name, title, steps, unit, note, "columns", over_time=True)
 
-    def _frequencies(self) -> Markup:
+    def _frequencies(self) -> str:
         counts = self.summary.frequencies
         words = (*(one.value for one in SitemapPageChangeFrequency), "")
         rows = [(word or "not given", counts[word]) for word in words if counts.get(word)]
@@ -181,7 +171,7 @@ class Cards:
             return self._fact("No page has a change frequency." if counts.get("") else every)
         return self._chart("frequencies", "Change frequency", rows, "changefreq")
 
-    def _priorities(self) -> Markup:
+    def _priorities(self) -> str:
         counts = self.summary.priorities
         if self.summary.only_default_priority:
             return self._fact("Every page has priority 0.5, the default.")
@@ -193,43 +183,40 @@ class Cards:
         note = "In steps of 0.1. Pages without a priority count as 0.5."
         return self._chart("priorities", "Priority", rows, "priority, from", note, "columns")
 
-    def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> Markup:
+    def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> str:
         """Return a card with the bars of a spread; ``what`` names what was counted."""
         if not spread.items:
-            return Markup("")
+            return ""
         if not _several(spread):
             only = shown_text(spread.items[0][0], 60)
             return self._fact(f"{what}: {head} {only}." if only else f"{what}, without a {head}.")
         rows = _listed(spread, f"without a {head}")
         return self._chart(name, title, rows, head, f"{what}.{_caution(spread.exact)}")
 
-    def _fetches(self) -> Markup:
+    def _fetches(self) -> str:
         """Return the card for the slowest documents; for a single one a table is enough."""
         summary, addresses = self.summary, self.summary.addresses
         fetches, total = summary.fetches, summary.totals.fetches
         if fetches is None:
             return self._fact("Fetch times are not available.")
-        parts: list[Markup] = []
+        parts: list[str] = []
         note = f"{counted(total, 'document was', 'documents were')} fetched."
         if fetches:
-            rows = [
-                (
-                    url_cell(addresses.url(fetch.url)),
-                    duration(fetch.seconds),
-                    "failed" if fetch.failed else size(fetch.received),
-                    fetch.attempts,
-                )
-                for fetch in fetches
-            ]
+            rows = []
+            for fetch in fetches:
+                received = "failed" if fetch.failed else size(fetch.received)
+                timing = duration(fetch.seconds), received, fetch.attempts
+                rows.append((url_cell(addresses.url(fetch.url)), *timing))
             more = total - len(fetches)
             foot = f"{counted(more, 'more was', 'more were')} faster." if more else ""
-            parts = [table(_SLOWEST, ("document", "time", "received", "attempts"), rows, foot)]
+            heads = ("document", "time", "received", "attempts")
+            slowest = table(_SLOWEST, heads, rows, foot)
+            parts.append(figure("fetches", _SLOWEST, slowest) if len(fetches) > 1 else slowest)
             if any(fetch.failed for fetch in fetches):
                 note += " Documents in red were declared but could not be fetched."
             if all(fetch.begin is None for fetch in fetches):
                 note += " Only durations are known, not start times."
         if len(fetches) > 1:
-            parts = [figure("fetches", _SLOWEST, *parts)]
             self.charts["fetches"] = {
                 "type": "waterfall",
                 "labels": [addresses.url(fetch.url, 60) for fetch in fetches],
@@ -340,17 +327,12 @@ def fetches_of(
             (failed if one.url in missing else probes).add(one.url)
     probes.discard(tree.url)
     first = min((one.started for one in documents.values() if one.started), default=None)
-    fetches = [
-        FetchedDocument(
-            url,
-            one.attempts,
-            (one.started - first).total_seconds() if one.started and first else None,
-            one.seconds,
-            one.received,
-            failed=url in failed or url in probes,
-        )
-        for url, one in documents.items()
-    ]
+    fetches = []
+    for url, one in documents.items():
+        begin = (one.started - first).total_seconds() if one.started and first else None
+        is_failed = url in failed or url in probes
+        timing = one.attempts, begin, one.seconds, one.received
+        fetches.append(FetchedDocument(url, *timing, failed=is_failed))
     fetches.sort(key=lambda fetch: fetch.begin or 0.0)
     declared = [fetch for fetch in fetches if fetch.url not in probes]
     return declared if fetches else None, [fetch for fetch in fetches if fetch.url in probes]

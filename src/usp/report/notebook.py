@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.objects.sitemap import (
-    FAILED,
-    INCOMPLETE,
-    NOT_FOLLOWED,
-    AbstractPagesSitemap,
-    AbstractSitemap,
-    IndexWebsiteSitemap,
-    InvalidSitemap,
-    kind_of,
-    state_of,
-)
+from usp.objects.sitemap import FAILED, INCOMPLETE, AbstractPagesSitemap, kind_of, state_of
 from usp.report.markup import Addresses, Markup, shared_origin, shown_url, tag
+
+if TYPE_CHECKING:
+    from usp.objects.abstract_sitemap import AbstractSitemap
 
 MAX_NODES = 200  # how many sitemaps are shown in total
 MAX_SIBLINGS = 20  # how many sitemaps of one index are shown
@@ -25,7 +19,7 @@ MAX_DEPTH = 12
 
 MAX_READ = 2 * 1024 * 1024  # bytes of all documents up to which their pages are counted
 _INDENT = "padding-left:1.1em"
-_COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e", NOT_FOLLOWED: "inherit"}
+_COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e"}
 
 
 def repr_html(node: AbstractSitemap) -> str:
@@ -51,7 +45,7 @@ def _damage(nodes: Sequence[AbstractSitemap]) -> Iterator[Markup]:
 
 
 def _colored(text: str, state: str) -> Markup:
-    return tag("span", text, style=f"color:{_COLORS[state]}")
+    return tag("span", text, style=f"color:{_COLORS.get(state, 'inherit')}")
 
 
 class _TreeHtml:
@@ -80,9 +74,10 @@ class _TreeHtml:
         return Markup(f"<details{opened}>{shown}</details>")
 
     def _line(self, node: AbstractSitemap) -> Markup:
-        website = isinstance(node, IndexWebsiteSitemap)
+        kind = kind_of(node)
+        website = kind.name == "website"
         url = shown_url(node.url, 120) if website else self._addresses.url(node.url, 120)
-        words = [] if isinstance(node, InvalidSitemap) else [kind_of(node).label]
+        words = [] if kind.name == "invalid" else [kind.label]
         if node.sub_sitemaps and not website:
             words.append(counted(len(node.sub_sitemaps), "sitemap"))
         may_count = self._count and node.size is not None

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
 
-MAX_ODD_PAGES = 200_000  # pages of sitemaps that look damaged that are read to count problems
-MAX_OTHER_PAGES = 25_000  # the same for sitemaps that look fine
 MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
 MAX_TABLE = 100
 MAX_REASONS = 8
@@ -44,19 +42,6 @@ MAX_HINT = 400
 MAX_EXAMPLES = 5  # how many findings of one rule are listed
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 _DUPLICATES = frozenset({"SM409", "SM410"})
-
-
-@dataclass(slots=True)
-class ProblemCount:
-    """How many errors there are inside documents, and entries that they cost.
-
-    ``looked_at`` of ``sitemaps`` were read for them, which is slow: see :data:`MAX_ODD_PAGES`.
-    """
-
-    count: int = 0
-    lost: int = 0
-    looked_at: int = 0
-    sitemaps: int = 0
 
 
 @dataclass(slots=True)
@@ -154,15 +139,11 @@ def damage_cards(summary: Summary) -> list[Markup]:
 def _failures_card(summary: Summary) -> Markup:
     addresses = summary.addresses
     total = summary.totals.failures
-    rows = [
-        (
-            url_cell(addresses.url(failure.url)),
-            addresses.text(failure.brief),
-            None if failure.status is None else str(failure.status),
-            failure.attempts,
-        )
-        for failure in summary.failures[:MAX_TABLE]
-    ]
+    rows = []
+    for failure in summary.failures[:MAX_TABLE]:
+        url, status = addresses.url(failure.url), failure.status
+        response = None if status is None else str(status), failure.attempts
+        rows.append((url_cell(url), addresses.text(failure.brief), *response))
     heads = ("sitemap", "reason", "status", "attempts")
     told = []
     if total > FIRST_ROWS:  # more than are shown at first: their reasons with counts
@@ -211,15 +192,11 @@ def _rule(row: RuleRow, addresses: Addresses) -> Markup:
     """Return what one rule found: how often, what to do, and examples to expand."""
     title = f"{row.code} {row.name}"
     left = row.count - sum(example.times for example in row.examples)
-    rows = [
-        (
-            url_cell(addresses.url(example.sitemap)),
-            example.line,
-            addresses.text(example.message),
-            example.page and url_cell(addresses.url(example.page)),
-        )
-        for example in row.examples
-    ]
+    rows = []
+    for one in row.examples:
+        page = one.page and url_cell(addresses.url(one.page))
+        said = addresses.text(one.message)
+        rows.append((url_cell(addresses.url(one.sitemap)), one.line, said, page))
     columns = 4 if any(page for *_, page in rows) else 3
     heads = ("sitemap", "line", "finding", "page")[:columns]
     more = f"and {grouped(left)} more" if left > 0 else ""
@@ -272,7 +249,7 @@ def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
 
 def changes_card(summary: Summary) -> Markup:
     """Return the card for what changed; nothing if the tree was not compared."""
-    found = summary.changes
+    found, addresses = summary.changes, summary.addresses
     if found is None:
         return Markup("")
     tables = []
@@ -280,10 +257,7 @@ def changes_card(summary: Summary) -> Markup:
         for kind in filter(kinds.__contains__, ChangeKind):
             count, first = kinds[kind].count, kinds[kind].first
             title = f"{counted(count, noun)} {kind.value}"
-            rows = [
-                (url_cell(summary.addresses.url(url)), shown_text(details))
-                for url, details in first
-            ]
+            rows = [(url_cell(addresses.url(url)), shown_text(text)) for url, text in first]
             listed = long_table(title, (noun, "details"), rows, count)
             tables.append(folded(title, listed, chip(kind.value, "warn" if kind in _BAD else "")))
     note = f"Compared with {shown_text(found.since)}.{'' if tables else ' Nothing changed.'}"

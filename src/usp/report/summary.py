@@ -13,20 +13,27 @@ from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebs
 from usp.report.charts import FetchedDocument, fetches_of
 from usp.report.content import Content, Spread, Tally
 from usp.report.markup import Addresses, shared_origin
-from usp.report.problems import (
-    MAX_ODD_PAGES,
-    MAX_OTHER_PAGES,
-    ChangeList,
-    CheckList,
-    ProblemCount,
-    changes_of,
-    checks_of,
-)
+from usp.report.problems import ChangeList, CheckList, changes_of, checks_of
 
+MAX_ODD_PAGES = 200_000  # pages of sitemaps that look damaged that are read to count problems
+MAX_OTHER_PAGES = 25_000  # the same for sitemaps that look fine
 MAX_FAILURES = 200
 MAX_SECTIONS = 40
 MAX_BELOW = 12
 MAX_FETCHES = 60
+
+
+@dataclass(slots=True)
+class ProblemCount:
+    """How many errors there are inside documents, and entries that they cost.
+
+    ``looked_at`` of ``sitemaps`` were read for them, which is slow: see :data:`MAX_ODD_PAGES`.
+    """
+
+    count: int = 0
+    lost: int = 0
+    looked_at: int = 0
+    sitemaps: int = 0
 
 
 @dataclass(slots=True)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap, Site
     from usp.objects.exchange import Exchange
 
-MAX_ROBOTS = 500 * 1024
-"""Bytes of a robots.txt that every robot reads; Google reads no more."""
-
+MAX_ROBOTS = 500 * 1024  # bytes of a robots.txt that every robot reads; Google reads no more
 _UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
 _OK = range(200, 300)
 

@@ -14,10 +14,8 @@ from usp.checks.registry import sitemap_rule
 if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap
 
-MAX_UNPACKED = 50 * 1024 * 1024
-MAX_ENTRIES = 50_000
-"""The limits of the protocol: bytes without compression, and URLs or sitemaps."""
-
+MAX_UNPACKED = 50 * 1024 * 1024  # bytes without compression: a limit of the protocol
+MAX_ENTRIES = 50_000  # URLs or sitemaps: another one
 _XML_TYPE = re.compile(r"(?:application|text)/(?:x-)?(?:[\w.-]++\+)?xml")
 _TEXT_TYPE = re.compile(r"text/plain")
 _GZIP_TYPE = re.compile(
@@ -91,8 +89,8 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
         yield Hit(f"the index has {count:,} sitemaps; {MAX_ENTRIES:,} are allowed")
 
 
+# Bytes from which on compression is worth it: a MiB of XML becomes a tenth of that.
 LARGE = 1024 * 1024
-"""Bytes from which on compression is worth it: a MiB of XML becomes a tenth of that."""
 
 
 @sitemap_rule("SM204", Severity.INFO)

@@ -18,20 +18,16 @@ if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.context import CheckedSitemap, Site
 
+# The namespace of sitemaps, which is a name and not an address: each character counts.
 PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
-"""The namespace of sitemaps, which is a name and not an address: each character counts."""
 
 _FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still read everywhere
 
+# Those of extensions, by their usual prefixes, which are also what parsers call them.
 NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
-"""Those of extensions, by their usual prefixes, which are also what parsers call them."""
 
-UNDECLARED = "undeclared:"
-"""How the namespace of a prefix begins that is not declared."""
-
-MOST = 20
-"""How many names of one kind are reported, each once: a document may have thousands."""
-
+UNDECLARED = "undeclared:"  # how the namespace of a prefix begins that is not declared
+MOST = 20  # how many names of one kind are reported, each once: a document may have thousands
 _RESERVED = frozenset({"xml", "xmlns"})
 
 
@@ -158,8 +154,8 @@ def _at_first(sitemap: CheckedSitemap, found: Iterable[tuple[str, str]]) -> Iter
 
 
 _ROOTS = frozenset({"urlset", "sitemapindex"})
+# The elements of the protocol.
 NAMES = _ROOTS | {"url", "sitemap", "loc", "lastmod", "changefreq", "priority"}
-"""The elements of the protocol."""
 
 
 @sitemap_rule("SM305", Severity.ERROR)

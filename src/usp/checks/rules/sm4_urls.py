@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap
     from usp.checks.page_columns import PageColumns
 
-MAX_URL = 2048
-"""Characters that the protocol allows in a URL: fewer than this."""
-
+MAX_URL = 2048  # characters that the protocol allows in a URL: fewer than this
 _ALLOWED = bytes(range(0x80, 0x100)) + bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
 _FRAGMENT = re.compile("#")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")

@@ -16,9 +16,7 @@ from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFre
 if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap, Site
 
-ENOUGH = 20
-"""Pages that have a value in common by chance: fewer than this."""
-
+ENOUGH = 20  # pages that have a value in common by chance: fewer than this
 _LENGTHS = {"year": timedelta(days=366), "month": timedelta(days=31), "day": timedelta(days=1)}
 
 
