@@ -1,10 +1,11 @@
-"""Waiting in tests: never for ever."""
+"""Bounds of tests: they wait never for ever, and measure what takes little memory."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 
@@ -22,6 +23,17 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def memory_below(most: int) -> Iterator[None]:
+    """Assert that a block takes less memory."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
 
 
 def soon(true: Callable[[], object], seconds: float = 60.0) -> bool:

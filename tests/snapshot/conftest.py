@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 import usp
+from fronts import rest
 from usp import aio
 from website import TaggedSite
 
@@ -32,6 +33,14 @@ def update(request):
     if request.param == "threads":
         return usp.update
     return lambda *given, **options: asyncio.run(aio.update(*given, **options))
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def watched(request):
+    """Return all rounds of a watch, on threads or on asyncio."""
+    if request.param == "threads":
+        return lambda *given, **options: list(usp.watch(*given, **options))
+    return lambda *given, **options: asyncio.run(rest(aio.watch(*given, **options)))
 
 
 @pytest.fixture

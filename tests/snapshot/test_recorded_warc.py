@@ -14,6 +14,7 @@ from snapshots import mixed
 
 import usp
 import usp.aio
+from memory_web import Client, Doc, Web
 from usp._snapshot.warc_writing import ENTRY_FIELD
 from usp.snapshot import load
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -63,10 +64,9 @@ def test_a_body_is_recorded_as_it_was_received(recorded):
     site, path = recorded
     by_url = {}
     with path.open("rb") as file:
-        for record in warcio.ArchiveIterator(file):
-            url = record.rec_headers["WARC-Target-URI"]
-            if record.rec_type == "response":
-                by_url[url] = record.http_headers, record.raw_stream.read()
+        for one in warcio.ArchiveIterator(file):
+            if one.rec_type == "response":
+                by_url[one.rec_headers["WARC-Target-URI"]] = one.http_headers, one.raw_stream.read()
     headers, body = by_url[site.url("/b.xml")]
     assert (headers["Content-Encoding"], body) == ("gzip", site.answers["/b.xml"].body)
     assert headers["Content-Length"] == str(len(body))
@@ -131,27 +131,10 @@ def test_secrets_are_never_written(serve, tmp_path):
 
 
 def test_a_client_that_tells_nothing_of_its_requests_is_recorded_all_the_same(path):
-    class Response(usp.web_client.abstract_client.LocalWebClientSuccessResponse):
-        def header(self, case_insensitive_name):
-            return {"content-encoding": "gzip"}.get(case_insensitive_name.lower())
-
-        def headers(self):
-            return (("Content-Encoding", "gzip"),)
-
-        def redirects(self):
-            return ("http://h/first.xml",)
-
-        def raw_data(self):
-            return urlset("http://h/1").encode()
-
-    class Client(usp.AbstractWebClient):
-        def set_max_response_data_length(self, max_response_data_length):
-            pass
-
-        def get(self, url):
-            return Response("http://h/last.xml", "")
-
-    tree = usp.sitemap_tree_for_sitemap("http://h/first.xml", Client(), record=path)
+    last = Doc(urlset("/1"), headers={"Content-Encoding": "gzip"})
+    web = Web({"/first.xml": Doc(moved_to="/last.xml"), "/last.xml": last})
+    tree = usp.sitemap_tree_for_sitemap("http://h/first.xml", Client(web), record=path)
+    assert tree.page_count() == 1
     assert load(path) == tree
     responses = [record for record, _ in records(path) if record.rec_type == "response"]
     first, last = (record.http_headers for record in responses)
@@ -195,10 +178,7 @@ def test_cdxj_indexer_lists_its_documents(recorded):
 def test_records_name_the_address_that_responded(serve, path, client):
     site = serve(mixed())
 
-    async def record():
-        await usp.aio.sitemap_tree_for_homepage(site.base, client(), record=path)
-
-    asyncio.run(record())
+    asyncio.run(usp.aio.sitemap_tree_for_homepage(site.base, client(), record=path))
     known = {
         record.rec_headers["WARC-IP-Address"]
         for record, data in records(path)
