@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from check_examples import locs, wrapped
 
 from usp.checks import RULES
 from usp.checks.formats import FORMATS
@@ -19,11 +20,7 @@ CHECK = (ROOT / "docs" / "guides" / "check.md").read_text("utf-8")
 CI = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 WORKFLOW = (ROOT / "docs" / "examples" / "check-sitemaps.yml").read_text("utf-8")
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
-GOOD = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n'
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    "<url><loc>https://example.org/{}</loc></url></urlset>"
-)
+GOOD = wrapped(locs("/{}"))
 
 
 @pytest.fixture
@@ -83,5 +80,5 @@ def test_the_hook_checks_the_sitemaps_among_the_files_that_change(public):
     (public / "robots.txt").write_text("User-agent: *\nAllow: /\n")
     files = "public/sitemap.xml public/robots.txt"
     assert status(f"{HOOK['entry']} --fail-on error {files}") == 0
-    (public / "sitemap.xml").write_text(GOOD.format("")[:-9])
+    (public / "sitemap.xml").write_text(GOOD.format("")[:-10])
     assert status(f"{HOOK['entry']} --fail-on error {files}") == 1

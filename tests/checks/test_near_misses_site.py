@@ -14,6 +14,7 @@ from check_examples import (
     locs,
     replies_of,
     with_robots,
+    wrapped,
 )
 
 import usp
@@ -135,7 +136,7 @@ def test_hints_are_for_the_owner_of_a_website():
 
 
 def test_rules_of_robots_txt_count_in_a_folder_too(tmp_path):
-    (tmp_path / "a.xml").write_text(f"<urlset {XMLNS}>{PAGE}</urlset>")
+    (tmp_path / "a.xml").write_text(wrapped(PAGE))
     (tmp_path / "robots.txt").write_text(f"User-agent: *\nDisallow: /a\nSitemap: {HOME}/a.xml\n")
     (finding,) = usp.check(tmp_path / "robots.txt", select=["SM104"])
     assert finding.sitemap.endswith("/robots.txt")
