@@ -149,6 +149,13 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
     )
 
 
+def decode(pieces, **options):
+    """Decode bytes that come in pieces; return the text, its encoding and what is wrong with it."""
+    decoder = Decoder(**options)
+    text = "".join([decoder.feed(piece) for piece in pieces]) + decoder.close()
+    return text, decoder.encoding, decoder.problems.listed()
+
+
 def chunks(data, size):
     """Cut bytes or text into pieces of one size."""
     return [data[at : at + size] for at in range(0, len(data), size)]
@@ -219,8 +226,7 @@ class Case:
         """The document as text, as parsers see it: each end of a line is one character."""
         options = self.options
         del options["url"], options["role"]
-        decoder = Decoder(**options)
-        return same_line_ends(decoder.feed(self.data) + decoder.close())
+        return same_line_ends(decode([self.data], **options)[0])
 
 
 @cache

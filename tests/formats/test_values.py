@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from decimal import Decimal
 
-import pytest
 from formats_support import read as read_document
+from formats_support import urlset
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,12 +27,6 @@ READERS = [
 @together("raw", [None, "", "  \n"])
 def test_nothing_reads_as_nothing(read, raw):
     assert not read(raw)
-
-
-@pytest.mark.parametrize("read", READERS)
-@given(raw=st.text())
-def test_no_text_raises(read, raw):
-    read(raw)
 
 
 READ = {
@@ -87,16 +81,31 @@ def test_a_column_of_dates_reads_as_each_of_them(texts):
     assert list(values.dates(texts)) == list(map(values.date, texts))
 
 
+EXTRA = together("extra", ["", "<image:image><image:loc>http://a/i</image:loc></image:image>"])
+
+
+@EXTRA
+@together("lanes", [None, True, "fast"])
+def test_an_empty_or_blank_frequency_is_none_in_every_way_of_reading_it(lanes, extra):
+    for text in ("", " ", "\n\t", "&#160;", "<![CDATA[ ]]>"):
+        for count in (1, 30):
+            entry = f"<url><loc>http://a/</loc><changefreq>{text}</changefreq>{extra}</url>"
+            reading = read_document([urlset(*[entry] * count).encode()], lanes=lanes)
+            assert [page.change_frequency for page in reading.pages] == [None] * count
+            assert reading.problems == ()
+
+
 LONG = "2024-05-01" + "x" * 200
 
 
-@together("extra", ["", "<image:image><image:loc>http://a/i</image:loc></image:image>"])
+@EXTRA
 @together("field", ["lastmod", "changefreq", "priority"])
 def test_a_long_text_of_a_field_is_not_remembered(field, extra):
     entry = f"<url><loc>http://a/%s</loc><{field}>{LONG}%s</{field}>{extra}</url>"
-    document = "<urlset>" + "".join(entry % (n, n) for n in range(50)) + "</urlset>"
     before = sizes()
-    pages = read_document([document.encode()], lanes="fast").pages
+    pages = read_document(
+        [urlset(*(entry % (n, n) for n in range(50))).encode()], lanes="fast"
+    ).pages
     assert len(pages) == 50
     assert {page.last_modified for page in pages} == {None}
     assert all(now <= then + 1 for now, then in zip(sizes(), before, strict=True))

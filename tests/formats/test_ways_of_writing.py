@@ -142,13 +142,6 @@ def test_one_odd_entry_does_not_cost_the_others(scanned):
     assert (given.pages, given.problems) == (whole.pages, whole.problems)
 
 
-@together("lanes", [None, True, "fast"])
-def test_elements_nested_very_deep_do_no_harm(lanes):
-    deep = f"<url><loc>{E}/1</loc>{'<a>' * 20_000}{'</a>' * 20_000}</url>"
-    text = f"<urlset>{deep}<url><loc>{E}/2</loc></url></urlset>"
-    assert read([text.encode()], lanes=lanes).urls == [f"{E}/1", f"{E}/2"]
-
-
 @together("way", [*CUT, "image first"])
 def test_entries_written_alike_are_cut_in_large_blocks(way):
     parser = DocumentParser(f"{E}/sitemap.xml", fast=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from together import together
 from usp._formats.xml.namespaces import Scope, Space, space_of
@@ -104,13 +102,6 @@ def test_cdata_is_taken_as_it_is_but_for_forbidden_characters():
 )
 def test_attributes(raw, expected):
     assert attributes(raw, pytest.fail) == expected
-
-
-@given(st.text())
-def test_no_text_raises(raw):
-    noted(decode_text, raw)
-    noted(without_forbidden, raw)
-    noted(attributes, raw)
 
 
 def test_problems_are_kept_up_to_a_number_and_then_counted():
