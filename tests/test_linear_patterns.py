@@ -106,10 +106,6 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
 USED = {  # where a call is not written as ``NAME.call(…)``
     "_first": {"match"},
     "_entry": {"findall"},
-    "_pattern": {"split"},
-    "_empty": {"split"},
-    "_own_fields": {"findall"},
-    "_after_locs": {"findall"},
     "_end_of": {"search", "split"},
     "_naming": {"search"},
     "_compiled": {"search"},

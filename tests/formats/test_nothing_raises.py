@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, one_of, pieces
-from formats_support import URL, chunks, read
+from formats_support import chunks, read
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,6 @@ from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import ignore
 from usp._formats.document import Role
-from usp._formats.values import absolute_url
 from usp._formats.xml.references import attributes, decode_text, without_forbidden
 from usp.limits import Limits
 from usp.objects.page import SitemapPageChangeFrequency
@@ -77,15 +76,8 @@ def test_no_label_that_python_knows_raises(label):
             check(parts, {"content_type": f"text/xml; charset={label}"})
 
 
-def address(text, base):
-    url = absolute_url(text, base)
-    assert url != "", "it is an address, or None"
-    return url
-
-
-BASES = (None, URL, "https://[broken")
 READERS = {  # by what they give
-    str | None: [values.text, *(partial(address, base=base) for base in BASES)],
+    str | None: [values.text],
     Decimal | None: [values.number, values.priority],
     int | None: [values.whole_number],
     bool | None: [values.yes_no],

@@ -264,3 +264,9 @@ def test_without_a_base_a_relative_address_stays():
     assert absolute_url("/b", None) == "/b"
     assert absolute_url("https://a.example/", None) == "https://a.example/"
     assert {absolute_url(text, None) for text in NO_ADDRESSES} == {None}
+
+
+@given(st.text(), st.sampled_from([None, BASE, "https://[broken"]))
+def test_no_address_raises(loc, base):
+    url = absolute_url(loc, base)
+    assert url is None or url

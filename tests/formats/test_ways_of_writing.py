@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 
 import pytest
 from formats_entries import ATOM, GOOD, RSS
@@ -10,6 +11,7 @@ from formats_strategies import repeated
 from formats_support import SITEMAP, read, same
 
 from together import together
+from usp._formats.abstract_parser import MAX_PIECE
 from usp._formats.batches import LazyBatch
 from usp._formats.document import DocumentParser
 from usp._formats.xml import cut
@@ -129,6 +131,13 @@ def test_entries_are_not_scanned_however_they_are_written(name, scanned):
         if name in FEEDS:
             assert {page.news_story.title[:1] for page in given.pages} == {"T"}
     same(whole, [text])
+
+
+def test_the_scanner_is_fed_a_bounded_piece_at_a_time(scanned):
+    document = f"<urlset>{'<a>b</a>' * 70_000}</urlset>".encode()
+    for data in (document, gzip.compress(document)):
+        read([data])
+    assert max(scanned) <= MAX_PIECE
 
 
 def test_one_odd_entry_does_not_cost_the_others(scanned):

@@ -73,14 +73,10 @@ def test_wrong_arguments_are_named_with_right_ones(talk, subtests):
         ({"url": "x.org", "include": ["re:(a+)+$"]}, "use * as in '*/blog/*'"),
         ({"url": "x.org", "exclude": ["sitemap:re:x"]}, "use * as in '*/blog/*'"),
         ({"url": "x.org", "include": ["*"] * 21}, "include: "),
-        ({"url": "x.org", "cursor": "here"}, "This is not a cursor"),
-        ({"url": "x.org", "cursor": "WzFd"}, "This is not a cursor"),
-        ({"url": "ftp://x.org"}, "is not the address of a website"),
-        ({"url": "file:///etc/passwd"}, "is not the address of a website"),
-        ({"url": "x\n.org"}, "is not the address of a website"),
-        ({"url": "https://me:secret@x\\y/"}, "is not the address of a website"),
-        ({"url": " "}, "is not the address of a website"),
+        *(({"url": "x.org", "cursor": one}, "This is not a cursor") for one in ("here", "WzFd")),
     ]
+    urls = ("ftp://x.org", "file:///etc/passwd", "x\n.org", "https://me:secret@x\\y/", " ")
+    wrong += [({"url": url}, "is not the address of a website") for url in urls]
     server = talk()
     for arguments, said in wrong:
         refusal = server.refusal("list_pages", **arguments)

@@ -17,7 +17,6 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from starlette.testclient import TestClient
 
 from together import together
-from usp.cli import main
 from usp.mcp import server as serving
 from usp.mcp.server import create_server
 from website import ONE_PAGE
@@ -176,14 +175,13 @@ def test_with_a_token_only_those_that_have_it_are_served():
 
 
 @pytest.fixture
-def refused(capsys):
+def refused(run):
     """Check that the command ends at once, with a status and with words."""
 
     def check(arguments, said, status=2):
-        with pytest.raises(SystemExit) as ended:
-            main(["mcp", *shlex.split(arguments)])
-        assert ended.value.code == status
-        assert said in capsys.readouterr().err
+        ended, _, told = run("mcp", *shlex.split(arguments))
+        assert ended == status
+        assert said in told
 
     return check
 

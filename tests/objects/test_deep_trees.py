@@ -10,7 +10,6 @@ import pytest
 
 from memory_web import Client, H, Web
 from usp._inputs import file_input, tree_of
-from usp.cli import main
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.cli.treeview import tree_view
 from usp.graph import dot, mermaid
@@ -151,12 +150,10 @@ def deep_folder(tmp_path):
     return tmp_path
 
 
-def test_files_in_a_folder_may_chain(deep_folder, capfd):
+def test_files_in_a_folder_may_chain(deep_folder, run):
     tree = tree_of(file_input(deep_folder), None, None)
     assert [page.url for page in tree.all_pages()] == [H + "/page"]
     assert len(tree.sub_sitemaps) == 1
     assert tree.sitemap_count() == DEPTH + 1
-    with pytest.raises(SystemExit) as ended:
-        main(["ls", str(deep_folder), "-f", "pages"])
-    assert not ended.value.code
-    assert capfd.readouterr().out.split() == [H + "/page"]
+    status, listed, _ = run("ls", deep_folder, "-f", "pages")
+    assert (status, listed.split()) == (0, [H + "/page"])

@@ -81,9 +81,14 @@ def many_sitemaps(count: int) -> IndexWebsiteSitemap:
     return website(*indexes)
 
 
+def script(text: str, name: str) -> str:
+    """Return what is in a script element of a page."""
+    return text.partition(f'id="{name}">')[2].partition("</script>")[0]
+
+
 def charts(text: str) -> dict[str, Any]:
     """Return the data of the charts of a page."""
-    return json.loads(text.partition('id="charts-data">')[2].partition("</script>")[0])
+    return json.loads(script(text, "charts-data"))
 
 
 def elements(text):

@@ -1,4 +1,4 @@
-"""What the tests of snapshots share: the commands, run in this process."""
+"""What the tests of snapshots share: websites that are recorded, updates and watches on every front."""
 
 from __future__ import annotations
 
@@ -11,20 +11,6 @@ import usp
 from fronts import rest
 from usp import aio
 from website import TaggedSite
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process; return its exit status, output and messages."""
-    from usp.cli import main  # noqa: PLC0415
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(one) for one in arguments])
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
-
-    return run
 
 
 @pytest.fixture(params=["threads", "asyncio"])

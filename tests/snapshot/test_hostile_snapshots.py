@@ -19,6 +19,7 @@ from test_third_party_warcs import (
     SITE,
     YEAR_LATER,
     compressed,
+    cut_in,
     fill,
     record,
     response,
@@ -381,10 +382,6 @@ def test_members_of_an_archive_are_read_once(tmp_path):
 # Work in proportion to the size --------------------------------------------------------------------
 
 
-def cut_in(data, size):
-    return [data[at : at + size] for at in range(0, len(data), size)]
-
-
 def test_chunks_are_joined_however_they_are_cut_and_small_ones_stay_together():
     for size in [1, 2, 3, 7, 11, 1000]:
         body = b"5;name=value\r\nhello\r\n\r\n1\n \n0006\r\nworld!\r\n0\r\n\r\nignored"
@@ -399,11 +396,7 @@ def test_chunks_are_joined_however_they_are_cut_and_small_ones_stay_together():
 
 def test_what_looks_like_a_record_costs_little(tmp_path):
     for junk in [
-        b"WARC/1.0\n",
-        b"xWARC/1.0\r\n",
-        b"WARC/",
-        b"WARC/1.0\na:",
-        b"\x1f\x8b\x08",
+        *(b"WARC/1.0\n", b"xWARC/1.0\r\n", b"WARC/", b"WARC/1.0\na:", b"\x1f\x8b\x08"),
         b"WARC/1.0\r\nContent-Length: 999999999\r\n\r\n",
         gzip.compress(b"WARC/1.0\r\n" + b"a" * 99_999),
     ]:

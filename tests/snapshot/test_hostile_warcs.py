@@ -27,18 +27,10 @@ def own(record, path):
 
 def test_what_is_not_a_warc_is_a_clear_error(path):
     for data in [
-        b"",
-        b"x",
-        b"<urlset/>",
-        b"\x1f\x8b",
-        gzip.compress(b"<urlset/>"),
-        b"PK\x03\x04",
-        b"WARC/1.0",
-        b"WARC/1.0\r\n\r\n",
+        *(b"", b"x", b"<urlset/>", b"\x1f\x8b", gzip.compress(b"<urlset/>"), b"PK\x03\x04"),
+        *(b"WARC/1.0", b"WARC/1.0\r\n\r\n", b"WARC/" * 50_000, b"\r\n" * 100_000),
         b"WARC/1.0\r\nContent-Length: -5\r\n\r\n",
-        b"WARC/" * 50_000,
         b"WARC/1.0\r\nContent-Length: 99999999999999999999\r\n\r\nx",
-        b"\r\n" * 100_000,
     ]:
         path.write_bytes(data)
         with pytest.raises(usp.SnapshotError, match=r"site\.warc\.gz"):

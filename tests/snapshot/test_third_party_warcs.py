@@ -49,10 +49,13 @@ def sent(
     return record("response", url, response(body, status, **headers), date)
 
 
+def cut_in(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
 def chunked(body: str, size: int = 11) -> bytes:
-    data = fill(body)
-    pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    chunks = (b"%x\r\n%s\r\n" % (len(one), one) for one in cut_in(fill(body), size))
+    return b"".join(chunks) + b"0\r\n\r\n"
 
 
 INFO = b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 12\r\n\r\nsoftware: x\n\r\n\r\n"
