@@ -1,4 +1,4 @@
-"""Bounds of tests: they wait never for ever, and measure what takes little memory."""
+"""Waiting in tests: never for ever."""
 
 from __future__ import annotations
 

@@ -86,13 +86,8 @@ def answering(text: str, status: str = "", kind: str = "text/plain") -> str:
 MIXED = f"<urlset {XMLNS}>{PAGE}{index('/a.xml')}</urlset>\n"
 DTD = '"-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd"'
 STRANGE = ('{"error": "not found"}', "Nothing to see here.", "Error: no such page", "\x89PNG\n\x00")
-LITTLE = (
-    "# nothing is blocked",
-    "",
-    "Crawl-delay: 5",
-    "Host: a.example",
-    "user-agent:*\ndissallow:/x",
-)
+LITTLE = ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")
+LITTLE += ("user-agent:*\ndissallow:/x",)
 ONE_CAUSE = {
     # A missing robots.txt declares nothing, and robots take one that is refused as missing.
     "SM101": [f"--- /sitemap.xml\n{PAGE}", *(answering("", f" {n}") for n in (400, 401, 403, 410))],

@@ -165,17 +165,11 @@ def of_encoding(name):
     return {"not-utf-8", "conflicting-encodings"}
 
 
-def good_cases():
-    """Return the documents of the corpus that are read without problems."""
-    cases = {path: json.loads(path.read_text(encoding="utf-8")) for path in CORPUS.rglob("*.json")}
-    return {
-        path.with_suffix("").relative_to(CORPUS).as_posix(): case
-        for path, case in sorted(cases.items())
-        if case.get("pages") and not case.get("problems")
-    }
-
-
-GOOD = good_cases()
+CASES = {
+    path.with_suffix("").relative_to(CORPUS).as_posix(): json.loads(path.read_text("utf-8"))
+    for path in sorted(CORPUS.rglob("*.json"))
+}
+GOOD = {n: case for n, case in CASES.items() if case.get("pages") and not case.get("problems")}
 
 
 def unescaped(urls):

@@ -12,12 +12,11 @@ from patience import memory_below
 from together import together
 from usp.limits import Limits
 from usp.tree import sitemap_from_bytes
+from website import SITEMAP_NS
 
 pytestmark = pytest.mark.growth
 
-SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
-IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
-USUAL = f'xmlns="{SITEMAP}" xmlns:image="{IMAGE}"'
+USUAL = f'xmlns="{SITEMAP_NS}" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
 LENGTH = 80_000
 
 
@@ -75,7 +74,7 @@ KINDS = {  # a unit by its number, and of what it is repeated in, attributes and
     ),
     "many prefixes of the protocol": (
         lambda n: entry(n, f"<p{n % 500}:lastmod>2024</p{n % 500}:lastmod>", f' a="{n}"'),
-        f"{USUAL} {declared(500, SITEMAP)}",
+        f"{USUAL} {declared(500, SITEMAP_NS)}",
     ),
     "elements around entries that declare prefixes": (
         lambda n: f'<a xmlns:q{n}="urn:{n}">{entry(n, image(n))}</a>',

@@ -29,16 +29,10 @@ HOSTILE = [
     f"{SITE}/</script><script>window.hurt=1</script>",
     f"{SITE}/\"><img src=x onerror='window.hurt=1'>/page",
     f"{SITE}/'onmouseover='window.hurt=1'/x",
-    f"{SITE}/a\u202egnp.exe",
-    f"{SITE}/\u2066\u2067\u2069/b",
-    f"{SITE}/\x1b[31mred\x07\x00\r\n",
-    f"{SITE}/\ud800lone",
-    f"{SITE}/\u05d0\u05d1\u05d2/\U0001f600",
-    f"{SITE}/@@data@@/@@site@@",
-    f"{SITE}/&lt;b&gt;&amp;]]>--><!--",
-    f"{SITE}/{{a|b}}/{{b}}",
-    f"{SITE}/{'x' * 5000}",
-    "javascript:window.hurt=1",
+    *(f"{SITE}/a\u202egnp.exe", f"{SITE}/\u2066\u2067\u2069/b", f"{SITE}/\ud800lone"),
+    *(f"{SITE}/\x1b[31mred\x07\x00\r\n", f"{SITE}/\u05d0\u05d1\u05d2/\U0001f600"),
+    *(f"{SITE}/@@data@@/@@site@@", f"{SITE}/&lt;b&gt;&amp;]]>--><!--", f"{SITE}/{{a|b}}/{{b}}"),
+    *(f"{SITE}/{'x' * 5000}", "javascript:window.hurt=1"),
 ]
 
 
