@@ -18,7 +18,8 @@ from usp._formats.xml.cut import FIELDS
 from usp.objects.problem import MAX_PROBLEMS, Problems
 
 CORPUS = Path(__file__).parent.parent / "corpus"
-URL = "https://www.example.org/sitemap.xml"
+E = "https://www.example.org"
+URL = f"{E}/sitemap.xml"
 SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from formats_oracle import PREFIXES, SPACES
-from formats_support import XmlText, brief_page, chunks, read, same, urlset
+from formats_support import E, XmlText, brief_page, chunks, read, same, urlset
 
 from together import together
 from usp._formats.xml.raw_entries import MAX_FIELD
 from usp._formats.xml_sitemaps import UrlsetParser
-
-E = "https://www.example.org"
 
 
 @together(

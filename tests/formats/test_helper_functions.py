@@ -41,15 +41,10 @@ def test_an_http_url_has_its_scheme_and_a_host(url):
 @together(
     "text, expected",
     [
-        (None, None),
-        ("", ""),
-        (" \n a b \t", "a b"),
-        ("\u00a0a\u2003", "a"),
+        *((None, None), ("", ""), (" \n a b \t", "a b"), ("\u00a0a\u2003", "a")),
         ("a &amp; b &lt;&#33;&#x21;&eacute;", "a & b <!!é"),
         ("?a=1&section=2&copy=3", "?a=1&section=2&copy=3"),
-        ("&amp;amp;", "&amp;"),
-        ("&unknown; &;", "&unknown; &;"),
-        ("&nbsp;x&nbsp;", "x"),
+        *(("&amp;amp;", "&amp;"), ("&unknown; &;", "&unknown; &;"), ("&nbsp;x&nbsp;", "x")),
     ],
 )
 def test_references_that_end_in_a_semicolon_are_decoded_once_and_blanks_stripped(text, expected):

@@ -9,7 +9,7 @@ import pytest
 from formats_entries import ENTRIES, RDF
 from formats_oracle import PREFIXES, SPACES
 from formats_strategies import SOUPS, URL_LISTS, pieces
-from formats_support import chunks, read, same, urlset
+from formats_support import E, chunks, read, same, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pages_equal_oracle import URL, document
@@ -21,7 +21,6 @@ from usp._formats.document import DocumentParser
 from usp._formats.xml.blocks import MAX_ENTRY
 from usp._formats.xml.xml_parser import MAX_DEPTH
 
-E = "https://www.example.org"
 DOCUMENTS = {  # and how many are tried
     **{f"damage in {name}": (texts, 200) for name, texts in SOUPS.items()},
     **ENTRIES,

@@ -10,7 +10,7 @@ import itertools
 import sys
 
 import pytest
-from formats_support import chunks, read
+from formats_support import E, chunks, read
 
 from profiles import some
 from together import together
@@ -23,7 +23,6 @@ from usp.objects.problem import Problems
 
 pytestmark = pytest.mark.growth
 
-E = "https://www.example.org"
 KEPT = f"<url><loc>{E}/kept</loc></url>"
 
 

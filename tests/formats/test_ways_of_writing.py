@@ -8,7 +8,7 @@ import gzip
 import pytest
 from formats_entries import ATOM, GOOD, RSS
 from formats_strategies import repeated
-from formats_support import SITEMAP, read, same
+from formats_support import SITEMAP, E, read, same
 
 from together import together
 from usp._formats.abstract_parser import MAX_PIECE
@@ -17,7 +17,6 @@ from usp._formats.document import DocumentParser
 from usp._formats.xml import cut
 from usp._formats.xml.scanner import Scanner
 
-E = "https://www.example.org"
 IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
 COUNT = 400
 

@@ -32,13 +32,12 @@ def records(path):
 
 
 @pytest.fixture
-def recorded(record, path):
-    site, _ = record(mixed())
-    return site, path
+def site(record):
+    return record(mixed())[0]
 
 
-def test_the_digests_of_all_records_are_right(recorded, capsys):
-    _, path = recorded
+@pytest.mark.usefixtures("site")
+def test_the_digests_of_all_records_are_right(path, capsys):
     arguments = type("Arguments", (), {"inputs": [str(path)], "verbose": True})
     assert checker.Checker(arguments).process_all() == 0
     told = capsys.readouterr().out
@@ -46,8 +45,7 @@ def test_the_digests_of_all_records_are_right(recorded, capsys):
     assert "no digest" not in told
 
 
-def test_redirects_are_records_of_their_own_with_their_requests(recorded):
-    site, path = recorded
+def test_redirects_are_records_of_their_own_with_their_requests(site, path):
     found = {
         (record.rec_type, record.rec_headers["WARC-Target-URI"], record.http_headers.statusline)
         for record, _ in records(path)
@@ -60,8 +58,7 @@ def test_redirects_are_records_of_their_own_with_their_requests(recorded):
     assert asked >= set(hops)
 
 
-def test_a_body_is_recorded_as_it_was_received(recorded):
-    site, path = recorded
+def test_a_body_is_recorded_as_it_was_received(site, path):
     by_url = {}
     with path.open("rb") as file:
         for one in warcio.ArchiveIterator(file):
@@ -76,8 +73,7 @@ def test_a_body_is_recorded_as_it_was_received(recorded):
     assert body == site.fill(urlset("/t/1"))
 
 
-def test_failures_are_records_with_code_and_reason(recorded):
-    site, path = recorded
+def test_failures_are_records_with_code_and_reason(site, path):
     failed = {
         record.rec_headers["WARC-Target-URI"]: json.loads(data[len(ENTRY_FIELD) :])["error"]
         for record, data in records(path)
@@ -149,8 +145,8 @@ def test_without_warcio_the_message_says_what_to_install(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_reading_a_snapshot_needs_no_warcio(recorded):
-    _, path = recorded
+@pytest.mark.usefixtures("site")
+def test_reading_a_snapshot_needs_no_warcio(path):
     code = (
         "import sys; sys.modules['warcio'] = None; import usp;"
         f"print(usp.load({str(path)!r}).page_count())"
@@ -159,17 +155,18 @@ def test_reading_a_snapshot_needs_no_warcio(recorded):
     assert int(done.stdout) == usp.load(path).page_count()
 
 
-def test_fastwarc_finds_its_digests_right(recorded):
+@pytest.mark.usefixtures("site")
+def test_fastwarc_finds_its_digests_right(path):
     fastwarc = pytest.importorskip("fastwarc.warc")
-    with recorded[1].open("rb") as file:
+    with path.open("rb") as file:
         read = fastwarc.ArchiveIterator(file, parse_http=False)
         checked = [record.verify_block_digest() for record in read]
     assert checked
     assert all(checked)
 
 
-def test_cdxj_indexer_lists_its_documents(recorded):
-    cdxj, (site, path), out = pytest.importorskip("cdxj_indexer.main"), recorded, io.StringIO()
+def test_cdxj_indexer_lists_its_documents(site, path):
+    cdxj, out = pytest.importorskip("cdxj_indexer.main"), io.StringIO()
     cdxj.CDXJIndexer(output=out, inputs=[str(path)], data_out_name=None).process_all()
     assert site.url("/there.xml") in out.getvalue()
 
