@@ -31,11 +31,7 @@ def test_nothing_reads_as_nothing(read, raw):
 
 READ = {
     values.number: {
-        "1": Decimal(1),
-        " 0.30\n": Decimal("0.30"),
-        "-2.5": Decimal("-2.5"),
-        "1e3": Decimal(1000),
-        "+.5": Decimal("0.5"),
+        **{raw: Decimal(raw) for raw in ("1", " 0.30\n", "-2.5", "1e3", "+.5")},
         **dict.fromkeys(["1,5", "NaN", "Infinity", "x", "1" * 101, "sNaN"]),
     },
     values.priority: {
