@@ -63,6 +63,17 @@ def test_a_text_is_read_as_its_value_or_none(read):
         assert type(read(raw)) is type(value), raw
 
 
+@together("lanes", [None, True, "fast"])
+@together("text", ["", " ", "\n\t", "&#160;", "<![CDATA[ ]]>"])
+def test_an_empty_or_blank_frequency_is_none_in_every_way_of_reading_it(text, lanes):
+    entry = f"<url><loc>http://a/</loc><changefreq>{text}</changefreq></url>"
+    image = entry.replace("</url>", "<image:image><image:loc>/i</image:loc></image:image></url>")
+    for entries in ([entry], [image], [entry] * 30, [image] * 30):
+        reading = read_document([urlset(*entries).encode()], lanes=lanes)
+        assert [page.change_frequency for page in reading.pages] == [None] * len(entries)
+        assert reading.problems == ()
+
+
 TIMES = [
     *("2024-01-02T03:04:05Z", "2024-01-02 03:04:05Z", "2024-01-02X03:04:05Z"),
     *("20240102T030405+0000", "0001-01-01T00:00:00Z", "2024-13-02T03:04:05Z"),
@@ -77,24 +88,10 @@ def test_a_column_of_dates_reads_as_each_of_them(texts):
     assert list(values.dates(texts)) == list(map(values.date, texts))
 
 
-EXTRA = together("extra", ["", "<image:image><image:loc>http://a/i</image:loc></image:image>"])
-
-
-@EXTRA
-@together("lanes", [None, True, "fast"])
-def test_an_empty_or_blank_frequency_is_none_in_every_way_of_reading_it(lanes, extra):
-    for text in ("", " ", "\n\t", "&#160;", "<![CDATA[ ]]>"):
-        for count in (1, 30):
-            entry = f"<url><loc>http://a/</loc><changefreq>{text}</changefreq>{extra}</url>"
-            reading = read_document([urlset(*[entry] * count).encode()], lanes=lanes)
-            assert [page.change_frequency for page in reading.pages] == [None] * count
-            assert reading.problems == ()
-
-
 LONG = "2024-05-01" + "x" * 200
 
 
-@EXTRA
+@together("extra", ["", "<image:image><image:loc>http://a/i</image:loc></image:image>"])
 @together("field", ["lastmod", "changefreq", "priority"])
 def test_a_long_text_of_a_field_is_not_remembered(field, extra):
     entry = f"<url><loc>http://a/%s</loc><{field}>{LONG}%s</{field}>{extra}</url>"
