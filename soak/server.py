@@ -47,9 +47,9 @@ def ordinary(base: str) -> dict[str, Any]:
 def faulty(base: str, seed: int, refusing: str) -> dict[str, Any]:
     """Make a website with faults; of documents that fall silent the head is all that is left."""
     from fault_replies import PATIENCE, raw  # noqa: PLC0415 - the path is set above
-    from fault_sites import generate  # noqa: PLC0415
+    from fault_sites import GeneratedWebsite  # noqa: PLC0415
 
-    answers: dict[str, Any] = generate(seed, base, refusing).answers
+    answers: dict[str, Any] = GeneratedWebsite(seed, base, refusing).answers
     for path, answer in answers.items():
         if not isinstance(answer, list) and PATIENCE in answer.raw:
             answers[path] = raw(answer.raw[0])

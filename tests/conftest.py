@@ -109,6 +109,20 @@ def _quick_retries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     )
 
 
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in this process; return its exit status, output and messages."""
+    from usp.cli import main  # noqa: PLC0415
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(one) for one in arguments])
+        told = capfd.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return run
+
+
 def fetching_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "usp-fetch"]
 

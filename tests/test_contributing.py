@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
@@ -14,6 +13,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import release  # noqa: E402 - a script
+
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 EXAMPLES = {
     title: (diff, commands)
@@ -108,22 +111,14 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 # The release -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def release():
-    spec = importlib.util.spec_from_file_location("release", ROOT / "tools" / "release.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_notes_of_a_release_are_its_entry_in_the_changelog(release):
+def test_the_notes_of_a_release_are_its_entry_in_the_changelog():
     text = "# Changelog\n\n## [Unreleased]\n\n## [1.1] - 2025-01-02\n\n### Added\n\n- A.\n\n## [1.0] - 2024-01-01\n\n- B.\n\n[1.0]: x\n"
     assert release.notes(text, "1.1") == "### Added\n\n- A."
     assert release.notes(text, "1.0") == "- B."
     assert release.notes(text, "1.2") is None
 
 
-def test_a_tag_that_is_not_the_version_is_refused(release, capsys):
+def test_a_tag_that_is_not_the_version_is_refused(capsys):
     assert release.main(["v0.0.1"]) == 1
     assert f"the version is {release.version()}" in capsys.readouterr().err
 

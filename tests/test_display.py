@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
+from memory_web import Client, Web
 from together import together
 from usp._base.display import clock, counted, duration, get_logger, size
 from usp.tree import sitemap_tree_for_homepage
-from usp.web_client.abstract_client import AbstractWebClient, WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 
@@ -136,15 +137,9 @@ def test_a_logger_is_made_safe_once():
 
 def test_what_a_website_wrote_does_not_steer_whoever_reads_the_log(caplog):
     caplog.set_level(logging.DEBUG, "usp")
-
-    class Client(AbstractWebClient):
-        def set_max_response_data_length(self, max_response_data_length):
-            pass
-
-        def get(self, url):
-            return WebClientErrorResponse(f"404 {HOSTILE}", retryable=False)
-
-    sitemap_tree_for_homepage("http://h.example/", Client())
+    client = Client(Web({}))
+    client.get = lambda url: WebClientErrorResponse(f"404 {HOSTILE}", retryable=False)
+    sitemap_tree_for_homepage("http://h.example/", client)
     assert caplog.records
     assert all(line.isprintable() for line in written(caplog))
 

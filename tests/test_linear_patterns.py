@@ -75,41 +75,29 @@ STYLES = [
     )
 ]
 
-MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
-    "usp._formats.xml.cut._first": lambda: {
-        f"_first[{n}]": cut._first(n) for n in ("url", "x:url")
-    },
-    "usp._formats.xml.cut._entry": lambda: {
-        f"_entry[{n}, {values}]": cut._entry(style, values=values)
-        for n, style in enumerate(STYLES)
-        for values in (False, True)
-    },
-    "usp._formats.xml.references._blanks": lambda: {
-        f"_blanks[{others!r}]": references._blanks(others) for others in ("", "\0\ufeff")
-    },
-    "usp._formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
-    "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
-    "usp.report.markup._addresses_at": lambda: {
-        "_addresses_at": markup._addresses_at("https://www.example.org/")
-    },
-    "usp._base.filters._compiled": lambda: {  # those that begin with re: are the caller's own
-        f"_compiled[{glob}]": usp._base.filters._compiled("include", glob)
+MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
+    "usp._formats.xml.cut._first": lambda: [cut._first(name) for name in ("url", "x:url")],
+    "usp._formats.xml.cut._entry": lambda: [
+        cut._entry(style, values=values) for style in STYLES for values in (False, True)
+    ],
+    "usp._formats.xml.references._blanks": lambda: [*map(references._blanks, ("", "\0\ufeff"))],
+    "usp._formats.document._end_of": lambda: [document._end_of("urlset")],
+    "usp.cli.errors._naming": lambda: [errors._naming("www.example.org")],
+    "usp.report.markup._addresses_at": lambda: [markup._addresses_at("https://www.example.org/")],
+    "usp._base.filters._compiled": lambda: [  # those that begin with re: are the caller's own
+        usp._base.filters._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
-    },
-    "usp.checks.fetching.suspects": lambda: {
-        "suspects": usp.checks.fetching.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
-    },
-    "usp.checks.context._token": lambda: {"_token": context._token({"tea", "tea:cup"})},
-    "usp.selection.of_host": lambda: {"of_host": usp.selection.of_host("https://www.example.org/")},
+    ],
+    "usp.checks.fetching.suspects": lambda: [
+        usp.checks.fetching.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
+    ],
+    "usp.checks.context._token": lambda: [context._token({"tea", "tea:cup"})],
+    "usp.selection.of_host": lambda: [usp.selection.of_host("https://www.example.org/")],
 }
 
 USED = {  # where a call is not written as ``NAME.call(…)``
     "_first": {"match"},
     "_entry": {"findall"},
-    "_pattern": {"split"},
-    "_empty": {"split"},
-    "_own_fields": {"findall"},
-    "_after_locs": {"findall"},
     "_end_of": {"search", "split"},
     "_naming": {"search"},
     "_compiled": {"search"},
@@ -166,8 +154,9 @@ def cases() -> list[Case]:
             for full, pattern in held(value, name):
                 found.setdefault(id(pattern), Case(module, full, pattern))
     for maker, make in MADE.items():
-        for name, pattern in make().items():
-            found.setdefault(id(pattern), Case(maker.rpartition(".")[0], name, pattern))
+        module, _, name = maker.rpartition(".")
+        for full, pattern in held(make(), name):
+            found.setdefault(id(pattern), Case(module, full, pattern))
     return sorted(found.values(), key=str)
 
 

@@ -347,6 +347,11 @@ def robots(*urls: str) -> str:
     return "User-agent: *\nDisallow: /private\n" + "".join(f"Sitemap: {full(u)}\n" for u in urls)
 
 
+def with_index(documents: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the answers of a website whose robots.txt declares an index of these sitemaps."""
+    return {"/robots.txt": robots("/index.xml"), "/index.xml": index(*documents), **documents}
+
+
 def dated(url: str, date: str, tag: str = "url") -> str:
     """Give an entry of a sitemap (or of an index: ``sitemap``) with its date of change."""
     return f"<{tag}><loc>{full(url)}</loc><lastmod>{date}</lastmod></{tag}>"

@@ -88,13 +88,13 @@ def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200)
     if told:
         encoding, *layers = told[1].split(", ")
         body = body[told.end() :]
-    data = _wrapped(body).encode(encoding)
+    data = wrapped(body).encode(encoding)
     for _ in layers:
         data = gzip.compress(data)
     return Doc(data, status, None if leads_to is None else _url(leads_to), headers)
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
     """Return entries as a document; one that is whole as it is."""
     root = {"<url>": "urlset", "<sitemap>": "sitemapindex"}.get(
         text.lstrip().partition(">")[0] + ">"
@@ -142,6 +142,12 @@ def found_in(example: str, **options):
         for url, reply in replies_of(example).items():
             (Path(folder) / url.removeprefix(f"{HOME}./")).write_bytes(reply.body)
         return list(usp.check(folder, **options))
+
+
+def found_in_file(path: Path, text: str, **options):
+    """Return what a check finds in a file with this text, entries or a document."""
+    path.write_text(wrapped(text), encoding="utf-8")
+    return list(usp.check(path, **options))
 
 
 def codes_in(example: str, **options) -> list[str]:

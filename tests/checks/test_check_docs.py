@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from check_examples import locs, wrapped
 
 from usp.checks import RULES
 from usp.checks.formats import FORMATS
-from usp.cli import main
 from usp.cli.commands.cmd_check import command
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +19,7 @@ CHECK = (ROOT / "docs" / "guides" / "check.md").read_text("utf-8")
 CI = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 WORKFLOW = (ROOT / "docs" / "examples" / "check-sitemaps.yml").read_text("utf-8")
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
-GOOD = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n'
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    "<url><loc>https://example.org/{}</loc></url></urlset>"
-)
+GOOD = wrapped(locs("/{}"))
 
 
 @pytest.fixture
@@ -36,13 +32,10 @@ def public(tmp_path, monkeypatch):
     return folder
 
 
-def status(line: str) -> int:
-    """Run a command as it is written."""
-    name, *arguments = shlex.split(line)
-    assert name == "usp"
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return ended.value.code
+@pytest.fixture
+def status(run):
+    """Run a command as it is written; return its exit status."""
+    return lambda line: run(*shlex.split(line.removeprefix("usp ")))[0]
 
 
 def test_every_option_and_format_is_documented():
@@ -54,7 +47,7 @@ def test_every_option_and_format_is_documented():
     assert [code for code in re.findall(r"SM[0-9]{3}", CHECK + CI) if code not in RULES] == []
 
 
-def test_the_workflow_is_shown_and_checks_a_folder_before_it_is_deployed(public):
+def test_the_workflow_is_shown_and_checks_a_folder_before_it_is_deployed(public, status):
     assert WORKFLOW in CI
     jobs = yaml.safe_load(WORKFLOW)["jobs"]
     assert jobs["deploy"]["needs"] == "check"
@@ -68,14 +61,14 @@ def test_the_workflow_is_shown_and_checks_a_folder_before_it_is_deployed(public)
     assert status(line) == 1
 
 
-def test_commands_of_other_systems_work(public):
+def test_commands_of_other_systems_work(public, status):
     (public / "sitemap.xml").write_text(GOOD.format(""))
     lines = re.findall(r"(?:run: |- )(usp check public/ .*)", CI)
     assert len(lines) == 3
     assert [status(line) for line in lines] == [0, 0, 0]
 
 
-def test_the_hook_checks_the_sitemaps_among_the_files_that_change(public):
+def test_the_hook_checks_the_sitemaps_among_the_files_that_change(public, status):
     names = ["sitemap.xml", "sitemap-news.xml.gz", "sitemap_1.txt", "robots.txt", "index.html"]
     chosen = [name for name in names if re.search(HOOK["files"], f"public/{name}")]
     assert chosen == names[:-1]
@@ -83,5 +76,5 @@ def test_the_hook_checks_the_sitemaps_among_the_files_that_change(public):
     (public / "robots.txt").write_text("User-agent: *\nAllow: /\n")
     files = "public/sitemap.xml public/robots.txt"
     assert status(f"{HOOK['entry']} --fail-on error {files}") == 0
-    (public / "sitemap.xml").write_text(GOOD.format("")[:-9])
+    (public / "sitemap.xml").write_text(GOOD.format("")[:-10])
     assert status(f"{HOOK['entry']} --fail-on error {files}") == 1

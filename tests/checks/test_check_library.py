@@ -8,12 +8,12 @@ import subprocess
 import sys
 
 import pytest
-from check_examples import HOME, Client, found_in, replies_of
+from check_examples import HOME, Client, found_in, index, replies_of, wrapped
 
 import usp
+from fronts import rest
 from usp._inputs import tree_of
 from usp.checks import Baseline
-from website import SITEMAP_NS
 
 BAD = "<url><loc>/tea</loc></url>\n<url><loc>https://example.org/#a</loc></url>"
 TWO = ["SM401", "SM407"]
@@ -35,12 +35,9 @@ def test_a_website_a_tree_a_file_and_a_folder_are_checked_alike(tmp_path):
 
 
 def test_asyncio_gives_the_same_findings():
-    async def found() -> list[usp.checks.Finding]:
-        checked = usp.aio.check(HOME, client(), select=TWO, severities={"SM407": "info"})
-        return [finding async for finding in checked]
-
-    expected = list(usp.check(HOME, client(), select=TWO, severities={"SM407": "info"}))
-    assert asyncio.run(found()) == expected
+    options = {"select": TWO, "severities": {"SM407": "info"}}
+    found = asyncio.run(rest(usp.aio.check(HOME, client(), **options)))
+    assert found == list(usp.check(HOME, client(), **options))
 
 
 def test_a_baseline_leaves_out_what_is_known(tmp_path):
@@ -92,12 +89,8 @@ def test_a_rule_that_does_not_exist_is_refused_before_anything_is_fetched():
         usp.check(HOME, asked, select=["relative_urls"])
     with pytest.raises(ValueError, match="choose from error, warning, info, off"):
         usp.check(HOME, asked, severities={"SM401": "bad"})
-
-    async def first() -> None:
-        await anext(usp.aio.check(HOME, asked, select=["SM999"]))
-
     with pytest.raises(ValueError, match="SM999"):
-        asyncio.run(first())
+        asyncio.run(rest(usp.aio.check(HOME, asked, select=["SM999"])))
     assert asked.requested == []
 
 
@@ -114,11 +107,7 @@ def test_rules_are_explained_without_what_crawls_parses_and_checks():
 
 # Folders: findings are at files and lines of them, and the same wherever they are -------------------
 
-INDEX = f"""<sitemapindex xmlns="{SITEMAP_NS}">
-<sitemap><loc>https://example.org/teas.xml</loc></sitemap>
-<sitemap><loc>https://example.org/my%20milk.xml.gz</loc></sitemap>
-</sitemapindex>
-"""
+INDEX = wrapped(index("/teas.xml", "/my%20milk.xml.gz"))
 
 
 @pytest.fixture
@@ -133,7 +122,7 @@ def site(tmp_path):
 
 def test_a_missing_file_is_found_where_it_is_declared(site):
     found = [one for one in usp.check(site) if one.name == "missing-file"]
-    assert [(one.sitemap, one.line) for one in found] == [((site / "sitemap.xml").as_uri(), 2)]
+    assert [(one.sitemap, one.line) for one in found] == [((site / "sitemap.xml").as_uri(), 3)]
     assert found[0].message == "there is no file for https://example.org/teas.xml"
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from check_examples import HOME, Client, locs, replies_of
+from check_examples import HOME, Client, found_in_file, locs, replies_of
 
 import usp
 from memory_web import Doc
 from usp._crawl.stored_pages import SourcePosition
 from usp.checks import fetching
 from usp.checks.fetching import Sample
-from website import SITEMAP_NS, Answer, Site
+from website import Answer, Site
 
 ENTRIES = "<url><loc>https://example.org/page-{n}</loc></url> (x 40)"
 HTML = {"Content-Type": "text/html"}
@@ -135,8 +135,7 @@ def test_the_pages_of_a_file_may_be_on_this_machine_if_most_of_them_are(tmp_path
     path = tmp_path / "sitemap.xml"
     with Site({"/robots.txt": Answer("User-agent: *"), "/a": Answer("<p>")}) as machine:
         urls = ["http://10.255.255.1/", f"{machine.base}/a", f"{machine.base}/b"]
-        path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{locs(*urls)}</urlset>')
-        found = list(usp.check(path, select=["SM9"], fetch_pages=5))
+        found = found_in_file(path, locs(*urls), select=["SM9"], fetch_pages=5)
     assert [(finding.code, finding.page) for finding in found] == [
         ("SM902", urls[0]),
         ("SM901", urls[2]),
@@ -144,12 +143,9 @@ def test_the_pages_of_a_file_may_be_on_this_machine_if_most_of_them_are(tmp_path
 
 
 def test_a_page_on_a_host_that_does_not_exist_is_found(tmp_path):
-    path = tmp_path / "sitemap.xml"
-    path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{locs("http://a.invalid/")}</urlset>')
-    found = list(usp.check(path, select=["SM9"], fetch_pages=5))
-    assert [finding.message for finding in found] == [
-        "the page could not be fetched: no such host: a.invalid"
-    ]
+    path, listed = tmp_path / "sitemap.xml", locs("http://a.invalid/")
+    (found,) = found_in_file(path, listed, select=["SM9"], fetch_pages=5)
+    assert found.message == "the page could not be fetched: no such host: a.invalid"
 
 
 # What they say ------------------------------------------------------------------------------------

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from itertools import product
 
-from check_examples import HOME, dated, dated_index, found_in, index, locs, website, with_robots
-
-import usp
-
-PROLOGUE = '<?xml version="1.0" encoding="UTF-8"?>\n'
-SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+from check_examples import (
+    HOME,
+    dated,
+    dated_index,
+    found_in,
+    found_in_file,
+    index,
+    locs,
+    website,
+    with_robots,
+)
 
 
 def robots(rule: str, *urls: str) -> str:
@@ -179,28 +184,21 @@ def test_duplicates_among_many_pages_are_found():
 
 def test_a_field_is_found_wherever_it_is_in_its_entry_whatever_other_entries_have(tmp_path):
     orders = ("<loc>{}</loc>{}", "{1}<loc>{0}</loc>")
-    images = ("", "<image:image><image:loc>/i.png</image:loc></image:image>")
-    for order, around, image in product(orders, (0, 1, 20), images):
-        others = "".join(
-            f"<url><loc>https://example.org/{n}</loc><lastmod>2024-01-01</lastmod>{image}</url>\n"
-            for n in range(around)
-        )
+    for order, around, image in product(orders, (0, 1, 20), ("", IMAGE)):
+        others = dated(*["2024-01-01"] * around).replace("</url>", f"{image}</url>")
         fields = "<priority>0.1</priority><lastmod>2999-01-01</lastmod>"
-        odd = f"<url>{order.format('https://example.org/odd', fields)}</url>\n"
-        prefix = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
-        path = tmp_path / "sitemap.xml"
-        path.write_text(f"{PROLOGUE}<urlset {SPACE} {prefix}>\n{others}{odd}</urlset>\n")
-        (found,) = usp.check(path, select=["SM501"])
+        odd = f"<url>{order.format('https://example.org/odd', fields)}</url>"
+        text = "\n".join([*others.splitlines(), odd])
+        (found,) = found_in_file(tmp_path / "sitemap.xml", text, select=["SM501"])
         assert "2999-01-01" in found.message
         assert found.line == 3 + around, (order, around, image)
 
 
 def test_a_file_has_no_host(tmp_path):
-    path = tmp_path / "sitemap.xml"
     urls = ("/a", "https://example.net/b", "/c/d")
     for more, expected in {(): [], ("http://example.org/",): ["SM404"]}.items():
-        path.write_text(f"{PROLOGUE}<urlset {SPACE}>\n{locs(*urls, *more)}\n</urlset>\n")
-        assert [one.code for one in usp.check(path)] == expected
+        found = found_in_file(tmp_path / "sitemap.xml", locs(*urls, *more))
+        assert [one.code for one in found] == expected
 
 
 def test_a_sitemap_of_many_hosts_is_checked():

@@ -14,6 +14,7 @@ from check_examples import (
     locs,
     replies_of,
     with_robots,
+    wrapped,
 )
 
 import usp
@@ -85,13 +86,8 @@ def answering(text: str, status: str = "", kind: str = "text/plain") -> str:
 MIXED = f"<urlset {XMLNS}>{PAGE}{index('/a.xml')}</urlset>\n"
 DTD = '"-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd"'
 STRANGE = ('{"error": "not found"}', "Nothing to see here.", "Error: no such page", "\x89PNG\n\x00")
-LITTLE = (
-    "# nothing is blocked",
-    "",
-    "Crawl-delay: 5",
-    "Host: a.example",
-    "user-agent:*\ndissallow:/x",
-)
+LITTLE = ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")
+LITTLE += ("user-agent:*\ndissallow:/x",)
 ONE_CAUSE = {
     # A missing robots.txt declares nothing, and robots take one that is refused as missing.
     "SM101": [f"--- /sitemap.xml\n{PAGE}", *(answering("", f" {n}") for n in (400, 401, 403, 410))],
@@ -135,7 +131,7 @@ def test_hints_are_for_the_owner_of_a_website():
 
 
 def test_rules_of_robots_txt_count_in_a_folder_too(tmp_path):
-    (tmp_path / "a.xml").write_text(f"<urlset {XMLNS}>{PAGE}</urlset>")
+    (tmp_path / "a.xml").write_text(wrapped(PAGE))
     (tmp_path / "robots.txt").write_text(f"User-agent: *\nDisallow: /a\nSitemap: {HOME}/a.xml\n")
     (finding,) = usp.check(tmp_path / "robots.txt", select=["SM104"])
     assert finding.sitemap.endswith("/robots.txt")

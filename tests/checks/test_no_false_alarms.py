@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from check_examples import HOME, Client, locs, replies_of
+from check_examples import HOME, Client, linked, replies_of
 
 import usp
 from memory_web import Doc
@@ -22,17 +22,11 @@ PLAIN = """
   <changefreq>weekly</changefreq><priority>0.8</priority></url>
 <url><loc>https://example.org/a,b;c=(d)!'*~$@:</loc><lastmod>2024-05</lastmod><priority>1</priority></url>
 """
-LANGUAGES = {"en": "en", "de-CH": "de", "zh-Hant": "zh", "x-default": "en"}
-LINKS = "".join(
-    f'\n  <xhtml:link rel="alternate" hreflang="{code}" href="https://example.org/{path}"/>'
-    for code, path in LANGUAGES.items()
-)
-LINKED = "".join(
-    locs(f"/{path}").replace("</url>", f"{LINKS}\n</url>\n") for path in ("en", "de", "zh")
-)
+LANGUAGES = ("en /en", "de-CH /de", "zh-Hant /zh", "x-default /en")
 RICH = (
-    LINKED
-    + """<url><loc>https://example.org/news</loc>
+    "\n".join(linked(path, *LANGUAGES) for path in ("/en", "/de", "/zh"))
+    + """
+<url><loc>https://example.org/news</loc>
   <news:news><news:publication><news:name>The Tea Times</news:name><news:language>fil</news:language>
   </news:publication><news:publication_date>{now-47h}</news:publication_date>
   <news:title>Tea &amp; more</news:title></news:news>
@@ -60,11 +54,8 @@ RICH = (
 </url>
 """
 )
-INDEX = """<?xml version="1.0" encoding="UTF-8"?>
-<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-<sitemap><loc>https://example.org/a.xml</loc><lastmod>{now-1h}</lastmod></sitemap>
+INDEX = """<sitemap><loc>https://example.org/a.xml</loc><lastmod>{now-1h}</lastmod></sitemap>
 <sitemap><loc>https://example.org/b.xml.gz</loc></sitemap>
-</sitemapindex>
 """
 BASKET = f"--- /robots.txt\nUser-agent: *\nDisallow: /basket\n\nSitemap: {HOME}/sitemap.xml\n"
 SITES = {
@@ -174,17 +165,11 @@ def of_encoding(name):
     return {"not-utf-8", "conflicting-encodings"}
 
 
-def good_cases():
-    """Return the documents of the corpus that are read without problems."""
-    cases = {path: json.loads(path.read_text(encoding="utf-8")) for path in CORPUS.rglob("*.json")}
-    return {
-        path.with_suffix("").relative_to(CORPUS).as_posix(): case
-        for path, case in sorted(cases.items())
-        if case.get("pages") and not case.get("problems")
-    }
-
-
-GOOD = good_cases()
+CASES = {
+    path.with_suffix("").relative_to(CORPUS).as_posix(): json.loads(path.read_text("utf-8"))
+    for path in sorted(CORPUS.rglob("*.json"))
+}
+GOOD = {n: case for n, case in CASES.items() if case.get("pages") and not case.get("problems")}
 
 
 def unescaped(urls):

@@ -104,16 +104,12 @@ def listing(*urls: str) -> Any:
 CASES: list[Case] = []
 
 
-def case(name: str, make: Callable[[], Any], **options: Any) -> None:
-    CASES.append(Case(name, make, **options))
-
-
 def fails(name: str, make: Callable[[], Any], failure: str = "", **options: Any) -> None:
-    case(name, make, failure=failure, **options)
+    CASES.append(Case(name, make, failure=failure, **options))
 
 
 def passes(name: str, make: Callable[[], Any], **options: Any) -> None:
-    case(name, make, found=ALL, **options)
+    CASES.append(Case(name, make, found=ALL, **options))
 
 
 # Connections --------------------------------------------------------------------------------------

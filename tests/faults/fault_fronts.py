@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from usp import aio
-from usp.limits import Limits
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -31,15 +30,9 @@ FRONTS = ("tree", "stream", "aio tree", "aio stream")
 
 
 def crawl(
-    front: str,
-    url: str,
-    *,
-    limits: Limits | None = None,
-    timeout: tuple[float, float] = TIMEOUT,
-    **options: Any,
+    front: str, url: str, *, timeout: tuple[float, float] = TIMEOUT, **options: Any
 ) -> Outcome:
     """Crawl a website by one of the fronts."""
-    options["limits"] = limits
     if front.startswith("aio "):
         return asyncio.run(_crawl(front, url, timeout, options))
     with closing(RequestsWebClient()) as client:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fault_effects import LIMIT
 from fault_fronts import FRONTS, crawl
-from fault_sites import generate
+from fault_sites import GeneratedWebsite
 
 from usp._crawl import schedule
 from usp._crawl.schedule import RetryPolicy
@@ -49,7 +49,7 @@ def judge(seed: int, front: str, refusing: str) -> Verdict:
     started = time.monotonic()
     found: list[str] = []
     with Site() as site:
-        website = generate(seed, site.base, refusing)
+        website = GeneratedWebsite(seed, site.base, refusing)
         site.answers = website.answers
         options = {"limits": LIMITS, "use_known_paths": website.use_known_paths}
         try:

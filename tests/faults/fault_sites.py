@@ -54,36 +54,22 @@ class Expected:
         return wrong
 
 
-@dataclass
-class Generated:
-    """A website: its answers, whether known paths are to be looked at, and what must be found."""
+class GeneratedWebsite:
+    """The website of a seed: its answers, whether to look at known paths, and what must be found.
 
-    answers: dict[str, Any]
-    use_known_paths: bool
-    expected: Expected
+    It is at the address ``base``; ``nobody`` is an address that refuses connections.
+    """
 
-
-def generate(seed: int, base: str, nobody: str) -> Generated:
-    """Make the website of a seed at an address; ``nobody`` is one that refuses connections."""
-    return _Maker(random.Random(seed), base, nobody).website()
-
-
-class _Maker:
-    def __init__(self, chance: random.Random, base: str, nobody: str) -> None:
-        self._chance = chance
-        self._base = base
-        self._nobody = nobody
-        self._answers: dict[str, Any] = {}
-        self._expected = Expected()
-        self._count = 0
-        self._pages = 0
+    def __init__(self, seed: int, base: str, nobody: str) -> None:
+        self._chance = chance = random.Random(seed)
+        self._base, self._nobody = base, nobody
+        self.answers: dict[str, Any] = {}
+        self.expected = Expected()
+        self._count = self._pages = 0
         self._damage = chance.choice([0.0, 0.2, 0.4, 0.8])
-
-    def website(self) -> Generated:
-        chance = self._chance
-        use_known_paths = chance.random() < 0.25
+        self.use_known_paths = chance.random() < 0.25
         tops = [self._plan(1) for _ in range(chance.randint(1, 4))]
-        known = chance.sample(KNOWN, chance.randint(0, 2)) if use_known_paths else []
+        known = chance.sample(KNOWN, chance.randint(0, 2)) if self.use_known_paths else []
         declared = [name for name in known if chance.random() < 0.4]
         urls = [self._url(path) for path, _ in tops] + [self._url(f"/{name}") for name in declared]
         effect = self._robots(write("robots", urls))
@@ -93,7 +79,6 @@ class _Maker:
         for name in known:
             is_declared = self._url(f"/{name}") in read
             self._pages_at(f"/{name}", reached=True, probe=not is_declared)
-        return Generated(self._answers, use_known_paths, self._expected)
 
     # The parts of a website -------------------------------------------------------------------------
 
@@ -141,7 +126,7 @@ class _Maker:
         read = document.sure(effect.kept or 0) if reached else []
         # An index that lists itself misses nothing; one that lists what nobody serves does.
         unreachable = {url for url in read if url.startswith(self._nobody + "/")}
-        self._expected.failures |= unreachable
+        self.expected.failures |= unreachable
         for child, make in children:
             make(self._url(child) in read)
 
@@ -155,8 +140,8 @@ class _Maker:
         effect = self._effect(document, probe=probe, index=False, text=format_ == "text")
         self._settle(path, effect, reached=reached)
         if reached and effect.kept is not None:
-            self._expected.sure.update(document.sure(effect.kept))
-            self._expected.possible.update(document.possible(effect.kept))
+            self.expected.sure.update(document.sure(effect.kept))
+            self.expected.possible.update(document.possible(effect.kept))
 
     # What happens to them ---------------------------------------------------------------------------
 
@@ -196,10 +181,10 @@ class _Maker:
         named = path
         if not failing and path.startswith(("/s", "/i")) and chance.random() < 0.05:
             named = f"/moved{path}"
-            self._answers[path] = redirect(named, chance.choice(["301 Moved", "308 Permanent"]))
-        self._answers[named] = effect.answer
+            self.answers[path] = redirect(named, chance.choice(["301 Moved", "308 Permanent"]))
+        self.answers[named] = effect.answer
         if effect.named and reached:
-            self._expected.failures.add(self._url(named))
+            self.expected.failures.add(self._url(named))
 
     def _url(self, path: str) -> str:
         return self._base + path

@@ -64,15 +64,9 @@ STREAMED = ("blanks", "one gigantic text", "an endless body", "endless headers")
 )
 def test_a_bomb_takes_little_memory(serve, name, front):
     site = serve({"/robots.txt": robots("/bomb.xml"), "/bomb.xml": BOMBS[name]()})
-    folder = Path(__file__).parent
-    command = [sys.executable, "-c", PROGRAM, front, site.base + "/"]
-    result = subprocess.run(
-        [*command, str(folder), str(folder.parent)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    folder, texts = Path(__file__).parent, {"capture_output": True, "text": True}
+    command = [sys.executable, "-c", PROGRAM, front, site.base + "/", folder, folder.parent]
+    result = subprocess.run(command, timeout=120, check=False, **texts)
     assert result.returncode == 0, result.stderr[-2000:]
     grown, pages, problems = map(int, result.stdout.split())
     assert grown < MOST

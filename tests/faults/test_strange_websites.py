@@ -9,8 +9,6 @@ from together import together
 from usp.limits import Limits
 from website import index, robots, urlset
 
-TREES = together("front", ["tree", "aio tree"])
-
 
 class Nested(dict):
     """Every index lists two that nobody has seen before, and a sitemap with one page."""
@@ -41,16 +39,12 @@ def test_a_website_without_an_end_is_read_up_to_a_limit(serve, limit, value):
 
 
 STRANGE = [
-    "\x1b[31mred\x1b[0m",
-    "\x07",
+    *("\x1b[31mred\x1b[0m", "\x07", "\u200b\u2066", "a\r\nSet-Cookie: b=c", "&#27;[31m&#x9b;"),
     "\u202efdp.exe",  # from right to left
-    "\u200b\u2066",
-    "a\r\nSet-Cookie: b=c",
-    "&#27;[31m&#x9b;",
 ]
 
 
-@TREES
+@together("front", ["tree", "aio tree"])
 @together("strange", STRANGE)
 def test_strange_characters_in_addresses_break_nothing(serve, front, strange):
     """Pages and sitemaps with them are found or named, and what is printed of them is printable."""

@@ -46,25 +46,18 @@ def _news(url):
     if news is None:
         return None
     return SitemapNewsStory(
-        title=_text(news, "news:title"),
-        publish_date=_date(news, "news:publication_date"),
-        publication_name=_text(news, "news:publication/news:name"),
-        publication_language=_text(news, "news:publication/news:language"),
-        access=_text(news, "news:access"),
-        genres=_list(news, "news:genres"),
-        keywords=_list(news, "news:keywords"),
-        stock_tickers=_list(news, "news:stock_tickers"),
+        _text(news, "news:title"),
+        _date(news, "news:publication_date"),
+        *(_text(news, f"news:publication/news:{name}") for name in ("name", "language")),
+        _text(news, "news:access"),
+        *(_list(news, f"news:{name}") for name in ("genres", "keywords", "stock_tickers")),
     )
 
 
 def _images(url):
+    names = ("loc", "caption", "geo_location", "title", "license")
     return [
-        SitemapImage(
-            *(
-                _text(image, f"image:{name}")
-                for name in ("loc", "caption", "geo_location", "title", "license")
-            )
-        )
+        SitemapImage(*(_text(image, f"image:{name}") for name in names))
         for image in url.findall("image:image", SPACES)
     ]
 

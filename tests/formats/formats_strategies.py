@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 
+from formats_support import E
 from hypothesis import strategies as st
 
-E = "https://www.example.org"
 _DAMAGE = (
     *("<", ">", "&", "&amp;", "&#38;", "&nbsp;", "&who;", "&#0;", "]]>", "-->", "?>", "\x0b", "'"),
     *('"', "<!--", "<!-- c -->", "<!-- <url> -->", "<![CDATA[", "<![CDATA[ x & y ]]>", "<?php"),

@@ -18,7 +18,8 @@ from usp._formats.xml.cut import FIELDS
 from usp.objects.problem import MAX_PROBLEMS, Problems
 
 CORPUS = Path(__file__).parent.parent / "corpus"
-URL = "https://www.example.org/sitemap.xml"
+E = "https://www.example.org"
+URL = f"{E}/sitemap.xml"
 SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
@@ -149,6 +150,13 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
     )
 
 
+def decode(pieces, **options):
+    """Decode bytes that come in pieces; return the text, its encoding and what is wrong with it."""
+    decoder = Decoder(**options)
+    text = "".join([decoder.feed(piece) for piece in pieces]) + decoder.close()
+    return text, decoder.encoding, decoder.problems.listed()
+
+
 def chunks(data, size):
     """Cut bytes or text into pieces of one size."""
     return [data[at : at + size] for at in range(0, len(data), size)]
@@ -219,8 +227,7 @@ class Case:
         """The document as text, as parsers see it: each end of a line is one character."""
         options = self.options
         del options["url"], options["role"]
-        decoder = Decoder(**options)
-        return same_line_ends(decoder.feed(self.data) + decoder.close())
+        return same_line_ends(decode([self.data], **options)[0])
 
 
 @cache

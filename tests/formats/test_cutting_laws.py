@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from formats_strategies import CONTENT_TYPES, ENDS, SOUPS, encoded, pieces
-from formats_support import XmlText, chunks, halves, read, read_text, same_line_ends, urlset
+from formats_support import XmlText, chunks, decode, halves, read, read_text, same_line_ends, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from profiles import examples
 from together import together
 from usp._crawl.stored_pages import ExaminedBlock
 from usp._formats.abstract_parser import PageBatch
-from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._formats.html import HomepageLinksParser
 from usp._formats.plain_text import MAX_LINE, Lines, PlainTextParser
@@ -98,13 +97,8 @@ def test_the_lines_of_urls_among_others_are_known():
 @given(data=st.data(), content_type=CONTENT_TYPES)
 def test_cutting_bytes_anywhere_gives_the_same_text(data, content_type):
     document = data.draw(encoded(SOUPS["urlset"]) | st.binary(max_size=600))
-
-    def decode(parts):
-        decoder = Decoder(content_type=content_type)
-        text = "".join([decoder.feed(part) for part in parts]) + decoder.close()
-        return text, decoder.encoding, decoder.problems.listed()
-
-    assert decode(data.draw(pieces(document))) == decode([document])
+    cut = decode(data.draw(pieces(document)), content_type=content_type)
+    assert cut == decode([document], content_type=content_type)
 
 
 @LAW

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from formats_oracle import PREFIXES, SPACES
-from formats_support import XmlText, brief_page, chunks, read, same, urlset
+from formats_support import E, XmlText, brief_page, chunks, read, same, urlset
 
 from together import together
 from usp._formats.xml.raw_entries import MAX_FIELD
 from usp._formats.xml_sitemaps import UrlsetParser
-
-E = "https://www.example.org"
 
 
 @together(
@@ -112,11 +110,13 @@ def test_a_field_that_is_far_too_long_is_cut_off_and_named_once(before, after, s
     assert reading.messages == ["2: a field is too long and was cut off"]
 
 
-def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing():
-    deep = "<a>" * 1000 + "</a>" * 1000
-    reading = read([urlset(f"<url>{deep}<loc>{E}/1</loc></url>", f"{E}/2").encode()])
-    assert reading.urls == [f"{E}/1", f"{E}/2"]
-    assert reading.problems == ()
+@together("lanes", [None, True, "fast"])
+def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing(lanes):
+    deep = "<a>" * 20_000 + "</a>" * 20_000
+    for inside in (f"{deep}<loc>{E}/1</loc>", f"<loc>{E}/1</loc>{deep}"):
+        reading = read([urlset(f"<url>{inside}</url>", f"{E}/2").encode()], lanes=lanes)
+        assert reading.urls == [f"{E}/1", f"{E}/2"]
+        assert reading.problems == ()
 
 
 def test_reading_a_page_twice_gives_equal_pages():

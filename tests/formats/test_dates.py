@@ -8,10 +8,9 @@ from itertools import product
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from profiles import examples
 from together import together
 from usp._base import date_words
 from usp._base.date_words import read_words
@@ -121,10 +120,9 @@ UNREADABLE = [
     *("1 Jan 0001", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00-04:56", "0001-01-01", "0001-1-1"),
     *("00010101", "0001-01-01 00:00:00 +0000 UTC", "01/01/0001", "1/1/0001 12:00:00 AM", "0001"),
     *("0001-01", "Monday, January 1, 0001", "01-Jan-0001"),
-    *("Mon Jan 01 0001 00:00:00 GMT+0000 (UTC)", "0000-00-00", "0000-00-00 00:00:00"),
-    *("0000-00-00T00:00:00Z", "Thu, 01 Jan 0000 00:00:00 +0000", "-0001-11-30T00:00:00+00:00"),
-    *("Wed, 30 Nov -0001 00:00:00 +0000", "0000-12-31T19:00:00-05:00", "19 Jan 1 00:00:00 +0000"),
-    *("Invalid Date", "NaN-NaN-NaN", "{{ page.date }}"),
+    *("Mon Jan 01 0001 00:00:00 GMT+0000 (UTC)", "0000-00-00T00:00:00Z", "Invalid Date"),
+    *("Thu, 01 Jan 0000 00:00:00 +0000", "Wed, 30 Nov -0001 00:00:00 +0000", "NaN-NaN-NaN"),
+    *("0000-12-31T19:00:00-05:00", "19 Jan 1 00:00:00 +0000", "{{ page.date }}"),
     # what is not clear is not guessed
     *("2025-01-19 / 2025-01-20", "2025-01-19,2025-01-20", "2025-01-19 1", "2025-01-191"),
     *("2025-01-", "2021-06-07T08:09:10Z[UTC]", "2021-06-07T08:09:10+02:00[Europe/Berlin]"),
@@ -172,13 +170,6 @@ def test_what_isoformat_writes_is_read_back(date):
 @given(st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_what_email_writes_is_read_back(date):
     assert parse_rfc2822_date(format_datetime(date)) == date.replace(microsecond=0)
-
-
-@settings(max_examples=examples(500))
-@given(st.text(min_size=1) | st.from_regex(r"[0-9A-Za-z:/., +-]{1,30}", fullmatch=True))
-def test_no_text_raises(text):
-    date = parse_iso8601_date(text)
-    assert date is None or isinstance(date, datetime)
 
 
 # In words -----------------------------------------------------------------------------------------

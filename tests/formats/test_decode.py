@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formats_support import chunks
+from formats_support import decode as decode_pieces
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,11 +12,9 @@ from usp._formats.decode import Decoder
 from usp.objects.problem import ProblemCode
 
 
-def decode(data, content_type=None, size=None):
-    decoder = Decoder(content_type=content_type)
-    parts = [data] if size is None else chunks(data, size)
-    text = "".join(decoder.feed(part) for part in parts) + decoder.close()
-    return text, decoder.encoding, [problem.message for problem in decoder.problems.listed()]
+def decode(data, content_type=None, size=1 << 20):
+    text, encoding, problems = decode_pieces(chunks(data, size), content_type=content_type)
+    return text, encoding, [problem.message for problem in problems]
 
 
 TEXTS = st.text(

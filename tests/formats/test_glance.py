@@ -9,7 +9,7 @@ import gc
 from itertools import product
 
 import pytest
-from formats_support import chunks, corpus, read, urlset
+from formats_support import E, chunks, corpus, read, urlset
 
 from together import together
 from usp._formats.document import DocumentParser
@@ -17,7 +17,6 @@ from usp._formats.xml.scanner import Scanner
 from usp._formats.xml.xml_parser import XmlParser
 from usp.objects.sitemap import IndexXMLSitemap, PagesRSSSitemap, PagesXMLSitemap
 
-E = "https://www.example.org"
 PAGES = urlset(*[f"{E}/a"] * 20)
 CHILD = f"<sitemap><loc>{E}/b.xml</loc></sitemap>"
 INDEX = urlset(CHILD).replace("urlset", "sitemapindex")

@@ -6,10 +6,10 @@ import pickle
 from operator import attrgetter
 
 import pytest
-from formats_entries import ENTRIES
+from formats_entries import ENTRIES, RDF
 from formats_oracle import PREFIXES, SPACES
 from formats_strategies import SOUPS, URL_LISTS, pieces
-from formats_support import chunks, read, same, urlset
+from formats_support import E, chunks, read, same, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pages_equal_oracle import URL, document
@@ -21,7 +21,6 @@ from usp._formats.document import DocumentParser
 from usp._formats.xml.blocks import MAX_ENTRY
 from usp._formats.xml.xml_parser import MAX_DEPTH
 
-E = "https://www.example.org"
 DOCUMENTS = {  # and how many are tried
     **{f"damage in {name}": (texts, 200) for name, texts in SOUPS.items()},
     **ENTRIES,
@@ -132,6 +131,17 @@ def test_an_entry_too_large_for_a_block_does_not_end_the_quick_lanes():
     (entry, batch) = parser.feed(text[end:].encode())
     assert entry.page().url == "https://www.example.org/large"
     assert batch.urls == urls
+
+
+@together("lanes", [None, True, "fast"])
+def test_an_entry_of_a_feed_may_have_no_other_address_than_that_it_is_about(lanes):
+    title, link = "<title>T</title>", "<link>https://e.org/linked</link>"
+    for count in (1, 30):
+        items = "".join(f"<item rdf:about='https://e.org/{n}'>{title}</item>" for n in range(count))
+        linked = f"<item rdf:about='https://e.org/not'>{title}{link}</item>"
+        reading = read([(RDF % (items + linked)).encode()], lanes=lanes)
+        assert reading.urls == [*(f"https://e.org/{n}" for n in range(count)), link[6:-7]]
+        assert reading.problems == ()
 
 
 def test_pages_of_a_batch_are_values_like_all_others():

@@ -10,7 +10,7 @@ import itertools
 import sys
 
 import pytest
-from formats_support import chunks, read
+from formats_support import E, chunks, read
 
 from profiles import some
 from together import together
@@ -23,7 +23,6 @@ from usp.objects.problem import Problems
 
 pytestmark = pytest.mark.growth
 
-E = "https://www.example.org"
 KEPT = f"<url><loc>{E}/kept</loc></url>"
 
 
@@ -277,18 +276,3 @@ def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(lanes):
     reading = read([gzip.compress(text.encode())], lanes=lanes)
     assert reading.urls == [f"{E}/kept"]
     assert any(p.message.startswith("the rest was abandoned") for p in reading.problems)
-
-
-def test_parsers_are_fed_a_bounded_piece_at_a_time(monkeypatch):
-    lengths = []
-    scan = scanner_module.Scanner.feed
-
-    def feed(self, text):
-        lengths.append(len(text))
-        scan(self, text)
-
-    monkeypatch.setattr(scanner_module.Scanner, "feed", feed)
-    document = f"<urlset>{'<a>b</a>' * 70_000}</urlset>".encode()
-    for data in (document, gzip.compress(document)):
-        read([data])
-    assert max(lengths) <= MAX_PIECE

@@ -1,8 +1,11 @@
-"""Nothing that a website sends raises out of the parsers."""
+"""Nothing that a website sends raises out of the parsers, nor out of what reads a text of it."""
 
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal
 from encodings.aliases import aliases
+from functools import partial
 
 import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, one_of, pieces
@@ -12,8 +15,14 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from together import together
+from usp._base.dates import read_date
+from usp._base.urls import is_http_url
+from usp._formats import values
+from usp._formats.abstract_parser import ignore
 from usp._formats.document import Role
+from usp._formats.xml.references import attributes, decode_text, without_forbidden
 from usp.limits import Limits
+from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 LAW = settings(max_examples=examples(150))
@@ -65,6 +74,28 @@ def test_no_label_that_python_knows_raises(label):
         document = b"<urlset>" + data + b"</urlset>"
         for parts in ([document], chunks(document, 1)):
             check(parts, {"content_type": f"text/xml; charset={label}"})
+
+
+READERS = {  # by what they give
+    str | None: [values.text],
+    Decimal | None: [values.number, values.priority],
+    int | None: [values.whole_number],
+    bool | None: [values.yes_no],
+    bool: [is_http_url],
+    SitemapPageChangeFrequency | None: [values.change_frequency],
+    datetime | None: [values.date, read_date],
+    tuple: [partial(values.listed, separator=separator) for separator in (",", None)],
+    str: [partial(decode, note=ignore) for decode in (decode_text, without_forbidden)],
+    dict: [partial(attributes, note=ignore)],
+}
+
+
+@pytest.mark.parametrize(("kind", "readers"), READERS.items())
+@given(text=st.text() | st.from_regex(r"[0-9A-Za-z:/., +-]{1,30}", fullmatch=True))
+def test_no_text_raises(kind, readers, text):
+    for reader in readers:
+        assert isinstance(reader(text), kind)
+        assert isinstance(reader(f"http://{text}"), kind)
 
 
 TAGS = one_of("<b>", "</b>", "<loc>", "</loc>", "<url>", "</url>", "<lastmod>", "</x>", "&")

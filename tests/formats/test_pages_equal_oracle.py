@@ -62,9 +62,7 @@ NEWS = element(
     need("news:title", WORDS),
     need("news:publication_date", DATES | DAYS),
     field("news:access", WORDS),
-    field("news:genres", LISTS),
-    field("news:keywords", LISTS),
-    field("news:stock_tickers", LISTS),
+    *(field(f"news:{name}", LISTS) for name in ("genres", "keywords", "stock_tickers")),
 )
 IMAGE = element(
     "image:image",
@@ -128,8 +126,7 @@ ENTRY = element(
     atom_links(),
     need("summary", WORDS),
     field("title", WORDS),
-    field("published", RSS_DATES),
-    field("updated", RSS_DATES),
+    *(field(name, RSS_DATES) for name in ("published", "updated")),
     one_of("", '<source><title>no</title><link href="/no"/></source>'),
 )
 

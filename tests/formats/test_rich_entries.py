@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formats_oracle import SPACES
 from formats_support import URL, chunks, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,14 +13,8 @@ from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
 from usp._formats.xml.tree_reader import TreeReader
 
-ROOT = (
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
-    ' xmlns:xhtml="http://www.w3.org/1999/xhtml" xmlns:o="http://example.org/other"'
-    ' xmlns:m="http://www.google.com/schemas/sitemap-mobile/1.0"'
-    ' xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"'
-    ' xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"'
-    ' xmlns:v="http://www.google.com/schemas/sitemap-video/1.1">'
-)
+SHORT = "".join(f' xmlns:{name[0]}="{uri}"' for name, uri in SPACES.items())
+ROOT = f'<urlset xmlns="{SPACES["s"]}"{SHORT} xmlns:xhtml="{SPACES["xhtml"]}" xmlns:o="urn:o">'
 LINK = '<xhtml:link rel="alternate" hreflang="%s" href="%s"/>'
 DE, FR, OWN = LINK % ("de", "/1"), LINK % ("fr", "/2"), LINK % ("de", "/{n}")
 PLAIN = LINK % ("de", "https://e.org/{n}")

@@ -8,13 +8,12 @@ from __future__ import annotations
 import gzip
 import re
 
-from formats_support import chunks, read
+from formats_support import E, chunks, read
 
 from together import together
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_from_bytes
 
-E = "https://www.example.org"
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 ROOTS = {
     "rss": f'<rss version="2.0"><channel><item><link>{E}/1</link></item></channel></rss>',

@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from formats_support import Reading, read, same
+from formats_support import Reading, decode, read, same
 from fuzz_inputs import cut
 
-from usp._formats.decode import Decoder
+from usp._formats.abstract_parser import ignore
 from usp._formats.document import Role
 from usp._formats.values import date
 from usp._formats.xml.references import attributes, decode_text, without_forbidden
 from usp.helpers import is_http_url, parse_iso8601_date, parse_rfc2822_date
 from usp.limits import Limits
-from usp.objects.problem import MAX_PROBLEMS, Problems
+from usp.objects.problem import MAX_PROBLEMS
 
 _URL = "https://www.example.org/dir/sitemap.xml"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -74,38 +74,29 @@ def unpack(data: bytes, options: dict, chance: random.Random) -> None:
     """Unpack and decode, whole and cut."""
     kept = {k: v for k, v in options.items() if k in ("content_type", "content_encoding")}
 
-    def decoded(pieces: list[bytes]) -> tuple:
-        problems = Problems()
-        decoder = Decoder(limits=Limits(unpacked_bytes=_UNPACKED), problems=problems, **kept)
-        text = "".join(decoder.feed(piece) for piece in pieces) + decoder.close()
-        return text, problems.listed(), decoder.encoding
-
+    kept["limits"] = Limits(unpacked_bytes=_UNPACKED)
     started = time.thread_time()
-    whole = decoded([data])
-    within(len(data) + len(whole[0]), started)
-    assert decoded(cut(chance, data)) == whole, "cutting changes the text"
-    assert len(whole[0]) <= _UNPACKED + 1000
-    assert len(whole[1]) <= MAX_PROBLEMS + 1
+    whole = text, _, problems = decode([data], **kept)
+    within(len(data) + len(text), started)
+    assert decode(cut(chance, data), **kept) == whole, "cutting changes the text"
+    assert len(text) <= _UNPACKED + 1000
+    assert len(problems) <= MAX_PROBLEMS + 1
     document(data, {k: v for k, v in options.items() if k != "role"}, chance)
 
 
 def references(data: bytes, options: dict, chance: random.Random) -> None:
     """Decode references and attributes."""
     raw = data.decode("utf-8", "surrogateescape")
-
-    def note(message: str, excerpt: str) -> None:
-        """Hear of damage, and forget it."""
-
     started = time.thread_time()
-    for decode in (decode_text, without_forbidden):
-        assert not _FORBIDDEN.search(decode(raw, note))
-    found = attributes(raw, note)
+    for reader in (decode_text, without_forbidden):
+        assert not _FORBIDDEN.search(reader(raw, ignore))
+    found = attributes(raw, ignore)
     within(len(data), started)
     for name, value in found.items():
         assert name == name.lower()
         assert not _FORBIDDEN.search(value)
     if "&" not in raw and raw.count("=") == len(_SIMPLE.findall(raw)):
-        slowly = attributes(raw + ' usp-fuzz="&amp;"', note)
+        slowly = attributes(raw + ' usp-fuzz="&amp;"', ignore)
         del slowly["usp-fuzz"]
         assert found == slowly, "the short way gives other attributes"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -67,22 +66,12 @@ class Talk:
 
 
 @pytest.fixture
-def gate() -> Iterator[threading.Event]:
-    """Opened by the test, or at its end: nothing waits longer."""
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture
 def talk() -> Iterator[Callable[..., Talk]]:
     """Begin a conversation with a new server that has these options."""
     with ExitStack() as stack:
 
-        def begin(
-            mode: str = "auto", *, limits: dict[str, Any] | None = None, **given: Any
-        ) -> Talk:
-            crawl = CrawlOptions(limits=dataclasses.replace(SERVER_LIMITS, **limits or {}))
+        def begin(mode: str = "auto", *, limits: Any = (), **given: Any) -> Talk:
+            crawl = CrawlOptions(limits=dataclasses.replace(SERVER_LIMITS, **dict(limits)))
             server = create_server(ServerOptions(**{"zones": HERE, "crawl": crawl, **given}))
             portal = stack.enter_context(start_blocking_portal())
             connected = portal.wrap_async_context_manager(Client(server, mode=mode))

@@ -17,7 +17,6 @@ def numbered(*numbers: int) -> dict[str, str]:
 
 def test_a_list_goes_on_as_it_began_although_the_website_changes(serve, talk):
     site = serve(numbered(1, 2, 3, 4))
-
     server, given = talk(), {"url": site.base, "limit": 2}
     first = server.result("list_pages", **given)
     site.answers.update(numbered(7, 8, 9))
@@ -31,7 +30,6 @@ def test_a_list_goes_on_as_it_began_although_the_website_changes(serve, talk):
 
 def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeypatch):
     site = serve(numbered(1, 2, 3))
-
     server = talk()
     first = server.result("list_pages", url=site.base, limit=1)
     given = {"url": site.base, "cursor": first["next_cursor"]}
@@ -66,7 +64,6 @@ def test_trees_are_kept_within_bounds(serve, talk):
 
 def test_calls_at_the_same_time_share_one_crawl(serve, talk):
     site = serve(numbered(1))
-
     server = talk()
 
     async def conversation():
@@ -110,7 +107,6 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch, gate
 
     monkeypatch.setattr(tool_call, "tree_of_async", watched)
     site = serve(numbered(1) | {"/a.xml": Answer(urlset("/"), gate=gate)})
-
     server = talk()
 
     async def conversation():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from starlette.testclient import TestClient
 
-from usp.cli import main
+from together import together
 from usp.mcp import server as serving
 from usp.mcp.server import create_server
 from website import ONE_PAGE
@@ -174,37 +175,32 @@ def test_with_a_token_only_those_that_have_it_are_served():
 
 
 @pytest.fixture
-def refused(capsys):
+def refused(run):
     """Check that the command ends at once, with a status and with words."""
 
     def check(arguments, said, status=2):
-        with pytest.raises(SystemExit) as ended:
-            main(["mcp", *arguments])
-        assert ended.value.code == status
-        assert said in capsys.readouterr().err
+        ended, _, told = run("mcp", *shlex.split(arguments))
+        assert ended == status
+        assert said in told
 
     return check
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@together(
+    "arguments, said",
     [
-        (["--http", "0.0.0.0:0"], "add --expose and --token"),
-        (["--http", "[::]:0"], "add --expose and --token"),
-        (["--http", "0.0.0.0:0", "--expose"], "--expose needs --token"),
-        (["--http", "127.0.0.1:0", "--expose"], "--expose needs --token"),
-        (["--http", "0.0.0.0:0", "--expose", "--token", ""], "--expose needs --token"),
-        (["--http", "0.0.0.0:0", "--expose", "--token", "a b"], "without blanks"),
-        (["--http", "0.0.0.0:0", "--expose", "--token", "tea"], "Name it with --allow-host"),
-        (["--http", "8000"], "is not an address"),
-        (["--http", "127.0.0.1:99999"], "is not an address"),
-        (["--expose"], "need --http"),
-        (["--allow-host", "x"], "need --http"),
-        (["--snapshots", "nowhere"], "nowhere"),
-        (["--max", "tea=1"], "unknown limit 'tea'"),
-        (["--cache", "soon"], "is not a time"),
-        (["-H", "Authorization: Bearer tea"], "sent to every website that a model names"),
-        (["--allow-network", "10.0.0.1/8"], "is not a network"),
+        ("--http 0.0.0.0:0", "add --expose and --token"),
+        ("--http [::]:0", "add --expose and --token"),
+        ("--http 0.0.0.0:0 --expose", "--expose needs --token"),
+        ("--http 127.0.0.1:0 --expose", "--expose needs --token"),
+        ("--http 0.0.0.0:0 --expose --token ''", "--expose needs --token"),
+        ("--http 0.0.0.0:0 --expose --token 'a b'", "without blanks"),
+        ("--http 0.0.0.0:0 --expose --token tea", "Name it with --allow-host"),
+        *(("--http 8000", "is not an address"), ("--http 127.0.0.1:99999", "is not an address")),
+        *(("--expose", "need --http"), ("--allow-host x", "need --http")),
+        *(("--snapshots nowhere", "nowhere"), ("--max tea=1", "unknown limit 'tea'")),
+        *(("--cache soon", "is not a time"), ("--allow-network 10.0.0.1/8", "is not a network")),
+        ("-H 'Authorization: Bearer tea'", "sent to every website that a model names"),
     ],
 )
 def test_what_cannot_be_served_is_refused_before_anything_is(arguments, said, refused):
@@ -214,12 +210,12 @@ def test_what_cannot_be_served_is_refused_before_anything_is(arguments, said, re
 def test_the_folder_in_which_a_client_starts_it_cannot_open_it(monkeypatch, tmp_path, refused):
     (tmp_path / "usp.toml").write_text('[mcp]\nexpose = true\nallow-host = "x"\n')
     monkeypatch.chdir(tmp_path)
-    refused(["--http", "0.0.0.0:0"], "add --expose and --token")
+    refused("--http 0.0.0.0:0", "add --expose and --token")
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    refused([], "usp mcp needs the MCP SDK: pip install 'usp[mcp]'", 1)
+    refused("", "usp mcp needs the MCP SDK: pip install 'usp[mcp]'", 1)
 
 
 def test_the_library_and_the_help_do_not_load_the_sdk():

@@ -16,33 +16,29 @@ from usp.mcp.site_tools import explain
 from usp.objects.problem import FailureCode, ProblemCode
 from website import ONE_PAGE, dated, index, robots, story, urlset
 
-OF_THE_DEMO = {
-    "list_sitemaps": {},
-    "list_pages": {},
-    "summarise_site": {},
-    "check_site": {},
-    "diff_site": {"snapshot": "demo.warc.gz"},
-}
+
+@pytest.fixture(scope="module")
+def url():
+    """The demo site."""
+    with demo_site() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """The demo site, and a folder with a snapshot of it."""
-    folder = tmp_path_factory.mktemp("snapshots")
-    with demo_site() as url:
-        usp.sitemap_tree_for_homepage(url).save(folder / "demo.warc.gz")
-        yield url, folder
+def tree(url):
+    return usp.sitemap_tree_for_homepage(url)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_results_conform_to_the_schemas_that_the_tools_declare(demo, talk, mode):
+def test_results_conform_to_the_schemas_that_the_tools_declare(url, tree, talk, mode, tmp_path):
     """For clients of today's protocol, and of the one before."""
-    url, folder = demo
-
-    server = talk(mode, snapshots=folder)
+    tree.save(tmp_path / "demo.warc.gz")
+    server = talk(mode, snapshots=tmp_path)
     tools = {tool.name: tool for tool in server.tools()}
     assert list(tools) == [tool.__name__ for tool in TOOLS]
-    calls = {name: {"url": url, **more} for name, more in OF_THE_DEMO.items()}
+    of_the_demo = ("list_sitemaps", "list_pages", "summarise_site", "check_site")
+    calls = {name: {"url": url} for name in of_the_demo}
+    calls["diff_site"] = {"url": url, "snapshot": "demo.warc.gz"}
     calls |= {"list_snapshots": {}, "explain": {"code": "SM4"}}
     assert calls.keys() == tools.keys()
     for name, arguments in calls.items():
@@ -64,10 +60,7 @@ def test_every_tool_says_what_it_does_and_that_it_only_reads(talk):
         assert tool.input_schema["additionalProperties"] is False
 
 
-def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(demo, talk):
-    url, _ = demo
-    tree = usp.sitemap_tree_for_homepage(url)
-
+def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(url, tree, talk):
     server = talk()
     sitemaps = server.all_of("sitemaps", url=url, limit=5)
     failed = server.result("list_sitemaps", url=url, only_failed=True)
@@ -85,9 +78,7 @@ def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(demo, talk):
     assert broken["problems"] == 7
 
 
-def test_the_parts_of_a_list_have_every_page_once_the_newest_first(demo, talk):
-    url, _ = demo
-    tree = usp.sitemap_tree_for_homepage(url)
+def test_the_parts_of_a_list_have_every_page_once_the_newest_first(url, tree, talk):
     pages = talk().all_of("pages", url=url, limit=4)
     assert sorted(page["url"] for page in pages) == sorted({page.url for page in tree.all_pages()})
     days = [page.get("lastmod", page.get("published", ""))[:10] for page in pages]
@@ -96,19 +87,12 @@ def test_the_parts_of_a_list_have_every_page_once_the_newest_first(demo, talk):
 
 
 def test_pages_are_filtered(serve, talk):
-    site = serve(
-        {
-            "/robots.txt": robots("/a.xml", "/news.xml"),
-            "/a.xml": urlset(
-                dated("/blog/old", "2020-01-01"),
-                dated("/blog/new", "2026-05-01"),
-                "/shop/tea",
-                dated("/story", "2026-04-01"),
-            ),
-            "/news.xml": urlset(story("/story", "2026-05-02", "A Big Harvest")),
-        }
-    )
-
+    blog = [dated("/blog/old", "2020-01-01"), dated("/blog/new", "2026-05-01")]
+    pages = {
+        "/a.xml": urlset(*blog, "/shop/tea", dated("/story", "2026-04-01")),
+        "/news.xml": urlset(story("/story", "2026-05-02", "A Big Harvest")),
+    }
+    site = serve({"/robots.txt": robots(*pages), **pages})
     server = talk()
 
     def paths(**filters):
@@ -129,10 +113,8 @@ def test_pages_are_filtered(serve, talk):
 
 
 def test_the_pages_of_one_sitemap_are_listed_by_its_url(serve, talk):
-    site = serve(
-        {"/a/feed/": urlset(story("/story", "2026-05-02", "Tea")), "/page": "<html></html>"}
-    )
-
+    news = urlset(story("/story", "2026-05-02", "Tea"))
+    site = serve({"/a/feed/": news, "/page": "<html></html>"})
     server = talk()
     pages = server.result("list_pages", url=f"{site.base}/a/feed/")["pages"]
     assert [page["publication"] for page in pages] == ["The Tea Post"]
@@ -148,7 +130,6 @@ def test_sitemaps_that_a_list_does_not_need_are_not_downloaded_until_another_nee
     listed = [dated(f"/{name}.xml", date, "sitemap") for name, date in dates.items()]
     site = serve({"/robots.txt": robots("/index.xml"), "/index.xml": index(*listed)})
     site.answers |= {f"/{name}.xml": urlset(dated(f"/{name}", dates[name])) for name in dates}
-
     server = talk()
     source = server.result("list_pages", url=site.base, since="2026")["source"]
     assert (source["skipped"], source["complete"], site.hits["/old.xml"]) == (1, True, 0)
@@ -158,10 +139,8 @@ def test_sitemaps_that_a_list_does_not_need_are_not_downloaded_until_another_nee
     assert server.result("list_pages", url=site.base)["total"] == 2
 
 
-def test_a_summary_counts(demo, talk):
-    url, _ = demo
+def test_a_summary_counts(url, tree, talk):
     summary = talk().result("summarise_site", url=url)
-    tree = usp.sitemap_tree_for_homepage(url)
     assert summary["pages"] == tree.page_count()
     assert summary["sitemaps"] == tree.sitemap_count()
     assert (summary["oldest"], summary["newest"]) == ("2017-01-01", "2025-05-02")
@@ -172,10 +151,8 @@ def test_a_summary_counts(demo, talk):
     assert "correct the URL where the sitemap is declared" in gone["todo"]
 
 
-def test_a_check_finds_what_the_library_finds_folded_by_rule(demo, talk):
-    url, _ = demo
+def test_a_check_finds_what_the_library_finds_folded_by_rule(url, talk):
     findings = list(usp.check(url))
-
     server = talk()
     everything = server.result("check_site", url=url)
     some = server.result("check_site", url=url, select=["SM3"], examples=1)
@@ -194,7 +171,6 @@ def test_what_changed_since_a_snapshot_is_told_in_parts(serve, talk, tmp_path):
     site = serve(ONE_PAGE | {"/a.xml": urlset(dated("/1", "2026-01-01"), "/2")})
     usp.sitemap_tree_for_homepage(site.base).save(tmp_path / "monday.warc.gz")
     site.answers["/a.xml"] = urlset(dated("/1", "2026-01-02"), "/3", "/4")
-
     server = talk(snapshots=tmp_path)
     (snapshot,) = server.result("list_snapshots")["snapshots"]
     assert snapshot["site"] == f"{site.base}/"

@@ -6,11 +6,8 @@ import copy
 import pickle
 import sys
 
-import pytest
-
 from memory_web import Client, H, Web
 from usp._inputs import file_input, tree_of
-from usp.cli import main
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.cli.treeview import tree_view
 from usp.graph import dot, mermaid
@@ -144,19 +141,12 @@ def test_a_deep_tree_is_drawn():
     assert tree._repr_html_()
 
 
-@pytest.fixture
-def deep_folder(tmp_path):
+def test_files_in_a_folder_may_chain(tmp_path, run):
     for path, document in chain_of_indexes(DEPTH).items():
         (tmp_path / path[1:]).write_text(document.replace("{base}", H))
-    return tmp_path
-
-
-def test_files_in_a_folder_may_chain(deep_folder, capfd):
-    tree = tree_of(file_input(deep_folder), None, None)
+    tree = tree_of(file_input(tmp_path), None, None)
     assert [page.url for page in tree.all_pages()] == [H + "/page"]
     assert len(tree.sub_sitemaps) == 1
     assert tree.sitemap_count() == DEPTH + 1
-    with pytest.raises(SystemExit) as ended:
-        main(["ls", str(deep_folder), "-f", "pages"])
-    assert not ended.value.code
-    assert capfd.readouterr().out.split() == [H + "/page"]
+    status, listed, _ = run("ls", tmp_path, "-f", "pages")
+    assert (status, listed.split()) == (0, [H + "/page"])

@@ -29,16 +29,10 @@ HOSTILE = [
     f"{SITE}/</script><script>window.hurt=1</script>",
     f"{SITE}/\"><img src=x onerror='window.hurt=1'>/page",
     f"{SITE}/'onmouseover='window.hurt=1'/x",
-    f"{SITE}/a\u202egnp.exe",
-    f"{SITE}/\u2066\u2067\u2069/b",
-    f"{SITE}/\x1b[31mred\x07\x00\r\n",
-    f"{SITE}/\ud800lone",
-    f"{SITE}/\u05d0\u05d1\u05d2/\U0001f600",
-    f"{SITE}/@@data@@/@@site@@",
-    f"{SITE}/&lt;b&gt;&amp;]]>--><!--",
-    f"{SITE}/{{a|b}}/{{b}}",
-    f"{SITE}/{'x' * 5000}",
-    "javascript:window.hurt=1",
+    *(f"{SITE}/a\u202egnp.exe", f"{SITE}/\u2066\u2067\u2069/b", f"{SITE}/\ud800lone"),
+    *(f"{SITE}/\x1b[31mred\x07\x00\r\n", f"{SITE}/\u05d0\u05d1\u05d2/\U0001f600"),
+    *(f"{SITE}/@@data@@/@@site@@", f"{SITE}/&lt;b&gt;&amp;]]>--><!--", f"{SITE}/{{a|b}}/{{b}}"),
+    *(f"{SITE}/{'x' * 5000}", "javascript:window.hurt=1"),
 ]
 
 
@@ -81,9 +75,14 @@ def many_sitemaps(count: int) -> IndexWebsiteSitemap:
     return website(*indexes)
 
 
+def script(text: str, name: str) -> str:
+    """Return what is in a script element of a page."""
+    return text.partition(f'id="{name}">')[2].partition("</script>")[0]
+
+
 def charts(text: str) -> dict[str, Any]:
     """Return the data of the charts of a page."""
-    return json.loads(text.partition('id="charts-data">')[2].partition("</script>")[0])
+    return json.loads(script(text, "charts-data"))
 
 
 def elements(text):

@@ -6,49 +6,34 @@ import re
 import sys
 
 import pytest
+from report_trees import dated
 from rich.console import Console
 
-from usp._crawl.receiver import parse_document
-from usp.cli import main
 from usp.cli.treeview import summary as summary_line
 from usp.cli.treeview import tree_view
 from usp.objects.problem import how_many
 from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
 from usp.report import html, summarise
 from usp.tree import sitemap_tree_for_homepage
-from website import Answer, index, urlset
+from website import Answer, index, robots, urlset, with_index
 
-PAGES = urlset("{base}/a", "{base}/b")
+PAGES = urlset("/a", "/b")
 DAMAGED = "<urlset>" + "".join(
     f"<url><loc>{{base}}/{n}</loc><priority>{n + 2}</priority></url>" for n in range(450)
 )
-MIXED = "<sitemapindex><sitemap><loc>{base}/pages.xml</loc></sitemap><url><loc>{base}/x</loc></url></sitemapindex>"
+MIXED = index("/pages.xml", "<url><loc>{base}/x</loc></url>")
+TWICE = dict.fromkeys(("/one.xml", "/two.xml"), index("/pages.xml", "/gone.xml"))
 
 WEBSITES = {
-    "robots.txt and what it declares": {
-        "/robots.txt": "Sitemap: {base}/index.xml\nSitemap: {base}/pages.xml",
-        "/index.xml": index("{base}/pages.xml", "{base}/more.xml"),
-        "/pages.xml": PAGES,
-        "/more.xml": PAGES,
-    },
-    "failures": {
-        "/robots.txt": "Sitemap: {base}/index.xml",
-        "/index.xml": index("{base}/pages.xml", "{base}/gone.xml", "{base}/cut.xml"),
-        "/pages.xml": PAGES,
-        "/cut.xml": DAMAGED,
-    },
+    "robots.txt and what it declares": (
+        with_index({"/pages.xml": PAGES, "/more.xml": PAGES})
+        | {"/robots.txt": robots("/index.xml", "/pages.xml")}
+    ),
+    "failures": with_index({"/pages.xml": PAGES, "/gone.xml": None, "/cut.xml": DAMAGED}),
     "an index that holds pages": {"/sitemap.xml": MIXED, "/pages.xml": PAGES},
-    "documents that stand twice": {
-        "/robots.txt": "Sitemap: {base}/one.xml\nSitemap: {base}/two.xml",
-        "/one.xml": index("{base}/pages.xml", "{base}/gone.xml"),
-        "/two.xml": index("{base}/pages.xml", "{base}/gone.xml"),
-        "/pages.xml": PAGES,
-    },
+    "documents that stand twice": {"/robots.txt": robots(*TWICE), **TWICE, "/pages.xml": PAGES},
     "no sitemaps": {},
-    "a robots.txt that cannot be fetched": {
-        "/robots.txt": Answer("", 503),
-        "/sitemap.xml": PAGES,
-    },
+    "a robots.txt that cannot be fetched": {"/robots.txt": Answer("", 503), "/sitemap.xml": PAGES},
 }
 
 
@@ -79,20 +64,16 @@ def test_the_numbers_are_the_same_everywhere(serve, name):
     assert problems > 450 or name != "failures"  # those that were not kept one by one are counted
 
 
-def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, capsys):
+def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, run):
     site = serve(WEBSITES["documents that stand twice"])
-    with pytest.raises(SystemExit):
-        main(["tree", site.base])
-    lines = capsys.readouterr().out.splitlines()
+    lines = run("tree", site.base)[1].splitlines()
     tree = sitemap_tree_for_homepage(site.base)
     assert lines[0].endswith(f" {tree.sitemap_count()} sitemaps")
     assert f" in {tree.sitemap_count()} sitemaps;" in lines[-1]
 
 
 def test_the_tree_and_the_report_have_the_same_first_and_last_day(capsys):
-    dates = ["2017", "2018-05", "2019-12-31T10:00:00Z", "never"]
-    entries = "".join(f"<url><loc>http://h/{d}</loc><lastmod>{d}</lastmod></url>" for d in dates)
-    node = parse_document([f"<urlset>{entries}</urlset>".encode()], "http://h/a.xml")
+    node = dated("2017", "2018-05", "2019-12-31T10:00:00Z", "never")
     row = summarise(node).sitemaps[0]
     assert (row.first, row.last) == ("2017-01-01", "2019-12-31")
     Console(file=sys.stdout, width=200).print(tree_view(node))

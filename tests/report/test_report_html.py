@@ -15,6 +15,7 @@ from report_trees import (
     dated,
     elements,
     hostile_website,
+    script,
     sitemap,
     website,
 )
@@ -29,10 +30,6 @@ from usp.report.summary import summarise
 
 LIMIT = 2_000_000
 FAR_APART = {"before 1990": 2, "2024": 2, "2100 or later": 1}
-
-
-def script(text, name):
-    return text.partition(f'id="{name}">')[2].partition("</script>")[0]
 
 
 def unpacked(text):

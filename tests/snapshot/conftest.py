@@ -1,4 +1,4 @@
-"""What the tests of snapshots share: the commands, run in this process."""
+"""What the tests of snapshots share: websites that are recorded, updates and watches on every front."""
 
 from __future__ import annotations
 
@@ -8,22 +8,9 @@ from contextlib import ExitStack
 import pytest
 
 import usp
+from fronts import rest
 from usp import aio
 from website import TaggedSite
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process; return its exit status, output and messages."""
-    from usp.cli import main  # noqa: PLC0415
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(one) for one in arguments])
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
-
-    return run
 
 
 @pytest.fixture(params=["threads", "asyncio"])
@@ -32,6 +19,14 @@ def update(request):
     if request.param == "threads":
         return usp.update
     return lambda *given, **options: asyncio.run(aio.update(*given, **options))
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def watched(request):
+    """Return all rounds of a watch, on threads or on asyncio."""
+    if request.param == "threads":
+        return lambda *given, **options: list(usp.watch(*given, **options))
+    return lambda *given, **options: asyncio.run(rest(aio.watch(*given, **options)))
 
 
 @pytest.fixture

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import tracemalloc
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from usp.objects.sitemap import AbstractSitemap
-from website import Answer, index, robots, urlset
+from website import Answer, dated, index, robots, urlset
 
 DAMAGED = urlset(
     "/d/1", "<url><loc>{base}/d/2</loc><priority>high</priority></url>", "<url>x</url>"
@@ -23,7 +20,7 @@ def mixed() -> dict[str, Any]:
     return {
         "/robots.txt": robots("/index.xml", "/moved.xml", "/gone.xml", "/page.html"),
         "/index.xml": index(
-            "<sitemap><loc>{base}/a.xml</loc><lastmod>2024-01-01</lastmod></sitemap>",
+            dated("/a.xml", "2024-01-01", "sitemap"),
             *("/b.xml", "/damaged.xml", "/cut.xml", "/error.xml", "/lost.xml", "/index.xml"),
         ),
         "/a.xml": urlset("/a/1", "/a/2"),
@@ -60,6 +57,18 @@ def assert_same(one: AbstractSitemap, other: AbstractSitemap) -> None:
     assert getattr(one, "not_found", ()) == getattr(other, "not_found", ())
 
 
+def urls(tree: AbstractSitemap) -> list[str]:
+    return [page.url for page in tree.all_pages()]
+
+
+def sorted_urls(tree: AbstractSitemap) -> list[str]:
+    return sorted(urls(tree))
+
+
+def codes(tree: AbstractSitemap) -> list[str]:
+    return [failure.code for failure in tree.failures()]
+
+
 def members_of(path: Path) -> list[bytes]:
     """Return what the gzip members of a file have in them."""
     data, members = path.read_bytes(), []
@@ -68,14 +77,3 @@ def members_of(path: Path) -> list[bytes]:
         members.append(inflate.decompress(data))
         data = inflate.unused_data
     return members
-
-
-@contextlib.contextmanager
-def memory_below(most: int) -> Iterator[None]:
-    """Assert that a block takes less memory."""
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < most
-    finally:
-        tracemalloc.stop()

@@ -9,9 +9,7 @@ import pytest
 
 import usp
 from usp._snapshot.snapshot_file import open_snapshot
-from website import index, robots, urlset
-
-NAMES = ("a", "b", "c")
+from website import urlset, with_index
 
 
 def lists(name, count=2000):
@@ -20,12 +18,8 @@ def lists(name, count=2000):
 
 @pytest.fixture(autouse=True)
 def site(record):
-    answers = {
-        "/robots.txt": robots("/index.xml"),
-        "/index.xml": index(*(f"/{name}.xml" for name in NAMES)),
-        **{f"/{name}.xml": lists(name) for name in NAMES},
-    }
-    return record(answers, use_known_paths=False)[0]
+    documents = with_index({f"/{name}.xml": lists(name) for name in "abc"})
+    return record(documents, use_known_paths=False)[0]
 
 
 def record_of(path, name="b"):

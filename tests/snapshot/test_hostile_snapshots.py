@@ -13,29 +13,33 @@ import zlib
 from dataclasses import asdict
 
 import pytest
-from snapshots import memory_below
-from test_third_party_warcs import HOST, SITE, compressed, record, response, urls, without
+from snapshots import codes, urls
+from test_third_party_warcs import (
+    HOST,
+    SITE,
+    YEAR_LATER,
+    compressed,
+    cut_in,
+    fill,
+    record,
+    response,
+    sent,
+    without,
+)
 
 import usp
+from patience import memory_below
 from usp import aio
 from usp._snapshot.recorded_responses import without_chunks
 from usp._snapshot.snapshot_entries import read_entry
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import WarcFile
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import dated, index, robots, urlset
+from website import dated, index, robots, urlset, with_index
 
 NAMES = [f"/{number}.xml" for number in range(4)]
-DOCUMENTS = {
-    "/robots.txt": robots("/index.xml"),
-    "/index.xml": index(*NAMES),
-    **{name: urlset(f"{name[:-4]}/a", f"{name[:-4]}/b") for name in NAMES},
-}
+DOCUMENTS = with_index({name: urlset(f"{name[:-4]}/a", f"{name[:-4]}/b") for name in NAMES})
 HOSTILE = "\x1b[31m\x00\x9b\u202e\r\nforged: yes"
-
-
-def filled(text: str) -> bytes:
-    return text.replace("{base}", HOST).encode()
 
 
 def forged(
@@ -60,15 +64,11 @@ def forged(
     info = f"software: usp\r\nusp-start: {start}\r\nusp-options: {options}\r\n"
     add("warcinfo", "", info.encode())
     for path, text in (documents or DOCUMENTS).items():
-        body, url, at = filled(text), f"{HOST}{path}", len(data)
+        body, url, at = fill(text), f"{HOST}{path}", len(data)
         add("response", url, response(body))
         exchange = {"url": url, "final_url": url, "status": 200, "attempts": 1, "seconds": 0.5}
-        exchange |= {
-            "received": len(body),
-            "content_type": "text/xml",
-            "headers": [["ETag", '"1"']],
-        }
-        exchange |= {"redirects": [], "started": "2024-01-01T00:00:00+00:00"}
+        exchange |= {"received": len(body), "content_type": "text/xml", "redirects": []}
+        exchange |= {"headers": [["ETag", '"1"']], "started": "2024-01-01T00:00:00+00:00"}
         exchange["hops"] = [[url, 200, "OK", [["Accept", "*/*"]], [], "192.0.2.1"]]
         role = "robots.txt" if path == "/robots.txt" else "sitemap"
         entry = {"url": url, "role": role, "lastmod": "2024-01-01", "attempts": 1}
@@ -96,10 +96,6 @@ def forged(
         for entry in entries:
             add("metadata", "urn:usp:entry:x", line(entry))
     return bytes(data)
-
-
-def codes(tree) -> list[str]:
-    return [failure.code for failure in tree.failures()]
 
 
 # What it says in JSON ------------------------------------------------------------------------------
@@ -309,8 +305,7 @@ def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(record, path):
 
 
 def test_the_time_of_the_reader_covers_opening_a_file(path):
-    junk = [gzip.compress(record("response", f"{HOST}/{n}", response("x"))) for n in range(2000)]
-    path.write_bytes(compressed(SITE) + b"".join(junk))
+    path.write_bytes(compressed([*SITE, *(sent(f"/{n}", "x") for n in range(2000))]))
     tree = usp.load(path, "http://site.example/", limits=usp.Limits(seconds=0.001))
     assert any("limit seconds" in one.reason for one in tree.failures())
 
@@ -328,11 +323,7 @@ def test_no_record_is_read_for_two_documents(path):
         facts["documents"] = len(entries)
 
     children = index(*(f"/{number}.xml" for number in range(51)))
-    documents = {
-        "/robots.txt": robots("/index.xml"),
-        "/index.xml": children,
-        "/0.xml": urlset("/a"),
-    }
+    documents = with_index({"/0.xml": urlset("/a")}) | {"/index.xml": children}
     for is_indexed in (True, False):
         path.write_bytes(forged(documents, change=change, is_indexed=is_indexed))
         assert urls(usp.load(path)) == [f"{HOST}/a"]
@@ -341,8 +332,7 @@ def test_no_record_is_read_for_two_documents(path):
 def test_children_that_are_not_in_the_file_are_bounded(path, monkeypatch):
     monkeypatch.setattr("usp.snapshot._ABSENT", 100)
     children = index(*(f"/{number}" for number in range(110)))
-    documents = {"/robots.txt": robots("/index.xml"), "/index.xml": children}
-    path.write_bytes(forged(documents, UNLIMITED))
+    path.write_bytes(forged(with_index({}) | {"/index.xml": children}, UNLIMITED))
     tree = usp.load(path)
     assert sum(1 for _ in tree.all_sitemaps()) <= 110
     assert "limit-sitemaps" in codes(tree)
@@ -372,9 +362,7 @@ def test_what_entries_say_takes_bounded_memory(path):
 
 def test_a_compressed_document_is_not_compressed_again(path):
     inner = gzip.compress(b"<urlset>" + b"<url><loc>http://h/</loc></url>" * 1_000_000)
-    site = [SITE[0], record("response", f"{HOST}/robots.txt", response(robots("/a.xml")))]
-    site.append(record("response", f"{HOST}/a.xml", response(inner)))
-    path.write_bytes(compressed(site))
+    path.write_bytes(compressed([sent("/robots.txt", robots("/a.xml")), sent("/a.xml", inner)]))
     assert "damaged-record" in codes(usp.load(path))
 
 
@@ -394,10 +382,6 @@ def test_members_of_an_archive_are_read_once(tmp_path):
 # Work in proportion to the size --------------------------------------------------------------------
 
 
-def cut_in(data, size):
-    return [data[at : at + size] for at in range(0, len(data), size)]
-
-
 def test_chunks_are_joined_however_they_are_cut_and_small_ones_stay_together():
     for size in [1, 2, 3, 7, 11, 1000]:
         body = b"5;name=value\r\nhello\r\n\r\n1\n \n0006\r\nworld!\r\n0\r\n\r\nignored"
@@ -412,11 +396,7 @@ def test_chunks_are_joined_however_they_are_cut_and_small_ones_stay_together():
 
 def test_what_looks_like_a_record_costs_little(tmp_path):
     for junk in [
-        b"WARC/1.0\n",
-        b"xWARC/1.0\r\n",
-        b"WARC/",
-        b"WARC/1.0\na:",
-        b"\x1f\x8b\x08",
+        *(b"WARC/1.0\n", b"xWARC/1.0\r\n", b"WARC/", b"WARC/1.0\na:", b"\x1f\x8b\x08"),
         b"WARC/1.0\r\nContent-Length: 999999999\r\n\r\n",
         gzip.compress(b"WARC/1.0\r\n" + b"a" * 99_999),
     ]:
@@ -459,7 +439,7 @@ def test_reasons_are_safe_to_show_however_they_are_made():
 
 def test_heads_in_another_script_are_recorded(path):
     head = "HTTP/1.1 200 O\xe9\r\nX-\xe9: \xe9\x1b\r\n\r\n".encode("latin-1")
-    odd = record("response", f"{HOST}/a.xml", head + filled(urlset("/odd")), "2025-01-01T00:00:00Z")
+    odd = record("response", f"{HOST}/a.xml", head + fill(urlset("/odd")), YEAR_LATER)
     path.write_bytes(compressed([*SITE, odd]))
     usp.load(path).save(path)
     assert f"{HOST}/odd" in urls(usp.load(path))

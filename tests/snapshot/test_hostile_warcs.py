@@ -11,10 +11,11 @@ import zlib
 from contextlib import suppress
 
 import pytest
-from snapshots import members_of, memory_below, mixed
-from test_third_party_warcs import HOST, PAGES, SITE, compressed, record, response, urls, without
+from snapshots import codes, members_of, mixed, urls
+from test_third_party_warcs import HOST, PAGES, SITE, YEAR_LATER, compressed, record, sent, without
 
 import usp
+from patience import memory_below
 from website import urlset
 
 
@@ -26,18 +27,10 @@ def own(record, path):
 
 def test_what_is_not_a_warc_is_a_clear_error(path):
     for data in [
-        b"",
-        b"x",
-        b"<urlset/>",
-        b"\x1f\x8b",
-        gzip.compress(b"<urlset/>"),
-        b"PK\x03\x04",
-        b"WARC/1.0",
-        b"WARC/1.0\r\n\r\n",
+        *(b"", b"x", b"<urlset/>", b"\x1f\x8b", gzip.compress(b"<urlset/>"), b"PK\x03\x04"),
+        *(b"WARC/1.0", b"WARC/1.0\r\n\r\n", b"WARC/" * 50_000, b"\r\n" * 100_000),
         b"WARC/1.0\r\nContent-Length: -5\r\n\r\n",
-        b"WARC/" * 50_000,
         b"WARC/1.0\r\nContent-Length: 99999999999999999999\r\n\r\nx",
-        b"\r\n" * 100_000,
     ]:
         path.write_bytes(data)
         with pytest.raises(usp.SnapshotError, match=r"site\.warc\.gz"):
@@ -53,7 +46,6 @@ def test_a_warc_that_is_compressed_as_a_whole_says_what_to_do(path):
 def test_a_snapshot_that_is_cut_off_or_damaged_anywhere_says_so(own):
     whole = usp.load(own)
     data = own.read_bytes()
-    pages = {page.url for page in whole.all_pages()}
     chance = random.Random(1)
     cuts = [*(chance.randrange(1, len(data)) for _ in range(25)), len(data) - 1, len(data) - 40]
     for cut in cuts:
@@ -63,8 +55,8 @@ def test_a_snapshot_that_is_cut_off_or_damaged_anywhere_says_so(own):
         except usp.SnapshotError:
             assert cut < 600  # not even the first record is there
             continue
-        assert "incomplete-snapshot" in {failure.code for failure in tree.failures()}
-        assert {page.url for page in tree.all_pages()} <= pages
+        assert "incomplete-snapshot" in codes(tree)
+        assert set(urls(tree)) <= set(urls(whole))
     for at in (chance.randrange(len(data)) for _ in range(25)):
         own.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
         with suppress(usp.SnapshotError):  # damage costs what it hits
@@ -77,7 +69,7 @@ def test_what_stands_around_damage_is_read(path):
     path.write_bytes(b"".join(members))
     tree = usp.load(path)
     assert urls(tree) == [url for url in PAGES if "/b/" not in url]
-    assert {"incomplete-snapshot", "not-in-snapshot"} <= {one.code for one in tree.failures()}
+    assert {"incomplete-snapshot", "not-in-snapshot"} <= set(codes(tree))
 
 
 def test_a_length_that_lies_is_noticed(path):
@@ -92,38 +84,29 @@ def test_a_length_that_lies_is_noticed(path):
 
 
 def test_a_bomb_in_the_record_is_stepped_over(path):
-    bomb = record("response", f"{HOST}/bomb.xml", response(b"\0" * 40_000_000))
+    bomb = sent("/bomb.xml", b"\0" * 40_000_000)
     path.write_bytes(compressed([*SITE[:4], bomb, *SITE[4:]]))
     tree = usp.load(path)
     assert urls(tree) == PAGES
-    assert "incomplete-snapshot" in {failure.code for failure in tree.failures()}
+    assert "incomplete-snapshot" in codes(tree)
 
 
 def test_a_bomb_in_the_body_is_stopped_as_one_that_is_received(path):
     inner = zlib.compressobj(9, zlib.DEFLATED, 31)
     body = inner.compress(urlset("http://h/1")[:-9].encode()) + inner.compress(b" " * 40_000_000)
-    bomb = record(
-        "response", f"{HOST}/a.xml", response(body + inner.flush()), "2025-01-01T00:00:00Z"
-    )
+    bomb = sent("/a.xml", body + inner.flush(), date=YEAR_LATER)
     path.write_bytes(compressed([*SITE, bomb]))
     tree = usp.load(path, limits=usp.Limits(unpacked_bytes=1_000_000))
-    codes = {failure.url: failure.code for failure in tree.failures()}
-    assert codes[f"{HOST}/a.xml"] in ("limit-unpacked-bytes", "limit-ratio")
+    (code,) = (one.code for one in tree.failures() if one.url == f"{HOST}/a.xml")
+    assert code in ("limit-unpacked-bytes", "limit-ratio")
 
 
 def test_nothing_is_ever_connected_to(path, monkeypatch):
-    inside = [
-        record(
-            "response",
-            "http://10.0.0.1/robots.txt",
-            response("Sitemap: http://169.254.169.254/x\n"),
-        )
-    ]
-    path.write_bytes(compressed(inside))
+    inside = sent("http://10.0.0.1/robots.txt", "Sitemap: http://169.254.169.254/x\n")
+    path.write_bytes(compressed([inside]))
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("connected"))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("looked up"))
-    tree = usp.load(path)
-    assert [failure.code for failure in tree.failures()] == ["not-in-snapshot"]
+    assert codes(usp.load(path)) == ["not-in-snapshot"]
 
 
 def test_a_status_that_is_none_is_not_a_response(path):

@@ -14,6 +14,7 @@ from snapshots import mixed
 
 import usp
 import usp.aio
+from memory_web import Client, Doc, Web
 from usp._snapshot.warc_writing import ENTRY_FIELD
 from usp.snapshot import load
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -31,13 +32,12 @@ def records(path):
 
 
 @pytest.fixture
-def recorded(record, path):
-    site, _ = record(mixed())
-    return site, path
+def site(record):
+    return record(mixed())[0]
 
 
-def test_the_digests_of_all_records_are_right(recorded, capsys):
-    _, path = recorded
+@pytest.mark.usefixtures("site")
+def test_the_digests_of_all_records_are_right(path, capsys):
     arguments = type("Arguments", (), {"inputs": [str(path)], "verbose": True})
     assert checker.Checker(arguments).process_all() == 0
     told = capsys.readouterr().out
@@ -45,8 +45,7 @@ def test_the_digests_of_all_records_are_right(recorded, capsys):
     assert "no digest" not in told
 
 
-def test_redirects_are_records_of_their_own_with_their_requests(recorded):
-    site, path = recorded
+def test_redirects_are_records_of_their_own_with_their_requests(site, path):
     found = {
         (record.rec_type, record.rec_headers["WARC-Target-URI"], record.http_headers.statusline)
         for record, _ in records(path)
@@ -59,14 +58,12 @@ def test_redirects_are_records_of_their_own_with_their_requests(recorded):
     assert asked >= set(hops)
 
 
-def test_a_body_is_recorded_as_it_was_received(recorded):
-    site, path = recorded
+def test_a_body_is_recorded_as_it_was_received(site, path):
     by_url = {}
     with path.open("rb") as file:
-        for record in warcio.ArchiveIterator(file):
-            url = record.rec_headers["WARC-Target-URI"]
-            if record.rec_type == "response":
-                by_url[url] = record.http_headers, record.raw_stream.read()
+        for one in warcio.ArchiveIterator(file):
+            if one.rec_type == "response":
+                by_url[one.rec_headers["WARC-Target-URI"]] = one.http_headers, one.raw_stream.read()
     headers, body = by_url[site.url("/b.xml")]
     assert (headers["Content-Encoding"], body) == ("gzip", site.answers["/b.xml"].body)
     assert headers["Content-Length"] == str(len(body))
@@ -76,8 +73,7 @@ def test_a_body_is_recorded_as_it_was_received(recorded):
     assert body == site.fill(urlset("/t/1"))
 
 
-def test_failures_are_records_with_code_and_reason(recorded):
-    site, path = recorded
+def test_failures_are_records_with_code_and_reason(site, path):
     failed = {
         record.rec_headers["WARC-Target-URI"]: json.loads(data[len(ENTRY_FIELD) :])["error"]
         for record, data in records(path)
@@ -131,27 +127,10 @@ def test_secrets_are_never_written(serve, tmp_path):
 
 
 def test_a_client_that_tells_nothing_of_its_requests_is_recorded_all_the_same(path):
-    class Response(usp.web_client.abstract_client.LocalWebClientSuccessResponse):
-        def header(self, case_insensitive_name):
-            return {"content-encoding": "gzip"}.get(case_insensitive_name.lower())
-
-        def headers(self):
-            return (("Content-Encoding", "gzip"),)
-
-        def redirects(self):
-            return ("http://h/first.xml",)
-
-        def raw_data(self):
-            return urlset("http://h/1").encode()
-
-    class Client(usp.AbstractWebClient):
-        def set_max_response_data_length(self, max_response_data_length):
-            pass
-
-        def get(self, url):
-            return Response("http://h/last.xml", "")
-
-    tree = usp.sitemap_tree_for_sitemap("http://h/first.xml", Client(), record=path)
+    last = Doc(urlset("/1"), headers={"Content-Encoding": "gzip"})
+    web = Web({"/first.xml": Doc(moved_to="/last.xml"), "/last.xml": last})
+    tree = usp.sitemap_tree_for_sitemap("http://h/first.xml", Client(web), record=path)
+    assert tree.page_count() == 1
     assert load(path) == tree
     responses = [record for record, _ in records(path) if record.rec_type == "response"]
     first, last = (record.http_headers for record in responses)
@@ -166,8 +145,8 @@ def test_without_warcio_the_message_says_what_to_install(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_reading_a_snapshot_needs_no_warcio(recorded):
-    _, path = recorded
+@pytest.mark.usefixtures("site")
+def test_reading_a_snapshot_needs_no_warcio(path):
     code = (
         "import sys; sys.modules['warcio'] = None; import usp;"
         f"print(usp.load({str(path)!r}).page_count())"
@@ -176,17 +155,18 @@ def test_reading_a_snapshot_needs_no_warcio(recorded):
     assert int(done.stdout) == usp.load(path).page_count()
 
 
-def test_fastwarc_finds_its_digests_right(recorded):
+@pytest.mark.usefixtures("site")
+def test_fastwarc_finds_its_digests_right(path):
     fastwarc = pytest.importorskip("fastwarc.warc")
-    with recorded[1].open("rb") as file:
+    with path.open("rb") as file:
         read = fastwarc.ArchiveIterator(file, parse_http=False)
         checked = [record.verify_block_digest() for record in read]
     assert checked
     assert all(checked)
 
 
-def test_cdxj_indexer_lists_its_documents(recorded):
-    cdxj, (site, path), out = pytest.importorskip("cdxj_indexer.main"), recorded, io.StringIO()
+def test_cdxj_indexer_lists_its_documents(site, path):
+    cdxj, out = pytest.importorskip("cdxj_indexer.main"), io.StringIO()
     cdxj.CDXJIndexer(output=out, inputs=[str(path)], data_out_name=None).process_all()
     assert site.url("/there.xml") in out.getvalue()
 
@@ -195,10 +175,7 @@ def test_cdxj_indexer_lists_its_documents(recorded):
 def test_records_name_the_address_that_responded(serve, path, client):
     site = serve(mixed())
 
-    async def record():
-        await usp.aio.sitemap_tree_for_homepage(site.base, client(), record=path)
-
-    asyncio.run(record())
+    asyncio.run(usp.aio.sitemap_tree_for_homepage(site.base, client(), record=path))
     known = {
         record.rec_headers["WARC-IP-Address"]
         for record, data in records(path)

@@ -9,14 +9,15 @@ import tracemalloc
 from itertools import combinations
 
 import pytest
-from snapshots import assert_same, members_of, mixed
+from snapshots import assert_same, codes, members_of, mixed, urls
 from test_hostile_snapshots import DOCUMENTS, forged
-from test_third_party_warcs import HOST, compressed, urls
+from test_third_party_warcs import HOST, compressed
 
 import usp
+from fronts import rest
 from usp import aio
 from usp.events import SitemapFailed, SitemapFinished
-from website import Answer, index, robots, urlset
+from website import Answer, index, robots, urlset, with_index
 
 
 def ways(site, path):
@@ -39,7 +40,7 @@ def test_a_recorded_tree_is_the_crawled_one(serve, path, way):
     asked = len(site.requests)
     loaded = usp.load(path)
     assert_same(tree, loaded)
-    assert {failure.code for failure in loaded.failures()} >= {"server-error", "body-cut-off"}
+    assert set(codes(loaded)) >= {"server-error", "body-cut-off"}
     assert loaded.page_count() == tree.page_count() > 4
     assert len(site.requests) == asked
     assert_same(tree, asyncio.run(aio.load(path)))
@@ -55,10 +56,8 @@ def test_a_stream_is_recorded_as_well_unless_it_is_not_read_to_its_end(serve, pa
     assert urls(loaded := usp.load(path)) == pages
     path.unlink()
 
-    async def listed():
-        return [page.url async for page in aio.pages(site.base, record=path)]
-
-    assert asyncio.run(listed()) == pages
+    again = asyncio.run(rest(aio.pages(site.base, record=path)))
+    assert [page.url for page in again] == pages
     assert usp.load(path) == loaded
 
 
@@ -104,11 +103,10 @@ def test_a_loaded_tree_is_that_of_the_crawl_with_its_options_and_limits(record, 
 def test_limits_of_a_crawl_do_not_hide_what_is_in_its_file(record, path, limits, absent):
     site, tree = record(mixed(), limits=usp.Limits(**limits))
     loaded = usp.load(path)
-    assert {page.url for page in tree.all_pages()} <= {page.url for page in loaded.all_pages()}
+    assert set(urls(tree)) <= set(urls(loaded))
     reasons = {failure.url: failure.code for failure in loaded.failures()}
-    codes = {failure.code for failure in tree.failures()}
     assert "not-in-snapshot" not in reasons.values()
-    assert set(reasons.values()) - {"body-cut-off"} <= codes
+    assert set(reasons.values()) - {"body-cut-off"} <= set(codes(tree))
     if absent is not None:
         assert reasons[site.url(absent)].startswith("limit-")
 
@@ -125,18 +123,17 @@ def test_failed_hosts_and_documents_that_are_declared_twice_are_recorded_once(re
 
 def test_what_was_not_fetched_for_lack_of_time_is_told_again(record, path):
     late = {f"/{n}.xml": Answer(urlset(f"/{n}"), delay=0.1 * n) for n in range(4)}
-    answers = {"/robots.txt": robots("/i.xml"), "/i.xml": index(*late), **late}
-    _, tree = record(answers, limits=usp.Limits(seconds=0.15))
+    _, tree = record(with_index(late), limits=usp.Limits(seconds=0.15))
     loaded = usp.load(path, limits=usp.Limits())
-    assert "limit-seconds" in {failure.code for failure in loaded.failures()}
-    assert [one.code for one in loaded.failures()] == [one.code for one in tree.failures()]
+    assert "limit-seconds" in codes(loaded)
+    assert codes(loaded) == codes(tree)
 
 
 def test_a_large_page_that_is_no_sitemap_is_the_same_from_a_file(record, path):
     page = f"<!DOCTYPE html><html><body>{'<p>down for maintenance</p>' * 50_000}</body></html>"
     record({"/robots.txt": robots("/a.xml"), "/a.xml": page})
     usp.load(path).save(path)
-    assert [failure.code for failure in usp.load(path).failures()] == ["html-page"]
+    assert codes(usp.load(path)) == ["html-page"]
 
 
 def test_limits_apply_to_records_as_to_responses(record, path):
@@ -149,7 +146,7 @@ def test_limits_apply_to_records_as_to_responses(record, path):
     live = usp.sitemap_tree_for_homepage(site.base, limits=limits, **few)
     for tree in (live, loaded := usp.load(path, limits=limits)):
         assert 0 < tree.page_count() < 6000
-        assert [one.code for one in tree.failures()].count("limit-document-bytes") == 2
+        assert codes(tree).count("limit-document-bytes") == 2
     declared = [tree.sub_sitemaps[0].sub_sitemaps[0].skipped for tree in (live, loaded)]
     assert 4000 < len(declared[0]) <= len(declared[1])
 

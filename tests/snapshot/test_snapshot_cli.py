@@ -7,9 +7,9 @@ import json
 
 import pytest
 from snapshots import mixed
-from test_third_party_warcs import HOST, PAGES, SITE, compressed, record, response
+from test_third_party_warcs import HOST, OTHER, PAGES, SITE, compressed
 
-from website import Answer, TaggedSite, robots, urlset
+from website import ONE_PAGE, Answer, TaggedSite, urlset
 
 
 @pytest.fixture
@@ -50,21 +50,15 @@ def test_update_tells_what_it_did(run, site, path, tmp_path):
     assert {"requests", "saved_bytes", "saved_seconds", "not_asked"} <= set(facts)
 
 
-def test_a_url_that_turns_out_to_be_a_website_is_recorded_as_one(run, path):
-    with TaggedSite(
-        {
-            "/robots.txt": robots("/a.xml"),
-            "/a.xml": urlset("/1"),
-            "/shop": Answer("<html>", headers={"Content-Type": "text/html"}),
-        }
-    ) as site:
-        assert run("snapshot", f"{site.base}/shop", "-o", path)[0] == 0
-        assert run("ls", path, "-f", "pages")[1] == f"{site.base}/1\n"
+def test_a_url_that_turns_out_to_be_a_website_is_recorded_as_one(run, site, path):
+    shop = Answer("<html>", headers={"Content-Type": "text/html"})
+    site.answers = ONE_PAGE | {"/shop": shop}
+    assert run("snapshot", f"{site.base}/shop", "-o", path)[0] == 0
+    assert run("ls", path, "-f", "pages")[1] == f"{site.base}/tea\n"
 
 
 def test_a_file_of_another_program_is_read_and_its_site_can_be_named(run, path):
-    other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
-    path.write_bytes(compressed([*SITE, other]))
+    path.write_bytes(compressed([*SITE, OTHER]))
     status, _, told = run("ls", path)
     assert (status, "several websites" in told, "--site" in told) == (1, True, True)
     assert run("ls", path, "--site", HOST, "-f", "pages")[1].split() == PAGES

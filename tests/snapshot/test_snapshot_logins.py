@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import gzip
 
@@ -10,8 +9,7 @@ import pytest
 from snapshots import assert_same
 
 import usp
-from usp import aio
-from website import Answer, Request, TaggedSite, index, robots, urlset
+from website import ONE_PAGE, Answer, Request, TaggedSite, dated, index, robots
 
 
 class GuardedSite(TaggedSite):
@@ -36,7 +34,7 @@ class GuardedSite(TaggedSite):
 
 @pytest.fixture
 def site():
-    with GuardedSite({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/1")}) as site:
+    with GuardedSite(ONE_PAGE) as site:
         yield site
 
 
@@ -54,23 +52,10 @@ def test_of_unchanged_documents_the_time_is_written_and_no_cookie(site, path):
     assert b"hush" not in written(path)
 
 
-def rounds_of_threads(*given, **options):
-    return list(usp.watch(*given, **options))
-
-
-def rounds_of_asyncio(*given, **options):
-    async def collect():
-        return [current async for current in aio.watch(*given, **options)]
-
-    return asyncio.run(collect())
-
-
-@pytest.mark.parametrize("rounds", [rounds_of_threads, rounds_of_asyncio])
-def test_every_round_of_a_watch_logs_in(site, path, rounds):
-    for current in rounds(site.start, path, every=0.01, rounds=2):
-        assert (current.error, current.failures) == (None, ())
-    (again,) = rounds(site.start, path, every=0.01, rounds=1)
-    assert (again.error, again.failures) == (None, ())
+def test_every_round_of_a_watch_logs_in(site, path, watched):
+    for count in (2, 1):
+        rounds = watched(site.start, path, every=0.01, rounds=count)
+        assert [(current.error, current.failures) for current in rounds] == [(None, ())] * count
     assert b"hush" not in written(path)
 
 
@@ -81,24 +66,20 @@ def listed(site, path: str) -> str:
 def test_a_listed_url_with_a_login_is_fetched_with_that_login(site):
     site.answers["/robots.txt"] = f"Sitemap: {listed(site, '/a.xml')}"
     tree = usp.sitemap_tree_for_homepage(site.start)
-    assert [page.url for page in tree.all_pages()] == [site.url("/1")]
+    assert [page.url for page in tree.all_pages()] == [site.url("/tea")]
 
 
 def test_logins_of_listed_urls_are_in_the_documents_only(site, path):
     """The bytes of a document are the website's own; nothing that we write repeats them."""
     site.answers["/robots.txt"] = robots("/index.xml")
-    site.answers["/index.xml"] = index(
-        f"<sitemap><loc>{listed(site, '/a.xml')}</loc><lastmod>2024-01-01</lastmod></sitemap>",
-        f"<sitemap><loc>{listed(site, '/lost.xml')}</loc></sitemap>",
-    )
+    known = dated(listed(site, "/a.xml"), "2024-01-01", "sitemap")
+    site.answers["/index.xml"] = index(known, listed(site, "/lost.xml"))
     tree = usp.sitemap_tree_for_homepage(site.start, record=path)
     assert written(path).count(b"hush") == 2
     assert_same(usp.load(path), tree)
     (current,) = usp.watch(site.start, path, rounds=1)
-    assert current.update is not None
     assert (current.update.not_modified, current.update.changed, current.update.added) == (3, 0, 0)
     (current,) = usp.watch(site.start, path, rounds=1, trust_lastmod=True)
-    assert current.update is not None
     assert current.update.not_asked == 1
     assert written(path).count(b"hush") == 2
     assert usp.load(path) == tree

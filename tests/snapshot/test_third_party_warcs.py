@@ -7,20 +7,20 @@ import zipfile
 from collections.abc import Iterable
 
 import pytest
+from snapshots import codes, urls
 
 import usp
 from website import index, robots, urlset
 
 HOST = "http://site.example"
+DAY, YEAR_LATER = "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"
 
 
 def fill(text: str, base: str = HOST) -> bytes:
     return text.replace("{base}", base).encode()
 
 
-def record(
-    kind: str, url: str, block: bytes, date: str = "2024-01-01T00:00:00Z", **more: str
-) -> bytes:
+def record(kind: str, url: str, block: bytes, date: str = DAY, **more: str) -> bytes:
     """Return a record as another program writes it, by hand: what is read is not what we write."""
     headers = {
         "WARC-Type": kind,
@@ -41,33 +41,38 @@ def response(body: bytes | str, status: str = "200 OK", **headers: str) -> bytes
     return f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + data
 
 
+def sent(
+    path: str, body: bytes | str, status: str = "200 OK", date: str = DAY, **headers: str
+) -> bytes:
+    """Return the record of a response to a path of the website, or to another URL."""
+    url = HOST + path if path.startswith("/") else path
+    return record("response", url, response(body, status, **headers), date)
+
+
+def cut_in(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
 def chunked(body: str, size: int = 11) -> bytes:
-    data = fill(body)
-    pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    chunks = (b"%x\r\n%s\r\n" % (len(one), one) for one in cut_in(fill(body), size))
+    return b"".join(chunks) + b"0\r\n\r\n"
 
 
 INFO = b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 12\r\n\r\nsoftware: x\n\r\n\r\n"
-
+LISTED = ("/a.xml", "/b.xml.gz", "/moved.xml")
 SITE = [
     INFO,
-    record("response", f"{HOST}/", response("<html>home</html>", Content_Type="text/html")),
-    record("response", f"{HOST}/robots.txt", response(robots("/index.xml", "/absent.xml"))),
-    record(
-        "response",
-        f"{HOST}/index.xml",
-        response(
-            chunked(index("/a.xml", "/b.xml.gz", "/moved.xml", "/error.xml")),
-            Transfer_Encoding="chunked",
-        ),
-    ),
-    record("response", f"{HOST}/a.xml", response(urlset("/a/1", "/a/2"))),
-    record("response", f"{HOST}/b.xml.gz", response(gzip.compress(fill(urlset("/b/1"))))),
-    record("response", f"{HOST}/moved.xml", response("", "301 Moved", Location="/there.xml")),
-    record("response", f"{HOST}/there.xml", response(urlset("/t/1"))),
-    record("response", f"{HOST}/error.xml", response("", "500 Oh no")),
+    sent("/", "<html>home</html>", Content_Type="text/html"),
+    sent("/robots.txt", robots("/index.xml", "/absent.xml")),
+    sent("/index.xml", chunked(index(*LISTED, "/error.xml")), Transfer_Encoding="chunked"),
+    sent("/a.xml", urlset("/a/1", "/a/2")),
+    sent("/b.xml.gz", gzip.compress(fill(urlset("/b/1")))),
+    sent("/moved.xml", "", "301 Moved", Location="/there.xml"),
+    sent("/there.xml", urlset("/t/1")),
+    sent("/error.xml", "", "500 Oh no"),
 ]
 SITE_A = f"{HOST}/a.xml".encode()
+OTHER = sent("http://other.example/robots.txt", "User-agent: *\n")
 PAGES = [f"{HOST}/{path}" for path in ("a/1", "a/2", "b/1", "t/1")]
 
 
@@ -78,10 +83,6 @@ def compressed(records: Iterable[bytes]) -> bytes:
 def without(path: str) -> list[bytes]:
     """Return the records of the website but for those of a path."""
     return [one for one in SITE if f"{path}\r\n".encode() not in one]
-
-
-def urls(tree) -> list[str]:
-    return [page.url for page in tree.all_pages()]
 
 
 @pytest.fixture
@@ -122,31 +123,24 @@ def test_a_wacz_is_a_zip_archive_of_warcs(tmp_path):
 
 def test_the_latest_document_counts_wherever_it_is(load):
     """A 304 does not hide the document that it confirms."""
-    newest = record("response", f"{HOST}/a.xml", response(urlset("/new")), "2025-01-01T00:00:00Z")
-    older = record("response", f"{HOST}/a.xml", response(urlset("/old")), "2023-01-01T00:00:00Z")
+    newest = sent("/a.xml", urlset("/new"), date=YEAR_LATER)
+    older = sent("/a.xml", urlset("/old"), date="2023-01-01T00:00:00Z")
     assert urls(load([newest, *SITE, older]))[0] == f"{HOST}/new"
-    said = b"HTTP/1.1 304 Not Modified\r\n\r\n"
-    later = record("response", f"{HOST}/a.xml", said, "2030-01-01T00:00:00Z")
+    later = sent("/a.xml", "", "304 Not Modified", "2030-01-01T00:00:00Z")
     assert urls(load([*SITE, later])) == PAGES
     failures = load([*without("/a.xml"), later]).failures()
     assert {one.url: one.status for one in failures}[f"{HOST}/a.xml"] == 304
 
 
 def test_a_revisit_is_what_it_refers_to(load):
-    same = record(
-        "revisit",
-        f"{HOST}/a.xml",
-        response(""),
-        "2025-01-01T00:00:00Z",
-        WARC_Refers_To_Target_URI=f"{HOST}/there.xml",
-    )
+    known = {"WARC_Refers_To_Target_URI": f"{HOST}/there.xml"}
+    same = record("revisit", f"{HOST}/a.xml", response(""), YEAR_LATER, **known)
     assert urls(load([*SITE, same])) == PAGES
     assert urls(load([*without("/a.xml"), same]))[0] == f"{HOST}/t/1"
 
 
 def test_addresses_in_angle_brackets_and_line_ends_alone_are_read(load):
-    listed = response(index("/a.xml", "/b.xml.gz", "/moved.xml"))
-    head, _, block = record("response", f"{HOST}/index.xml", listed).partition(b"\r\n\r\n")
+    head, _, block = sent("/index.xml", index(*LISTED)).partition(b"\r\n\r\n")
     plain = head.replace(b"\r\n", b"\n") + b"\n\n" + block
     old = SITE[4].replace(b"URI: " + SITE_A, b"URI: <" + SITE_A + b">")
     assert old != SITE[4]
@@ -154,19 +148,18 @@ def test_addresses_in_angle_brackets_and_line_ends_alone_are_read(load):
 
 
 def test_of_several_websites_one_must_be_named(load):
-    other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
     with pytest.raises(usp.SnapshotError, match=r"several websites .*choose one with url="):
-        load([*SITE, other])
+        load([*SITE, OTHER])
     for url in (HOST, f"{HOST}/index.xml"):
-        assert urls(load([*SITE, other], url)) == PAGES
+        assert urls(load([*SITE, OTHER], url)) == PAGES
 
 
 def test_a_file_without_robots_txt_or_sitemaps_is_read_or_says_so(load):
     assert set(urls(load(without("/robots.txt")))) == set(PAGES)
-    records = [INFO, record("response", f"{HOST}/x", response("<html>"))]
+    records = [INFO, sent("/x", "<html>")]
     with pytest.raises(usp.SnapshotError, match="no sitemaps"):
         load(records)
-    assert [failure.code for failure in load(records, HOST).failures()] == ["not-in-snapshot"]
+    assert codes(load(records, HOST)) == ["not-in-snapshot"]
 
 
 def test_a_url_is_found_however_it_is_written(load):
@@ -181,19 +174,18 @@ def test_a_url_is_found_however_it_is_written(load):
         (coded, f"{host}/s.xml", "/s.xml"),
         ("https://site.example", f"{HOST}/a.xml", ":443/a.xml"),  # and the other scheme
     ]:
-        robots_txt = record("response", f"{base}/robots.txt", response(robots(listed)))
-        found = record("response", f"{base}{recorded}", response(urlset("/1")))
+        records = [sent(f"{base}/robots.txt", robots(listed)), sent(base + recorded, urlset("/1"))]
         for url in (None, *([f"{host}/"] if base is coded else [])):
-            assert urls(load([robots_txt, found], url)) == [f"{HOST}/1"]
+            assert urls(load(records, url)) == [f"{HOST}/1"]
 
 
 def test_redirects_in_a_circle_end_at_the_limit(load):
     records = [
-        record("response", f"{HOST}/robots.txt", response(robots("/r"))),
-        record("response", f"{HOST}/r", response("", "301 Moved", Location="/q")),
-        record("response", f"{HOST}/q", response("", "301 Moved", Location="/r")),
+        sent("/robots.txt", robots("/r")),
+        sent("/r", "", "301 Moved", Location="/q"),
+        sent("/q", "", "301 Moved", Location="/r"),
     ]
-    assert [failure.code for failure in load(records).failures()] == ["limit-redirects"]
+    assert codes(load(records)) == ["limit-redirects"]
 
 
 def test_what_another_program_has_truncated_is_incomplete(load):

@@ -6,19 +6,18 @@ import os
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fronts import FD, needs_proc
 from together import together
 from usp import _store
 from usp._store import Document, DocumentWriter, Store
 from usp.objects.exchange import Exchange
 
 EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
-FD = Path("/proc/self/fd")
 PATIENCE = 10.0
 
 
@@ -100,7 +99,7 @@ def test_what_was_written_is_read_whatever_the_thresholds_and_however_writers_al
     assert held == store._held <= memory
 
 
-@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+@needs_proc
 def test_thousands_of_documents_need_one_open_file():
     before = len(list(FD.iterdir()))
     store = Store(memory=1000, small=100)
