@@ -81,8 +81,14 @@ def served() -> Iterator[Callable[..., list[Site]]]:
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> Dataset:
+def root(tmp_path: Path) -> Path:
+    """The folder of a dataset that is not there yet."""
+    return tmp_path / "dataset"
+
+
+@pytest.fixture
+def dataset(root: Path) -> Dataset:
     """An empty dataset in a folder."""
-    made = Dataset(tmp_path / "dataset")
+    made = Dataset(root)
     made.make()
     return made

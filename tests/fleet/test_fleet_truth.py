@@ -75,10 +75,9 @@ def test_a_dataset_that_differs_in_anything_is_not_what_the_websites_serve(local
 
 @RAY
 @pytest.mark.proof
-def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, tmp_path):
+def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, root):
     """Of a site of every kind: starting Ray takes longer than crawling them."""
     some = list({site.kind: site for site in fleet.sites}.values())
-    root = tmp_path / "dataset"
     told = crawl(root, [site.url for site in some], "ray")
     assert not re.search("INFO|WARNING", told)  # Ray's own log
     check_truth(root, some)
@@ -201,11 +200,8 @@ def test_parts_are_loaded_when_they_are_named():
 
 
 def _rows(table):
-    changing = {"started", "duration"}
-    return sorted(
-        repr({name: value for name, value in row.items() if name not in changing})
-        for row in table.to_pylist()
-    )
+    same = [name for name in table.column_names if name not in {"started", "duration"}]
+    return sorted(map(repr, table.select(same).to_pylist()))
 
 
 @pytest.mark.proof
@@ -219,11 +215,9 @@ def test_the_documented_job_for_spark_writes_what_the_function_yields(tmp_path):
         (tmp_path / "sites.txt").write_text("\n".join(sites))
         job = on_loopback(block, url).replace("repartition(200)", "repartition(2)")
         (tmp_path / "job.py").write_text(job)
-        environment = os.environ | {
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        }
-        subprocess.run([sys.executable, "job.py"], cwd=tmp_path, env=environment, check=True)
+        spark = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        argv = [sys.executable, "job.py"]
+        subprocess.run(argv, cwd=tmp_path, env=os.environ | spark, check=True)
         wide = wide_rows(sites, usp.fleet.FleetOptions(zones=ZONES))
     for table in ("pages", "sitemaps", "sites"):
         truth = pa.Table.from_batches(usp.fleet.unwrap(wide, table))
