@@ -6,6 +6,7 @@ import shutil
 import ssl
 import subprocess
 import time
+from functools import partial
 
 import pytest
 
@@ -77,16 +78,13 @@ def test_a_bundle_that_has_no_certificates_is_a_wrong_call(run, certificate, put
 def test_a_pause_is_kept_between_requests(run, serve, path, options):
     asked = []
 
-    def noting(text):
-        def answer():
-            asked.append(time.monotonic())
-            return text
-
-        return answer
+    def noted(text):
+        asked.append(time.monotonic())
+        return text
 
     files = {"/robots.txt": robots("/i.xml") + "Crawl-delay: 0.3\n"}
     files |= {"/i.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
-    site = serve({path: noting(text) for path, text in files.items()})
+    site = serve({path: partial(noted, text) for path, text in files.items()})
     ended = run("ls", site + path, "-k", "-f", "pages", *options)
     assert ended.lines == [f"{site}/1", f"{site}/2"]
     assert len(asked) == (3 if path else 4)

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 import threading
+from functools import partial
 
 import pyarrow.parquet as pq
 import pytest
@@ -123,15 +124,12 @@ def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
     monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
     asked, ended = [], threading.Event()
 
-    def later(number):
-        def answer():
-            asked.append(number)
-            ended.wait(120)
-
-        return answer
+    def later(name):
+        asked.append(name)
+        ended.wait(120)
 
     names = [f"/{number}.xml" for number in range(40)]
-    files = {name: later(name) for name in names}
+    files = {name: partial(later, name) for name in names}
     files["/0.xml"] = urlset(*(f"/p{number}" for number in range(50)))
     site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*names), **files})
     result = run("ls", site, "-k", "-f", form, "--limit", "10")
