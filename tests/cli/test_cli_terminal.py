@@ -16,7 +16,7 @@ from functools import partial
 import pytest
 
 from cases import cases
-from website import index, story, urlset
+from website import Answer, index, story, urlset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
 
@@ -82,8 +82,7 @@ def test_the_output_is_that_of_a_run_without_a_terminal(site):
         ran = terminal.result()
         assert ran.status == 0
         assert b" address" in ran.screen
-        lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
-        assert [line.rstrip() for line in shown(ran.screen)] == lines
+        assert stripped(shown(ran.screen)) == stripped(plain.stdout.decode().splitlines())
 
 
 def test_a_pipe_gets_parquet_as_it_is_and_the_line_is_gone_before_its_reader_writes(site):
@@ -119,8 +118,30 @@ def test_the_line_gives_way_to_every_line_of_the_log(serve, times):
         assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
 
 
+def stripped(lines: list[str]) -> list[str]:
+    return [line.rstrip() for line in lines]
+
+
 def neutral(line: str) -> str:
-    return re.sub(r"\d+\.\d+|\b\d+ ms|0x[0-9a-f]+", "N", line)
+    return re.sub(r"\d+\.\d+(?: s)?|\b\d+ ms|0x[0-9a-f]+", "N", line)
+
+
+@pytest.mark.long
+def test_a_dataset_is_made_and_summed_up_the_same(serve, put):
+    site = serve({"/sitemap.xml": Answer(urlset("http://h/1"), delay=0.4)})
+    put({"sites.txt": f"{site}\n"})
+    argv = ["crawl", "sites.txt", "--allow-network", "any", "--workers", "1", "-o"]
+    plain = run_plain(*argv, "plain")
+    ran = run_on_terminal(*argv, "shown", stdout="file")
+    assert (ran.status, ran.out) == (plain.returncode, plain.stdout) == (0, b"")
+    assert b"sites/s" in ran.screen
+    told = [neutral(line).replace("plain", "shown") for line in plain.stderr.decode().splitlines()]
+    assert list(map(neutral, shown(ran.screen))) == told
+    plain = run_plain("stats", "plain")
+    ran = run_on_terminal("stats", "plain", stdout="file")
+    assert (ran.status, ran.out) == (0, plain.stdout)
+    ran = run_on_terminal("stats", "plain", stdout="terminal")
+    assert stripped(shown(ran.screen)) == stripped(plain.stdout.decode().splitlines())
 
 
 def test_a_report_and_the_demo_print_the_same(site, tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 from collections import Counter
 from functools import partial
@@ -20,7 +19,6 @@ from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
-from website import Answer, urlset
 
 run = partial(invoke, crawl.command)
 
@@ -117,29 +115,6 @@ def test_columns_limits_and_networks_are_as_they_are_given(some, tmp_path, monke
     assert told["totals"]["pages"] == 3
     assert bool(told["extensions"]) == (by == "environment")
     assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
-
-
-def test_a_wrong_call_is_told_what_is_wrong(tmp_path, monkeypatch):
-    for arguments, said in [
-        (["nowhere.txt", "-o", "d"], "pass a file with one site per line"),
-        (["-", "-o", "d", "--columns", "url,colour"], "unknown column 'colour'"),
-        (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is not a network"),
-        (["-", "-o", "d", "--max", "apples=3"], "unknown limit 'apples'"),
-        (["-", "-o", "d", "--engine", "steam"], "'steam' is not one of"),
-        (
-            ["-", "-o", "d", "--address", "auto"],
-            "--address is that of a Ray cluster; add --engine ray",
-        ),
-        (["-", "-o", "d", "--again", "--retry-failed"], "choose one of them"),
-        (["-", "-o", "d", "--since", "30m"], "'30m' is not a date; use 2025-01-31, 12h, 7d or 4w"),
-        (["-", "-o", " "], "choose a folder for the dataset"),
-        (["-"], "Missing option '-o' / '--output'"),
-    ]:
-        monkeypatch.chdir(tmp_path)
-        result = run(*arguments, stdin="example.org")
-        assert result.exit_code == 2
-        assert said in words(result.output)
-        assert not list(tmp_path.iterdir())  # no empty dataset is left
 
 
 def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp_path):
@@ -240,35 +215,6 @@ def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
     result = invoke(stats.command, tmp_path)
     assert result.exit_code == 2
     assert "'usp crawl SITES -o" in " ".join(result.output.split())
-
-
-# On a terminal, the live line leaves nothing behind, and captures nothing ------------------------------
-
-
-def neutral(line: str) -> str:
-    return re.sub(r"\d+\.\d+(?: s)?|\b\d+ ms", "N", line)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
-def test_a_dataset_is_made_and_summed_up_the_same(serve, tmp_path):
-    from terminals import run_on_terminal, run_plain, shown  # noqa: PLC0415 - of Linux only
-
-    site = serve({"/sitemap.xml": Answer(urlset("http://h/1"), delay=0.4)})
-    (tmp_path / "sites.txt").write_text(f"{site.base}\n")
-    argv = ["crawl", "sites.txt", "--allow-network", "any", "--workers", "1", "-o"]
-    plain = run_plain(*argv, "plain", cwd=tmp_path)
-    ran = run_on_terminal(*argv, "shown", stdout="file", cwd=tmp_path)
-    assert (ran.status, ran.out) == (plain.returncode, plain.stdout) == (0, b"")
-    assert b"sites/s" in ran.screen
-    told = [neutral(line).replace("plain", "shown") for line in plain.stderr.decode().splitlines()]
-    assert list(map(neutral, shown(ran.screen))) == told
-    plain = run_plain("stats", "plain", cwd=tmp_path)
-    ran = run_on_terminal("stats", "plain", stdout="file", cwd=tmp_path)
-    assert (ran.status, ran.out) == (0, plain.stdout)
-    ran = run_on_terminal("stats", "plain", stdout="terminal", cwd=tmp_path)
-    lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
-    assert [line.rstrip() for line in shown(ran.screen)] == lines
 
 
 # What an operator is told: why sites failed and what helps, how much is safe, the exit status -----
