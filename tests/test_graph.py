@@ -12,7 +12,6 @@ import pytest
 from cases import cases
 from usp import graph
 from usp._demo import demo_site
-from usp.exceptions import SitemapException
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import (
     IndexRobotsTxtSitemap,
@@ -135,9 +134,3 @@ def test_graphviz_draws_a_box_for_every_sitemap():
         tree = sitemap_tree_for_homepage(url)
     assert len(boxes(tree)) == 1 + len(list(tree.all_sitemaps()))
     assert graph.svg(IndexXMLSitemap(HOSTILE, [])).startswith("<?xml")
-
-
-def test_without_graphviz_a_word_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(SitemapException, match="apt-get install graphviz"):
-        graph.svg(TREE)

@@ -104,6 +104,7 @@ WRONG = {
     f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],
     "choose a folder for the dataset": [["crawl", "-", "-o", " "]],
     "Missing option '-o' / '--output'": [["crawl", "-"]],
+    "'usp crawl SITES -o": [["stats", "."]],
 }
 """Wrong calls, by what is said of them."""
 

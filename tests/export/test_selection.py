@@ -166,8 +166,6 @@ def test_no_page_is_asked_for_behind_the_last_one():
         ({"include": ["re:("]}, "include 're:\\(' is not a valid regular expression"),
         ({"exclude": [""]}, "exclude has an empty pattern"),
         ({"exclude": ["sitemap:"]}, "exclude has an empty pattern"),
-        ({"limit": -1}, "limit must be a non-negative integer"),
-        ({"limit": True}, "limit must be a non-negative integer"),
     ],
 )
 def test_what_cannot_be_meant_is_told_at_once(options, said):

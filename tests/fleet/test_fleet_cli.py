@@ -23,11 +23,6 @@ from usp.fleet.dataset import Dataset
 run = partial(invoke, crawl.command)
 
 
-def words(text: str) -> str:
-    """Give a message in one line, without the frame around it."""
-    return " ".join(text.replace("│", " ").split())
-
-
 @pytest.fixture(scope="module")
 def some(fleet) -> Served:
     """Some websites of every kind."""
@@ -142,7 +137,7 @@ def test_what_is_not_installed_is_named_with_what_installs_it(
     result = invoke(*command, stdin="example.org")
     assert result.exit_code == 1
     told = result.output or str(result.exception)  # which the command line reports for all
-    assert f"pip install '{extra}'" in words(told)
+    assert f"pip install '{extra}'" in " ".join(told.replace("│", " ").split())
 
 
 class Terminal(io.StringIO):
@@ -211,12 +206,6 @@ def test_an_empty_dataset_has_statistics_too(tmp_path):
     assert set(told["totals"].values()) == {0}
 
 
-def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
-    result = invoke(stats.command, tmp_path)
-    assert result.exit_code == 2
-    assert "'usp crawl SITES -o" in " ".join(result.output.split())
-
-
 # What an operator is told: why sites failed and what helps, how much is safe, the exit status -----
 
 
@@ -259,7 +248,7 @@ def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
     monkeypatch.setattr(Dataset, "commit", silent)
     result = run("-", "-o", root, *ALLOWED, stdin="\n".join(fleet.urls[:3]))
     assert result.exit_code == 1
-    told = words(result.output)
+    told = " ".join(result.output.replace("│", " ").split())
     assert "the store does not respond" in told
     assert "1 of 3 sites is in" in told
     assert "the same command goes on" in told
