@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import ssl
-import subprocess
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -14,26 +12,19 @@ from usp._crawl.orders import FetchOrder
 from usp._crawl.schedule import Schedule
 from usp._formats.document import Role
 from usp.options import CrawlOptions
-from website import index, robots, urlset
+from website import certified, index, robots, urlset
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl to make a certificate")
-    path = str(tmp_path_factory.mktemp("tls") / "certificate.pem")  # with its key
-    make = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=tea"
-    more = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", path, "-out", path]
-    subprocess.run(["openssl", *make.split(), *more], check=True, capture_output=True)
-    return path
+@pytest.fixture
+def certificate(tmp_path):
+    return str(tmp_path / "certificate.pem")
 
 
 @pytest.fixture
 def secure(serve, certificate):
     """A website that only those can read who know its certificate, or do not care."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return serve({"/sitemap.xml": urlset("https://h.example/1")}, tls=context)
+    tls = certified(Path(certificate), "127.0.0.1")
+    return serve({"/sitemap.xml": urlset("https://h.example/1")}, tls=tls)
 
 
 def test_a_certificate_that_nobody_knows_is_refused_with_what_to_do(run, secure):
@@ -62,6 +53,7 @@ def test_a_fleet_trusts_it_too(run, secure, certificate, put):
 
 
 def test_a_bundle_that_has_no_certificates_is_a_wrong_call(run, certificate, put):
+    certified(Path(certificate), "127.0.0.1")
     put({"words.pem": "no certificates"})
     for options in (
         ["--ca-bundle", "words.pem"],
