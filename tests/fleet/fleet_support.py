@@ -22,15 +22,7 @@ from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
 from usp.cli import main
-from usp.fleet import (
-    FLEET_LIMITS,
-    FleetOptions,
-    FleetRun,
-    crawl_fleet,
-    crawl_sites,
-    engines,
-    unwrap,
-)
+from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
@@ -38,7 +30,7 @@ HERE = Path(__file__).parent
 COUNT = int(os.environ.get("USP_FLEET_SITES", "120"))  # has sites of every kind
 SLOW = 60
 ZONES = Zones(allow=("127.0.0.0/8",), trust_start=False)
-OPTIONS = FleetOptions(zones=ZONES, limits=FLEET_LIMITS)
+OPTIONS = FleetOptions(zones=ZONES)
 
 
 @dataclass(frozen=True)
@@ -65,20 +57,14 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 COMMAND = "from usp.cli.commands.cmd_crawl import command; command()"
-WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main()"
 
 
 def start(
-    root: Path | str,
-    urls: list[str],
-    engine: str,
-    *more: str,
-    stderr: int = subprocess.PIPE,
-    whole: bool = False,
+    root: Path | str, urls: list[str], engine: str, *more: str, stderr: int = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
-    """Start ``usp crawl`` in a process of its own; ``whole`` with all that surrounds the command."""
+    """Start ``usp crawl`` in a process of its own."""
     options = ["--engine", engine, "--workers", "2", "--allow-network", "127.0.0.0/8", *more]
-    command = [sys.executable, "-c", WHOLE if whole else COMMAND, "-", "-o", str(root), *options]
+    command = [sys.executable, "-m", "usp.cli", "crawl", "-", "-o", str(root), *options]
     with tempfile.TemporaryFile() as sites:
         sites.write("\n".join(urls).encode())
         sites.seek(0)

@@ -196,7 +196,7 @@ def test_a_store_that_does_not_come_back_ends_the_run_and_the_next_one_goes_on(
     gate, root, websites
 ):
     slowly = ("--in-flight", "1", "--commit-seconds", "0.1")
-    with start(root, websites.urls, "local", *slowly, whole=True) as driver:
+    with start(root, websites.urls, "local", *slowly) as driver:
         dataset = Dataset(root)
         wait_for(lambda: dataset.exists() and dataset.sites())
         gate.close()

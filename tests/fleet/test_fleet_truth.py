@@ -33,15 +33,7 @@ import usp.fleet
 from usp._base.names import LAZY_NAMES
 from usp._demo import demo_site
 from usp.cli.commands import cmd_crawl, cmd_stats
-from usp.fleet import (
-    FleetOptions,
-    FleetRun,
-    crawl_fleet,
-    crawl_sites,
-    schema_of,
-    unwrap,
-    wide_schema,
-)
+from usp.fleet import FleetRun, crawl_fleet, crawl_sites, schema_of, unwrap, wide_schema
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
 
@@ -138,7 +130,7 @@ def test_a_table_without_sites_is_the_callers_mistake():
 
 
 def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
-    (row,) = rows_in(wide_rows(fleet.urls[1:2], FleetOptions()), "sites")
+    (row,) = rows_in(wide_rows(fleet.urls[1:2], usp.fleet.FleetOptions()), "sites")
     assert row["outcome"] == "failed"
     assert "only public addresses are trusted" in row["reason"]
 
@@ -220,7 +212,7 @@ def test_the_documented_job_for_spark_writes_what_the_function_yields(tmp_path):
         subprocess.run(argv, cwd=tmp_path, env=os.environ | spark, check=True)
         wide = wide_rows(sites, usp.fleet.FleetOptions(zones=ZONES))
     for table in ("pages", "sitemaps", "sites"):
-        truth = pa.Table.from_batches(usp.fleet.unwrap(wide, table))
+        truth = pa.Table.from_batches(unwrap(wide, table))
         found = dataset.dataset(tmp_path / "spark-dataset" / table, format="parquet").to_table()
         assert found.column_names == truth.column_names
         assert _rows(found) == _rows(truth)
