@@ -8,22 +8,20 @@ import io
 import json
 import re
 import sys
-import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
 from cases import cases
-from website import Answer, index, story, urlset
+from website import Answer, index, robots, story, urlset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
 
 if sys.platform == "linux":
     from terminals import run_on_terminal, run_plain, shown
 
-LONG = "{site}/" + "/".join(["a-rather-long-path"] * 12)
+LONG = "/" + "/".join(["a-rather-long-path"] * 12)
 
 
 def on_screen(*argv: str, **how) -> str:
@@ -35,25 +33,15 @@ def on_screen(*argv: str, **how) -> str:
 @pytest.fixture
 def site(serve):
     """A website that takes long enough for the line to be drawn, with URLs of several lines."""
-
-    def slowly(path):
-        time.sleep(0.4)
-        return texts[path]
-
-    site = serve(
+    numbered = (f"/{number}" for number in range(3000))
+    return serve(
         {
-            "/robots.txt": "Sitemap: {site}/index.xml",
-            "/index.xml": partial(slowly, "/index.xml"),
+            "/robots.txt": robots("/index.xml"),
+            "/index.xml": Answer(index("/first.xml", "/slow.xml"), delay=0.4),
             "/first.xml": urlset("/one", LONG, "/[/b]"),
-            "/slow.xml": partial(slowly, "/slow.xml"),
+            "/slow.xml": Answer(urlset(*numbered, LONG), delay=0.4),
         }
     )
-    numbered = (f"{site}/{number}" for number in range(3000))
-    texts = {
-        "/index.xml": index(f"{site}/first.xml", f"{site}/slow.xml"),
-        "/slow.xml": urlset(*numbered, LONG.replace("{site}", site)),
-    }
-    return site
 
 
 COMMANDS = [
@@ -99,15 +87,11 @@ def test_a_pipe_gets_parquet_as_it_is_and_the_line_is_gone_before_its_reader_wri
 
 @pytest.mark.long
 def test_the_line_gives_way_to_every_line_of_the_log(serve, times):
+    slow = Answer(urlset("http://h/1"), delay=0.3 * times)
     for stdout in cases(["file", "terminal"]):
-
-        def slowly():
-            time.sleep(0.3 * times)
-            return urlset("http://h/1")
-
-        children = {f"/{number}.xml": slowly for number in range(4)}
+        children = {f"/{number}.xml": slow for number in range(4)}
         listed = index(*children, "/missing.xml")
-        site = serve({"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": listed, **children})
+        site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": listed, **children})
         argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
         plain = run_plain(*argv)
         ran = run_on_terminal(*argv, stdout=stdout)
