@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 import pickle
+from functools import partial
 
 import pytest
 import requests
 
 import usp
 from cases import cases
+from fronts import ASYNCIO, THREADS
 from together import together
 from usp import aio, options, stream, tree
 from usp.fetch_parse import SitemapFetcher
@@ -104,33 +105,15 @@ def test_options_are_a_frozen_value_that_can_be_compared_pickled_and_used_twice(
 HOME, SITEMAP = "http://127.0.0.1:9/", "http://127.0.0.1:9/sitemap.xml"
 
 
-def awaited(function):
-    return lambda *given, **options: asyncio.run(function(*given, **options))
+def fetched(url, client=None, **options):
+    return SitemapFetcher(url, 0, client, **options).sitemap()
 
 
-def exhausted(function):
-    async def read(*given, **options):
-        return [page async for page in function(*given, **options)]
-
-    return awaited(read)
-
-
-RUNS_OF_A_WEBSITE = [
-    usp.sitemap_tree_for_homepage,
-    awaited(aio.sitemap_tree_for_homepage),
-    lambda *given, **options: list(usp.pages(*given, **options)),
-    exhausted(aio.pages),
-]
-RUNS_OF_A_SITEMAP = [
-    usp.sitemap_tree_for_sitemap,
-    awaited(aio.sitemap_tree_for_sitemap),
-    lambda *given, **options: list(usp.pages_of_sitemap(*given, **options)),
-    exhausted(aio.pages_of_sitemap),
-    lambda url, client=None, **options: SitemapFetcher(url, 0, client, **options).sitemap(),
-]
+RUNS_OF_A_WEBSITE = [THREADS.tree, THREADS.pages, ASYNCIO.tree, ASYNCIO.pages]
+RUNS_OF_A_SITEMAP = [*(partial(entry, single=True) for entry in RUNS_OF_A_WEBSITE), fetched]
 ENTRY_POINTS = [
     *((entry, HOME) for entry in RUNS_OF_A_WEBSITE),
-    *((e, SITEMAP) for e in RUNS_OF_A_SITEMAP),
+    *((entry, SITEMAP) for entry in RUNS_OF_A_SITEMAP),
 ]
 
 
@@ -177,7 +160,7 @@ def test_what_is_neither_an_option_nor_a_client_is_a_type_error():
 
 
 def test_an_asynchronous_client_without_asyncio_is_not_an_empty_website():
-    for entry, url in cases([ENTRY_POINTS[0], ENTRY_POINTS[2], ENTRY_POINTS[4], ENTRY_POINTS[6]]):
+    for entry, url in cases([*ENTRY_POINTS[:2], *ENTRY_POINTS[4:6]]):
         with pytest.raises(TypeError, match=r"AiohttpWebClient is asynchronous; use .* usp.aio"):
             entry(url, usp.AiohttpWebClient())
 

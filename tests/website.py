@@ -8,6 +8,7 @@ the addresses of the two hosts. With ``tls`` both speak HTTPS.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import hashlib
 import socket
 import ssl
@@ -18,6 +19,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Self
 
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -316,6 +319,33 @@ def nobody(host: str = "127.0.0.1") -> Iterator[str]:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         taken.bind((host.strip("[]"), 0))
         yield f"http://{host}:{taken.getsockname()[1]}"
+
+
+def certified(file: Path, *names: str) -> ssl.SSLContext:
+    """Write a certificate for hosts, and its key, to a file; give what a website speaks HTTPS with."""
+    from cryptography import x509  # noqa: PLC0415 - takes long to load, and few need it
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - the same
+
+    key, day = ec.generate_private_key(ec.SECP256R1()), dt.timedelta(days=1)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
+    hosts = [
+        x509.IPAddress(ip_address(one)) if one[0].isdigit() else x509.DNSName(one) for one in names
+    ]
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(dt.datetime.now(dt.UTC) - 2 * day)
+        .not_valid_after(dt.datetime.now(dt.UTC) + 2 * day)
+        .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    file.write_bytes(private + made.public_bytes(pem))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
 
 
 # Documents ---------------------------------------------------------------------------------------

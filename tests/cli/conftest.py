@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -105,17 +106,15 @@ class Address(str):
 @pytest.fixture
 def serve():
     """Serve a table of answers; return the address, which is ``{site}`` in them."""
-    sites = []
+    with ExitStack() as stack:
 
-    def start(answers: Mapping[str, object], **how) -> Address:
-        sites.append(Site(answers, **how))
-        address = Address(sites[-1].base)
-        address.web = sites[-1]
-        return address
+        def start(answers: Mapping[str, object], **how) -> Address:
+            web = stack.enter_context(Site(answers, **how))
+            address = Address(web.base)
+            address.web = web
+            return address
 
-    yield start
-    for site in sites:
-        site.close()
+        yield start
 
 
 @pytest.fixture

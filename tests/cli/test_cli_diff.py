@@ -8,18 +8,12 @@ import json
 
 import pytest
 
-from website import Answer, index, urlset
+from website import Answer, dated, index, urlset
 
 H = "http://example.org"
-
-
-def page(number: int, lastmod: str = "", more: str = "") -> str:
-    mod = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
-    return f"<url><loc>{H}/{number}</loc>{mod}{more}</url>"
-
-
-BEFORE = urlset(page(1), page(2, "2024-01-01"), page(3))
-AFTER = urlset(page(4), page(2, "2024-02-01", "<priority>0.9</priority>"), page(3))
+BEFORE = urlset(f"{H}/1", dated(f"{H}/2", "2024-01-01"), f"{H}/3")
+PRIOR = dated(f"{H}/2", "2024-02-01").replace("</url>", "<priority>0.9</priority></url>")
+AFTER = urlset(f"{H}/4", PRIOR, f"{H}/3")
 
 
 @pytest.fixture

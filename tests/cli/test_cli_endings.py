@@ -27,14 +27,6 @@ def test_version_and_help(run):
     assert run("ls", "--help").out == run("ls", "-h").out
 
 
-def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("usp._inputs.crawl_with", interrupted)
-    run("ls", "example.org").ends(130, out="", err="usp: interrupted\n")
-
-
 def test_a_reader_that_has_seen_enough_ends_any_output_quietly(process, put, here):
     put({"map.xml": urlset(*(f"http://h/page/{number}" for number in range(5000)))})
     put({f"maps/{number}.xml": urlset() for number in range(500)})
@@ -87,10 +79,11 @@ def test_printable_text_has_only_what_has_a_shape(text):
     assert shown == text or not text.isprintable()
 
 
-def test_the_library_does_not_need_the_command_line():
+def test_the_library_needs_neither_the_command_line_nor_scrapy():
     code = (
         "import sys, usp.tree, usp.fetch_parse, usp.web_client.requests_client, usp._demo\n"
-        "sys.exit(bool({'click', 'rich', 'rich_click'} & set(sys.modules)))"
+        "import usp.aio, usp.contrib\n"
+        "sys.exit(bool({'click', 'rich', 'rich_click', 'scrapy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

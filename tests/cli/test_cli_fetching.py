@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import ssl
-import subprocess
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -13,26 +12,19 @@ from usp._crawl.orders import FetchOrder
 from usp._crawl.schedule import Schedule
 from usp._formats.document import Role
 from usp.options import CrawlOptions
-from website import index, robots, urlset
+from website import certified, index, robots, urlset
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl to make a certificate")
-    path = str(tmp_path_factory.mktemp("tls") / "certificate.pem")  # with its key
-    make = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=tea"
-    more = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", path, "-out", path]
-    subprocess.run(["openssl", *make.split(), *more], check=True, capture_output=True)
-    return path
+@pytest.fixture
+def certificate(tmp_path):
+    return str(tmp_path / "certificate.pem")
 
 
 @pytest.fixture
 def secure(serve, certificate):
     """A website that only those can read who know its certificate, or do not care."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return serve({"/sitemap.xml": urlset("https://h.example/1")}, tls=context)
+    tls = certified(Path(certificate), "127.0.0.1")
+    return serve({"/sitemap.xml": urlset("https://h.example/1")}, tls=tls)
 
 
 def test_a_certificate_that_nobody_knows_is_refused_with_what_to_do(run, secure):
@@ -61,6 +53,7 @@ def test_a_fleet_trusts_it_too(run, secure, certificate, put):
 
 
 def test_a_bundle_that_has_no_certificates_is_a_wrong_call(run, certificate, put):
+    certified(Path(certificate), "127.0.0.1")
     put({"words.pem": "no certificates"})
     for options in (
         ["--ca-bundle", "words.pem"],
@@ -77,16 +70,13 @@ def test_a_bundle_that_has_no_certificates_is_a_wrong_call(run, certificate, put
 def test_a_pause_is_kept_between_requests(run, serve, path, options):
     asked = []
 
-    def noting(text):
-        def answer():
-            asked.append(time.monotonic())
-            return text
-
-        return answer
+    def noted(text):
+        asked.append(time.monotonic())
+        return text
 
     files = {"/robots.txt": robots("/i.xml") + "Crawl-delay: 0.3\n"}
     files |= {"/i.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset("/1"), "/b.xml": urlset("/2")}
-    site = serve({path: noting(text) for path, text in files.items()})
+    site = serve({path: partial(noted, text) for path, text in files.items()})
     ended = run("ls", site + path, "-k", "-f", "pages", *options)
     assert ended.lines == [f"{site}/1", f"{site}/2"]
     assert len(asked) == (3 if path else 4)

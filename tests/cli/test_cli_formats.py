@@ -5,14 +5,13 @@ import gzip
 import io
 import json
 import sys
-import threading
 
 import pyarrow.parquet as pq
 import pytest
 
 from usp.export import FORMATS
 from usp.tree import sitemap_from_str
-from website import dated, index, robots, urlset
+from website import Answer, dated, index, robots, urlset
 
 
 @pytest.fixture
@@ -118,27 +117,17 @@ def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_pa
 
 
 @pytest.mark.parametrize("form", ["pages", "jsonl", "csv", "json", "xml"])
-def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
+def test_a_limit_stops_the_requests(run, serve, gate, monkeypatch, form):
     """Of forty sitemaps the first has enough; the others wait until the command has ended."""
     monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
-    asked, ended = [], threading.Event()
-
-    def later(number):
-        def answer():
-            asked.append(number)
-            ended.wait(120)
-
-        return answer
-
     names = [f"/{number}.xml" for number in range(40)]
-    files = {name: later(name) for name in names}
+    files = dict.fromkeys(names, Answer(gate=gate))
     files["/0.xml"] = urlset(*(f"/p{number}" for number in range(50)))
     site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*names), **files})
-    result = run("ls", site, "-k", "-f", form, "--limit", "10")
-    ended.set()
-    assert result.status == 0
+    result = run("ls", site, "-k", "-f", form, "--limit", "10").ends(0)
     assert urls_of(result.out, form) == [f"{site}/p{number}" for number in range(10)]
-    assert len(asked) < 16  # what was under way beside the first one
+    asked = sum(site.web.hits[name] for name in names[1:])
+    assert asked < 16  # what was under way beside the first one
 
 
 def test_a_limit_that_is_not_reached_tells_what_is_missing(run, site):

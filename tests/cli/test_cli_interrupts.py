@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cases import cases
+from patience import soon
 from website import index, robots, urlset
 
 pytestmark = [
@@ -190,19 +191,18 @@ def workers_of(pid: int) -> list[str]:
 
 
 @pytest.fixture
-def slow(serve):
+def slow(serve, gate):
     """A website whose second sitemap comes when the test is over."""
-    asked, over = threading.Event(), threading.Event()
+    asked = threading.Event()
 
     def answer():
         asked.set()
-        over.wait(120)
+        gate.wait(120)
 
     files = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": urlset("/a"), "/b.xml": answer}
     site = serve(files)
     site.web.asked = asked
-    yield site
-    over.set()
+    return site
 
 
 def ended_by(number: int, site, *argv: str, pause: float = 0.0) -> tuple[int, bytes, bytes]:
@@ -247,9 +247,7 @@ def test_a_signal_ends_a_watch_cleanly(serve, tmp_path):
         argv = ["watch", f"{site}/map.xml", "--snapshot", str(path), "--every", "1h"]
         with started(*argv) as process:
             assert b"watching" in process.stderr.readline()
-            deadline = time.monotonic() + 60
-            while not path.exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            assert soon(path.exists)
             process.send_signal(number)
             assert process.stderr.read() == b"usp: stopped: 0 changes in 1 round\n"
             assert process.wait() == 0

@@ -35,30 +35,28 @@ def test_at_most_five_lines_tell_of_failures(serve, run):
     assert len(lines) == 1 + 5 + 1
 
 
+VALUES = {
+    "pages": {"1000": 1000, "1k": 1000},
+    "pages ": {" 7": 7},
+    "depth": {"none": None, "None": None},
+    "document_bytes": {"10MB": 10_000_000, "10mb": 10_000_000, "10 MiB": 10 * 1024 * 1024},
+    "document-bytes": {"1.5KiB": 1536},
+    "unpacked_bytes": {"2GiB": 2 << 30},
+    "spool_bytes": {"3G": 3_000_000_000},
+    "seconds": {"90": 90, "1.5min": 90, "2h": 7200},
+    "document_seconds": {"0.5s": 0.5},
+    "ratio": {"12.5": 12.5},
+    "lowest_rate": {"0": 0},
+    "redirects": {"0": 0},
+}
+
+
 def test_limits_are_read_with_units():
-    for text, limits in cases(
-        [
-            ("pages=1000", Limits(pages=1000)),
-            ("pages=1k", Limits(pages=1000)),
-            ("pages = 7", Limits(pages=7)),
-            ("depth=none", Limits(depth=None)),
-            ("depth=None", Limits(depth=None)),
-            ("document_bytes=10MB", Limits(document_bytes=10_000_000)),
-            ("document_bytes=10mb", Limits(document_bytes=10_000_000)),
-            ("document_bytes=10 MiB", Limits(document_bytes=10 * 1024 * 1024)),
-            ("document-bytes=1.5KiB", Limits(document_bytes=1536)),
-            ("unpacked_bytes=2GiB", Limits(unpacked_bytes=2 << 30)),
-            ("spool_bytes=3G", Limits(spool_bytes=3_000_000_000)),
-            ("seconds=90", Limits(seconds=90)),
-            ("seconds=1.5min", Limits(seconds=90)),
-            ("seconds=2h", Limits(seconds=7200)),
-            ("document_seconds=0.5s", Limits(document_seconds=0.5)),
-            ("ratio=12.5", Limits(ratio=12.5)),
-            ("lowest_rate=0", Limits(lowest_rate=0)),
-            ("redirects=0", Limits(redirects=0)),
-        ]
+    for name, text, value in cases(
+        [(n, *item) for n, row in VALUES.items() for item in row.items()]
     ):
-        assert read_limits((text,)) == limits
+        limits = Limits(**{name.strip().replace("-", "_"): value})
+        assert read_limits((f"{name}={text}",)) == limits
     assert read_limits(()) == DEFAULT
     assert read_limits(("pages=5", "depth=2")) == Limits(pages=5, depth=2)
     assert read_limits(("pages=5", "pages=6")) == Limits(pages=6)

@@ -6,17 +6,7 @@ import re
 import pytest
 
 from cases import cases
-from website import Answer, index, robots, urlset
-
-
-@pytest.fixture
-def website(serve):
-    answers = {
-        "/robots.txt": robots("/index.xml"),
-        "/index.xml": index("/a.xml", "/lost.xml"),
-        "/a.xml": urlset("/1"),
-    }
-    return serve(answers).web
+from website import index, robots, urlset
 
 
 @pytest.fixture
@@ -33,32 +23,30 @@ def logged(run, tmp_path):
 
 
 @pytest.fixture
-def snapshot(run, website, tmp_path):
+def snapshot(run, site, tmp_path):
     path = str(tmp_path / "site.warc.gz")
-    run("snapshot", website.base, "-o", path)
+    run("snapshot", site, "-o", path)
     return path
 
 
-def test_failures_and_summaries_and_what_a_watch_would_say_are_logged(logged, website, snapshot):
+def test_failures_and_summaries_and_what_a_watch_would_say_are_logged(logged, site, snapshot):
     for command in cases(["tree", "graph", "ls", "update"]):
         ended, log = logged(command, snapshot)
         assert (ended.status, ended.err) == (0, "")
-        assert "/lost.xml: 404 Not Found" in log
+        assert "/missing.xml: 404 Not Found" in log
     assert "0 changed, 0 new" in log
-    website.answers["/a.xml"] = urlset("/1", "/2")
+    site.web.answers["/a.xml"] = urlset("/one", "/two")
     given = ["--snapshot", snapshot, "--rounds", "1", "--exec", "kill -9 $$"]
-    ended, log = logged("watch", website.base, *given)
+    ended, log = logged("watch", site, *given)
     assert (ended.status, ended.out, ended.err) == (0, "", "")
     assert "was ended by SIGKILL; the batch will be retried" in log
     assert "stopped: " in log
 
 
-def test_a_watch_groups_failures_of_one_reason(run, website, snapshot):
-    website.answers.clear()
-    website.answers["*"] = Answer("down", 403)
-    website.answers["/robots.txt"] = robots("/index.xml")
-    website.answers["/index.xml"] = index(*(f"/{number}.xml" for number in range(9)))
-    ended = run("watch", website.base, "--snapshot", snapshot, "--rounds", "1")
+def test_a_watch_groups_failures_of_one_reason(run, site, snapshot):
+    gone = index(*(f"/{number}.xml" for number in range(9)))
+    site.web.answers = {"/robots.txt": robots("/index.xml"), "/index.xml": gone}
+    ended = run("watch", site, "--snapshot", snapshot, "--rounds", "1")
     assert "usp: 9 sitemaps: 404 Not Found, for example " in ended.err
     loss, *others = ended.err.splitlines()
     assert "would be gone" in loss

@@ -1,3 +1,5 @@
+from unittest.mock import MagicMock
+
 from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
@@ -73,19 +75,13 @@ def test_nothing_a_terminal_would_obey_is_printed(run, serve):
 def test_pages_are_listed_while_they_are_read():
     read = []
 
-    class Source:
-        def __iter__(self):
-            for number in range(10):
-                read.append(number)
-                yield SitemapPage(f"http://x/{number}")
+    def pages():
+        for number in range(10):
+            read.append(number)
+            yield SitemapPage(f"http://x/{number}")
 
-        def count(self):
-            return 10
-
-        def problems(self):
-            return []
-
-    tree = IndexWebsiteSitemap("http://x/", [PagesXMLSitemap("http://x/s.xml", Source())])
+    source = MagicMock(**{"__iter__.side_effect": pages})
+    tree = IndexWebsiteSitemap("http://x/", [PagesXMLSitemap("http://x/s.xml", source)])
     lines = tabtree_lines(tree, str, Selection())
     assert [next(lines) for _ in range(3)] == ["http://x/", "\thttp://x/s.xml", "\t\thttp://x/0"]
     assert read == [0]

@@ -21,8 +21,7 @@ from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import InvalidSitemap
 from usp.report.markup import without_origin
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
-from usp.web_client.requests_client import RequestsWebClient
-from website import index, nobody, urlset
+from website import Answer, index, nobody, urlset
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 FETCHING = ["ls", "tree", "graph", "report"]
@@ -65,17 +64,8 @@ def test_each_failure_is_told_once_also_if_it_is_not_drawn(run, site):
     assert ended.err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
 
 
-def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
-    site = serve({"/sitemap.xml": urlset("/a")})
-    get = RequestsWebClient.get
-
-    def failing(client, url):
-        if url.endswith("/robots.txt"):
-            return WebClientErrorResponse("500 Internal Server Error", retryable=False)
-        return get(client, url)
-
-    monkeypatch.setattr(RequestsWebClient, "get", failing)
-    ended = run("tree", site)
+def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve):
+    ended = run("tree", serve({"/sitemap.xml": urlset("/a"), "/robots.txt": Answer(status=500)}))
     assert "failed: /robots.txt: 500 Internal Server Error" in ended.out
     assert ended.err == "usp: incomplete: 1 sitemap missing or incomplete\n"
 

@@ -10,15 +10,9 @@ from usp.objects.problem import Failure, FailureCode
 from website import Answer, index, robots, urlset
 
 COMMANDS = [
-    ["ls"],
-    ["ls", "-f", "pages"],
-    ["ls", "-f", "csv"],
-    ["ls", "-f", "jsonl", "--limit", "50"],
-    ["tree"],
-    ["graph"],
-    ["report", "-o", "report.html"],
+    *(["ls"], ["ls", "-f", "pages"], ["ls", "-f", "csv"], ["ls", "-f", "jsonl", "--limit", "50"]),
+    *(["tree"], ["graph"], ["report", "-o", "report.html"]),
 ]
-
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -14,66 +14,61 @@ from website import Answer, dated, index, robots, rss, story, urlset
 LONG = "?" + "x" * 300  # the first bytes of a document only tell its encoding
 
 
-class Gate:
-    """A website whose second sitemap comes in two halves, each when the test says so."""
-
-    def __init__(self, serve):
-        self.first, self.second = threading.Event(), threading.Event()
-        halves = urlset(f"/b1{LONG}", f"/b2{LONG}{LONG}")
-        later = [f"/{number}.xml" for number in range(20)]
-        self.site = serve(
-            {
-                "/robots.txt": robots("/i.xml"),
-                "/i.xml": index("/a.xml", "/b.xml", *later),
-                "/a.xml": urlset("/a1", "/a2"),
-                "/b.xml": Answer(halves, gate=self.first, stall=self.second),
-                **{path: Answer(urlset(f"{path}#1"), delay=0.05) for path in later},
-            }
-        )
-
-
 @pytest.fixture
-def gate(serve):
-    gate = Gate(serve)
-    yield gate
-    gate.first.set()
-    gate.second.set()
+def halves(serve):
+    """A website whose second sitemap comes in two halves, each when the test says so."""
+    first, second = threading.Event(), threading.Event()
+    later = [f"/{number}.xml" for number in range(20)]
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml"),
+            "/i.xml": index("/a.xml", "/b.xml", *later),
+            "/a.xml": urlset("/a1", "/a2"),
+            "/b.xml": Answer(urlset(f"/b1{LONG}", f"/b2{LONG}{LONG}"), gate=first, stall=second),
+            **{path: Answer(urlset(f"{path}#1"), delay=0.05) for path in later},
+        }
+    )
+    yield site, first, second
+    first.set()
+    second.set()
 
 
-def test_pages_are_written_as_they_are_found(gate):
+def test_pages_are_written_as_they_are_found(halves):
+    site, first, second = halves
     for path in ["", "/i.xml"]:
         for output in cases(["pages", "csv", "jsonl"]):
-            gate.first.clear()
-            gate.second.clear()
-            argv = [*usp_command(), "ls", gate.site + path, "-f", output, "--concurrency", "2"]
+            first.clear()
+            second.clear()
+            argv = [*usp_command(), "ls", site + path, "-f", output, "--concurrency", "2"]
             with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 read = process.stdout.readline
                 if output == "csv":
                     read()
                 assert b"/a1" in read()
                 assert b"/a2" in read()
-                gate.first.set()
+                first.set()
                 assert b"/b1" in read()
-                gate.second.set()
+                second.set()
                 assert b"/b2" in read()
                 assert sum(1 for _ in process.stdout) == 20
                 assert process.wait(120) == 0
 
 
-def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate):
+def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(halves):
+    site, first, _ = halves
     for path, pages in cases(
         [("", [b"/a1"]), ("/i.xml", [b"/a1"]), ("", [b"/a1", b"/a2", b"/b1"])]
     ):
         if len(pages) > 1:
-            gate.first.set()
-        argv = [*usp_command(), "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
+            first.set()
+        argv = [*usp_command(), "ls", site + path, "-f", "pages", "--concurrency", "1"]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             for page in pages:
                 assert page in process.stdout.readline()
             process.stdout.close()
             assert process.wait(120) == 0  # nobody has let the second sitemap go on
             assert process.stderr.read() == b""
-        assert "/19.xml" not in gate.site.web.hits
+        assert "/19.xml" not in site.web.hits
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from usp.cli.commands import COMMANDS
-from website import index, rss, urlset
+from website import Answer, index, rss, urlset
 
 NAMES = [
     *("url", "parent", "type", "status", "bytes", "pages"),
@@ -94,10 +94,7 @@ def test_columns_may_be_chosen_and_one_sitemap_or_a_file_is_a_table_too(run, sit
 
 
 def test_what_was_looked_for_in_vain_is_a_row(run, serve):
-    def busy():
-        raise ConnectionAbortedError  # which is no answer at all
-
-    site = serve({"/robots.txt": busy, "/sitemap.xml": urlset("http://h/1")})
+    site = serve({"/robots.txt": Answer(hang_up=True), "/sitemap.xml": urlset("http://h/1")})
     rows = json.loads(run("ls", site, "--sitemaps", "-f", "json").out)
     assert [row["url"] for row in rows] == [f"{site}/robots.txt", f"{site}/sitemap.xml"]
     assert rows[0]["failure"]

@@ -8,22 +8,20 @@ import io
 import json
 import re
 import sys
-import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
 from cases import cases
-from website import index, story, urlset
+from website import Answer, index, robots, story, urlset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
 
 if sys.platform == "linux":
     from terminals import run_on_terminal, run_plain, shown
 
-LONG = "{site}/" + "/".join(["a-rather-long-path"] * 12)
+LONG = "/" + "/".join(["a-rather-long-path"] * 12)
 
 
 def on_screen(*argv: str, **how) -> str:
@@ -35,25 +33,15 @@ def on_screen(*argv: str, **how) -> str:
 @pytest.fixture
 def site(serve):
     """A website that takes long enough for the line to be drawn, with URLs of several lines."""
-
-    def slowly(path):
-        time.sleep(0.4)
-        return texts[path]
-
-    site = serve(
+    numbered = (f"/{number}" for number in range(3000))
+    return serve(
         {
-            "/robots.txt": "Sitemap: {site}/index.xml",
-            "/index.xml": partial(slowly, "/index.xml"),
+            "/robots.txt": robots("/index.xml"),
+            "/index.xml": Answer(index("/first.xml", "/slow.xml"), delay=0.4),
             "/first.xml": urlset("/one", LONG, "/[/b]"),
-            "/slow.xml": partial(slowly, "/slow.xml"),
+            "/slow.xml": Answer(urlset(*numbered, LONG), delay=0.4),
         }
     )
-    numbered = (f"{site}/{number}" for number in range(3000))
-    texts = {
-        "/index.xml": index(f"{site}/first.xml", f"{site}/slow.xml"),
-        "/slow.xml": urlset(*numbered, LONG.replace("{site}", site)),
-    }
-    return site
 
 
 COMMANDS = [
@@ -82,8 +70,7 @@ def test_the_output_is_that_of_a_run_without_a_terminal(site):
         ran = terminal.result()
         assert ran.status == 0
         assert b" address" in ran.screen
-        lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
-        assert [line.rstrip() for line in shown(ran.screen)] == lines
+        assert stripped(shown(ran.screen)) == stripped(plain.stdout.decode().splitlines())
 
 
 def test_a_pipe_gets_parquet_as_it_is_and_the_line_is_gone_before_its_reader_writes(site):
@@ -100,15 +87,11 @@ def test_a_pipe_gets_parquet_as_it_is_and_the_line_is_gone_before_its_reader_wri
 
 @pytest.mark.long
 def test_the_line_gives_way_to_every_line_of_the_log(serve, times):
+    slow = Answer(urlset("http://h/1"), delay=0.3 * times)
     for stdout in cases(["file", "terminal"]):
-
-        def slowly():
-            time.sleep(0.3 * times)
-            return urlset("http://h/1")
-
-        children = {f"/{number}.xml": slowly for number in range(4)}
+        children = {f"/{number}.xml": slow for number in range(4)}
         listed = index(*children, "/missing.xml")
-        site = serve({"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": listed, **children})
+        site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": listed, **children})
         argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
         plain = run_plain(*argv)
         ran = run_on_terminal(*argv, stdout=stdout)
@@ -119,8 +102,30 @@ def test_the_line_gives_way_to_every_line_of_the_log(serve, times):
         assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
 
 
+def stripped(lines: list[str]) -> list[str]:
+    return [line.rstrip() for line in lines]
+
+
 def neutral(line: str) -> str:
-    return re.sub(r"\d+\.\d+|\b\d+ ms|0x[0-9a-f]+", "N", line)
+    return re.sub(r"\d+\.\d+(?: s)?|\b\d+ ms|0x[0-9a-f]+", "N", line)
+
+
+@pytest.mark.long
+def test_a_dataset_is_made_and_summed_up_the_same(serve, put):
+    site = serve({"/sitemap.xml": Answer(urlset("http://h/1"), delay=0.4)})
+    put({"sites.txt": f"{site}\n"})
+    argv = ["crawl", "sites.txt", "--allow-network", "any", "--workers", "1", "-o"]
+    plain = run_plain(*argv, "plain")
+    ran = run_on_terminal(*argv, "shown", stdout="file")
+    assert (ran.status, ran.out) == (plain.returncode, plain.stdout) == (0, b"")
+    assert b"sites/s" in ran.screen
+    told = [neutral(line).replace("plain", "shown") for line in plain.stderr.decode().splitlines()]
+    assert list(map(neutral, shown(ran.screen))) == told
+    plain = run_plain("stats", "plain")
+    ran = run_on_terminal("stats", "plain", stdout="file")
+    assert (ran.status, ran.out) == (0, plain.stdout)
+    ran = run_on_terminal("stats", "plain", stdout="terminal")
+    assert stripped(shown(ran.screen)) == stripped(plain.stdout.decode().splitlines())
 
 
 def test_a_report_and_the_demo_print_the_same(site, tmp_path):

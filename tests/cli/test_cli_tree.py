@@ -57,7 +57,7 @@ def test_a_graph_is_drawn_in_the_language_of_its_file_or_says_what_to_install(
     assert run("graph", ".", "--siblings", "2").out.count("part-") == 2
     assert run("graph", ".", "-f", "mermaid").out.startswith("flowchart LR")
     monkeypatch.setattr("usp.graph.shutil.which", lambda _: None)
-    ended = run("graph", ".", "-f", "svg").ends(1, out="")
+    ended = run("graph", ".", "-f", "svg").ends(1, "apt-get install graphviz", out="")
     assert ended.err.startswith("usp: Graphviz is not installed")
 
 

@@ -7,6 +7,7 @@ from website import urlset
 SITE = "http://127.0.0.1:9/"  # nothing listens there, and nothing is asked
 NOT_A_DATE = "is not a date; use 2025-01-31, 12h, 7d or 4w"
 NO_VALUE = "is not a valid value for"
+CRAWL = ["crawl", "-", "-o", "d"]
 
 WRONG = {
     "--help": [
@@ -93,15 +94,30 @@ WRONG = {
     "only one of A and B can be standard input": [["diff", "-", "-"]],
     "only one of URL and --compare can be standard input": [["report", "-", "--compare", "-"]],
     "standard input can be checked only once": [["check", "-", "-"]],
+    "pass a file with one site per line": [["crawl", "nowhere.txt", "-o", "d"]],
+    "unknown column 'colour'": [[*CRAWL, "--columns", "url,colour"]],
+    "is not a network": [[*CRAWL, "--allow-network", "10.0.0.1/8"]],
+    "unknown limit 'apples'": [[*CRAWL, "--max", "apples=3"]],
+    "'steam' is not one of": [[*CRAWL, "--engine", "steam"]],
+    "--address is that of a Ray cluster; add --engine ray": [[*CRAWL, "--address", "auto"]],
+    "choose one of them": [[*CRAWL, "--again", "--retry-failed"]],
+    f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],
+    "choose a folder for the dataset": [["crawl", "-", "-o", " "]],
+    "Missing option '-o' / '--output'": [["crawl", "-"]],
+    "'usp crawl SITES -o": [["stats", "."]],
 }
 """Wrong calls, by what is said of them."""
 
 
-def test_a_wrong_call_is_told_in_two_lines_before_anything_is_fetched(run, put):
+def test_a_wrong_call_is_told_in_two_lines_before_anything_is_fetched_or_written(
+    run, put, here, stdin
+):
     put({"a.xml": urlset("http://h/1")})
+    stdin("example.org")
     for said, calls in WRONG.items():
         for argv in calls:
             ended = run(*argv).ends(2, said, out="")
+            assert [path.name for path in here.iterdir()] == ["a.xml"]
             assert "secret" not in ended.err
             first, *hints = ended.err.splitlines()
             assert first.startswith("usp")

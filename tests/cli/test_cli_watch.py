@@ -62,7 +62,11 @@ def test_failures_are_told_once(watch, website):
     assert ended.out == ""
 
 
-def test_strict_ends_with_3_if_the_last_round_is_incomplete(watch, website):
+def test_strict_ends_with_3_if_the_last_round_is_incomplete_or_nothing_could_be_read(
+    watch, website
+):
+    website.answers["/map.xml"] = Answer(status=500)
+    assert watch("--strict").status == 3
     website.answers["/map.xml"] = index("/a.xml", "/b.xml")
     website.answers["/b.xml"] = urlset("/3")
     assert watch("--strict").status == 0
@@ -72,8 +76,3 @@ def test_strict_ends_with_3_if_the_last_round_is_incomplete(watch, website):
     website.answers["/a.xml"] = urlset("/1", "/2")
     ended = watch("--strict")
     assert (ended.status, ended.lines) == (0, [f"+ {website.url('/2')}"])
-
-
-def test_strict_ends_with_3_if_nothing_could_be_read(watch, website):
-    website.answers["/map.xml"] = Answer(status=500)
-    assert watch("--strict").status == 3

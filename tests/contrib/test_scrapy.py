@@ -108,8 +108,3 @@ def test_filters_of_sitemaps_that_a_selection_does_not_have_are_kept():
     assert Selection().crawl_options(given) == given
     both = Selection(since="2025", exclude=["sitemap:*/b/*"]).crawl_options(given)
     assert (both.exclude_sitemaps, both.sitemaps_since) == (("*/old/*", "*/b/*"), "2025")
-
-
-def test_the_library_does_not_load_scrapy():
-    code = "import sys, usp, usp.tree, usp.aio, usp.contrib; assert 'scrapy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from markdown_it import MarkdownIt
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 from tools import reference_pages  # noqa: E402 - needs the path
@@ -44,7 +46,6 @@ SHOWN = {"text", "dockerfile", "ini", "mermaid", "diff", "html"}
 
 _STOPPED = "runs until it is stopped"
 _LATER = "<!-- a day later -->"
-_FENCE = re.compile(r"^( *)(`{3,})(.*)$")
 _COMMENT = re.compile(r"^ *<!-- (exit status|not run|run):? (.*?) -->$")
 
 
@@ -87,26 +88,23 @@ def blocks(page: Path, text: str) -> Iterator[Block]:
     """Yield the blocks of a page, in order."""
     lines = text.splitlines()
     comments: dict[str, str] = {}
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        if line.strip() == _LATER:
-            yield Block(page, at, "run", "usp demo --serve --later\n", not_run=_STOPPED)
-        elif comment := _COMMENT.match(line):
-            if comment[1] == "run":
-                yield Block(page, at, "run", f"{comment[2]}\n")
-            else:
-                comments[comment[1]] = comment[2]
-        elif fence := _FENCE.match(line):
-            indent, ticks, language = fence.groups()
-            end = next((n for n in range(at, len(lines)) if lines[n].strip() == ticks), len(lines))
-            body = "".join(f"{one.removeprefix(indent)}\n" for one in lines[at:end])
+    for token in MarkdownIt().parse(text):
+        if token.type == "html_block":
+            for at, line in enumerate(token.content.splitlines(), token.map[0] + 1):
+                if line.strip() == _LATER:
+                    yield Block(page, at, "run", "usp demo --serve --later\n", not_run=_STOPPED)
+                elif (comment := _COMMENT.match(line)) and comment[1] == "run":
+                    yield Block(page, at, "run", f"{comment[2]}\n")
+                elif comment:
+                    comments[comment[1]] = comment[2]
+        elif token.type == "fence":
+            begin = lines[token.map[0]]
             not_run, statuses = comments.get("not run"), comments.get("exit status", "0")
             told = (not_run, tuple(map(int, statuses.split(","))))
-            yield Block(page, at + 1, language.strip(), body, indent, *told)
-            comments, at = {}, end + 1
-        elif line.strip():
+            indent = begin[: -len(begin.lstrip())]
+            yield Block(page, token.map[0] + 2, token.info.strip(), token.content, indent, *told)
+            comments = {}
+        elif token.type == "inline":
             comments = {}
 
 

@@ -7,7 +7,6 @@ certificate for the name; programs that an example starts get the same by their 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import json
 import re
 import shlex
@@ -18,9 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import aiohttp.connector
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from usp._demo import demo_files
 
@@ -29,7 +25,7 @@ sys.path[:0] = [str(REDIRECTED), str(Path(__file__).parent.parent)]
 from redirection import ADDRESSES, DEMO, Redirection  # noqa: E402 - needs the path
 
 from quick_usp import usp_command  # noqa: E402 - the same
-from website import Answer, Request, TaggedSite  # noqa: E402 - the same
+from website import Answer, Request, TaggedSite, certified  # noqa: E402 - the same
 
 TYPES = {
     "gz": "application/gzip",
@@ -80,33 +76,11 @@ class Sites:
             site.change(later=later)
 
 
-def _certificate(folder: Path) -> Path:
-    """Write a certificate for the websites, and its key; return the file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "examples")])
-    names = [x509.DNSName(f"{begin}{host}") for host in ADDRESSES for begin in ("", "www.")]
-    today = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(today - dt.timedelta(days=2))
-        .not_valid_after(today + dt.timedelta(days=2))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "certificate.pem"
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    file.write_bytes(private + made.public_bytes(pem))
-    return file
-
-
 @contextlib.contextmanager
 def example_sites(folder: Path) -> Iterator[Sites]:
     """Serve the websites during the block, to this process and to others that have the environment."""
-    certificate = _certificate(folder)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    certificate = folder / "certificate.pem"
+    context = certified(certificate, *ADDRESSES, *(f"www.{host}" for host in ADDRESSES))
     urls = {host: f"https://{host}" for host in ADDRESSES} | {
         DEMO[0]: f"http://{DEMO[0]}:{DEMO[1]}"
     }

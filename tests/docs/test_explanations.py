@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import runpy
+import shlex
 
 from doc_blocks import ROOT, blocks
 
+from cases import cases
 from usp._crawl.website import KNOWN_SITEMAP_PATHS
 from usp._store import MEMORY, SMALL
+from usp.cli.commands.cmd_ls import LINES, TABLES
 from usp.objects.failure_codes import FailureCode
 
 
@@ -72,3 +75,28 @@ def test_llms_txt_has_the_form_of_the_convention_and_every_page_once_with_its_ti
     del pages["index.md"]
     listed = sorted((match[2], match[1]) for match in found if match and match[2])
     assert listed == sorted((name, llms["described"](page)[0]) for name, page in pages.items())
+
+
+def test_every_output_format_is_documented():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]
+    text = "".join(page.read_text("utf-8") for page in pages)
+    for output in cases([*LINES, *TABLES]):
+        assert f"`{output}`" in text
+
+
+def test_the_two_commands_stand_in_blocks_of_one_line():
+    """The continuous integration takes them from there, word for word."""
+    readme = ROOT / "README.md"
+    texts = [block.text for block in blocks(readme, readme.read_text("utf-8"))]
+    lines = [text.strip() for text in texts if text.count("\n") == 1]
+    for end in ("usp demo", "pytest"):
+        found = [line for line in lines if line.startswith("python3 -m venv") and end in line]
+        assert len(found) == 1, end
+        assert shlex.split(found[0])
+
+
+def test_every_file_that_the_docs_name_is_there():
+    for path in cases(sorted((ROOT / "docs").glob("**/*.md"))):
+        for name in re.findall(r"`((?:src/usp|usp|tests|docs)/[\w./-]+)`", path.read_text("utf-8")):
+            place = ROOT / "src" / name if name.startswith("usp/") else ROOT / name
+            assert place.exists(), name

@@ -8,6 +8,7 @@ import io
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from typing import Any
+from unittest.mock import MagicMock
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -95,30 +96,21 @@ def exported(pages: Any, form: str, **options: Any) -> bytes:
     return stream.getvalue()
 
 
-class LazyPages:
-    """Pages that a function yields when they are asked for."""
-
-    def __init__(self, pages: Callable[[], Iterator[SitemapPage]]) -> None:
-        self._pages = pages
-
-    def __iter__(self) -> Iterator[SitemapPage]:
-        return self._pages()
-
-    def count(self) -> int:
-        return 0
-
-    def problems(self) -> list[Any]:
-        return []
+def lazy_sitemap(pages: Callable[[], Iterator[SitemapPage]]) -> PagesXMLSitemap:
+    """Give a sitemap whose pages a function yields when they are asked for."""
+    source = MagicMock(**{"count.return_value": 0, "problems.return_value": []})
+    source.__iter__.side_effect = pages
+    return PagesXMLSitemap("https://x.org/s.xml", source)
 
 
 def numbered_pages(count: int) -> Iterator[SitemapPage]:
     return (SitemapPage(f"https://x.org/{number}") for number in range(count))
 
 
-def plain_entry(number: int, lastmod: str = "", changefreq: str = "", priority: str = "") -> str:
+def plain_entry(name: object, lastmod: str = "", changefreq: str = "", priority: str = "") -> str:
     fields = {"lastmod": lastmod, "changefreq": changefreq, "priority": priority}
     inside = "".join(f"<{name}>{text}</{name}>" for name, text in fields.items() if text)
-    return f"<loc>https://x.org/p/{number}</loc>{inside}"
+    return f"<loc>https://x.org/p/{name}</loc>{inside}"
 
 
 PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(2000)))

@@ -14,11 +14,11 @@ from export_trees import (
     HEAD,
     PLAIN,
     RICH,
-    LazyPages,
     documents,
     expected_rows,
     exported,
     few,
+    lazy_sitemap,
     numbered_pages,
     pages,
     plain_entry,
@@ -141,7 +141,7 @@ def test_a_reader_reads_no_more_than_it_is_asked_for():
             asked.append(page)
             yield page
 
-    batches = reader(PagesXMLSitemap("https://x.org/s.xml", LazyPages(pages)), batch_rows=1000)
+    batches = reader(lazy_sitemap(pages), batch_rows=1000)
     assert not asked
     batches.read_next_batch()
     assert len(asked) <= 2001

@@ -19,11 +19,11 @@ import pytest
 from export_trees import (
     PLAIN,
     RICH,
-    LazyPages,
     documents,
     expected_rows,
     exported,
     few,
+    lazy_sitemap,
     numbered_pages,
     tree_of,
     trees,
@@ -35,7 +35,6 @@ from usp._demo import demo_site
 from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, write, xml_file
 from usp.export.arrow import ParquetFileWriter, to_arrow
 from usp.objects.page import SitemapNewsStory, SitemapPage
-from usp.objects.sitemap import PagesXMLSitemap
 from usp.selection import Selection
 from usp.stream import pages as stream_pages
 from usp.tree import sitemap_from_bytes, sitemap_from_file, sitemap_tree_for_homepage
@@ -273,13 +272,12 @@ def test_what_breaks_leaves_what_was_there(form, error, tmp_path):
         yield from numbered_pages(3000)
         raise error
 
-    tree = PagesXMLSitemap("https://x.org/s", LazyPages(pages))
     path = tmp_path / f"a.{form}"
     for before in (None, b"before"):
         if before:
             path.write_bytes(before)
         with pytest.raises(type(error)):
-            write(tree, path)
+            write(lazy_sitemap(pages), path)
         assert [file.name for file in tmp_path.iterdir()] == ([path.name] if before else [])
     assert path.read_bytes() == b"before"
     assert not [t for t in threading.enumerate() if t.name == "usp-write"]

@@ -10,10 +10,10 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from export_trees import (
-    LazyPages,
     documents,
     exported,
     few,
+    lazy_sitemap,
     plain_entry,
     tree_of,
     trees,
@@ -115,9 +115,8 @@ def test_patterns_can_be_for_the_address_of_the_sitemap():
 
 
 def test_a_sitemap_that_is_not_wanted_is_not_read():
-    unread = PagesXMLSitemap("https://x.org/no", LazyPages(pytest.fail))
-    tree = IndexWebsiteSitemap("https://x.org/", [unread])
-    assert list(Selection(exclude=["sitemap:*/no"]).of(tree)) == []
+    tree = IndexWebsiteSitemap("https://x.org/", [lazy_sitemap(pytest.fail)])
+    assert list(Selection(exclude=["sitemap:*/s.xml"]).of(tree)) == []
     assert list(Selection(limit=0).of(tree)) == []
 
 
@@ -167,8 +166,6 @@ def test_no_page_is_asked_for_behind_the_last_one():
         ({"include": ["re:("]}, "include 're:\\(' is not a valid regular expression"),
         ({"exclude": [""]}, "exclude has an empty pattern"),
         ({"exclude": ["sitemap:"]}, "exclude has an empty pattern"),
-        ({"limit": -1}, "limit must be a non-negative integer"),
-        ({"limit": True}, "limit must be a non-negative integer"),
     ],
 )
 def test_what_cannot_be_meant_is_told_at_once(options, said):
@@ -228,29 +225,18 @@ def test_all_ways_of_selecting_agree(tree, selection):
 # The date of a page is that of its last change, or else that of its publication ------------------------
 
 
-NEWS = """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
- xmlns:n="http://www.google.com/schemas/sitemap-news/0.9">{}</urlset>"""
+def story(name: str, published: str, lastmod: str = "") -> str:
+    date = f"<news:publication_date>{published}</news:publication_date>"
+    return f"{plain_entry(name, lastmod)}<news:news>{date}<news:title>t</news:title></news:news>"
 
 
-def entry(name: str, published: str = "", lastmod: str = "") -> str:
-    story = (
-        f"<n:news><n:publication_date>{published}</n:publication_date><n:title>t</n:title></n:news>"
-    )
-    return (
-        f"<url><loc>https://x.org/{name}</loc>"
-        + (f"<lastmod>{lastmod}</lastmod>" if lastmod else "")
-        + (story if published else "")
-        + "</url>"
-    )
-
-
-NEWS_SITEMAP = NEWS.format(
-    entry("old", published="2019-03-01")
-    + entry("new", published="2025-03-01T08:00:00+02:00")
-    + entry("changed", published="2019-03-01", lastmod="2025-04-01")
-    + entry("unchanged", published="2025-04-01", lastmod="2019-03-01")
-    + entry("unreadable", published="2025-05-01", lastmod="yesterday")
-    + entry("undated")
+NEWS_SITEMAP = urlset(
+    story("old", published="2019-03-01"),
+    story("new", published="2025-03-01T08:00:00+02:00"),
+    story("changed", published="2019-03-01", lastmod="2025-04-01"),
+    story("unchanged", published="2025-04-01", lastmod="2019-03-01"),
+    story("unreadable", published="2025-05-01", lastmod="yesterday"),
+    plain_entry("undated"),
 )
 
 RSS = """<rss version="2.0"><channel>
@@ -289,14 +275,14 @@ def test_it_is_told_how_many_pages_without_a_date_were_kept(document, limit):
         told: list[int] = []
         chosen = Selection(since="2025", limit=limit, on_undated=told.append)
         found = [page.url for page in chosen.of(pages)]
-        assert sum(told) == found.count("https://x.org/undated")
+        assert sum(told) == sum(url.endswith("/undated") for url in found)
 
 
 def test_in_columns_too():
-    plain = "".join(entry(str(day), lastmod=f"2025-01-{day:02}") for day in range(1, 29))
     told: list[int] = []
     chosen = Selection(since="2025-01-20", on_undated=told.append)
-    tree = tree_of(NEWS.format(plain + "".join(entry(f"u{n}") for n in range(5))))
+    plain = [plain_entry(day, f"2025-01-{day:02}") for day in range(1, 29)]
+    tree = tree_of(urlset(*plain, *(plain_entry(f"u{n}") for n in range(5))))
     assert len(to_arrow(tree, ["url"], chosen)) == 9 + 5
     assert sum(told) == 5
 

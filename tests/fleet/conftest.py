@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from fleet_stores import S3, serving_s3
@@ -63,14 +64,11 @@ def _quick_workers() -> Iterator[None]:
 def _process_as_it_was() -> Iterator[None]:
     """Give the process back what workers and commands that run in it change."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    environment, start = dict(os.environ), engines.START_METHOD
-    yield
+    start = mock.patch.object(engines, "START_METHOD", engines.START_METHOD)
+    with start, mock.patch.dict(os.environ):
+        yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
-    if os.environ != environment:
-        os.environ.clear()
-        os.environ.update(environment)
-    engines.START_METHOD = start
 
 
 @pytest.fixture
@@ -81,8 +79,14 @@ def served() -> Iterator[Callable[..., list[Site]]]:
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> Dataset:
+def root(tmp_path: Path) -> Path:
+    """The folder of a dataset that is not there yet."""
+    return tmp_path / "dataset"
+
+
+@pytest.fixture
+def dataset(root: Path) -> Dataset:
     """An empty dataset in a folder."""
-    made = Dataset(tmp_path / "dataset")
+    made = Dataset(root)
     made.make()
     return made

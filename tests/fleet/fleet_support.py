@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,20 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from click.testing import CliRunner, Result
 from deltalake import DeltaTable
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
-from usp.fleet import (
-    FLEET_LIMITS,
-    FleetOptions,
-    FleetRun,
-    crawl_fleet,
-    crawl_sites,
-    engines,
-    unwrap,
-)
+from usp.cli import main
+from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
@@ -35,7 +30,7 @@ HERE = Path(__file__).parent
 COUNT = int(os.environ.get("USP_FLEET_SITES", "120"))  # has sites of every kind
 SLOW = 60
 ZONES = Zones(allow=("127.0.0.0/8",), trust_start=False)
-OPTIONS = FleetOptions(zones=ZONES, limits=FLEET_LIMITS)
+OPTIONS = FleetOptions(zones=ZONES)
 
 
 @dataclass(frozen=True)
@@ -62,39 +57,35 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 COMMAND = "from usp.cli.commands.cmd_crawl import command; command()"
-WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main()"
 
 
 def start(
-    root: Path | str,
-    sites: Path,
-    engine: str,
-    *more: str,
-    stderr: int = subprocess.PIPE,
-    whole: bool = False,
+    root: Path | str, urls: list[str], engine: str, *more: str, stderr: int = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
-    """Start ``usp crawl`` in a process of its own; ``whole`` with all that surrounds the command."""
+    """Start ``usp crawl`` in a process of its own."""
     options = ["--engine", engine, "--workers", "2", "--allow-network", "127.0.0.0/8", *more]
-    code = WHOLE if whole else COMMAND
-    command = [sys.executable, "-c", code, str(sites), "-o", str(root), *options]
-    return subprocess.Popen(command, stderr=stderr)
+    command = [sys.executable, "-m", "usp.cli", "crawl", "-", "-o", str(root), *options]
+    with tempfile.TemporaryFile() as sites:
+        sites.write("\n".join(urls).encode())
+        sites.seek(0)
+        return subprocess.Popen(command, stdin=sites, stderr=stderr)
 
 
-def crawl(root: Path, urls: list[str], engine: str, *more: str) -> str:
+def crawl(root: Path | str, urls: list[str], engine: str, *more: str) -> str:
     """Run ``usp crawl`` to its end; give what it told."""
-    sites = root.with_suffix(".txt")
-    sites.write_text("\n".join(urls))
-    with start(root, sites, engine, *more) as process:
+    with start(root, urls, engine, *more) as process:
         _, told = process.communicate(timeout=600)
     assert process.returncode == 0, told.decode()
     return told.decode()
 
 
-def crawled(web: list[Any], root: Path, options: FleetOptions = OPTIONS, **how: Any) -> Any:
+def crawled(
+    web: list[Any], root: Path, options: FleetOptions = OPTIONS, *heard: Any, **how: Any
+) -> Any:
     """Crawl websites of a test in one worker; give the summary."""
     options = replace(options, use_known_paths=False, together=9)
     run = FleetRun(workers=1, options=options, **how)
-    return crawl_fleet([site.base for site in web], root, run)
+    return crawl_fleet([site.base for site in web], root, run, *heard)
 
 
 def wide_rows(urls: list[str], options: FleetOptions = OPTIONS) -> list[Any]:
@@ -110,6 +101,15 @@ def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
 def invoke(command: Any, *arguments: object, stdin: str | None = None) -> Result:
     """Run a command in this process."""
     return CliRunner().invoke(command, [str(one) for one in arguments], input=stdin)
+
+
+def ended(capsys: Any, *arguments: object) -> tuple[object, str]:
+    """Run ``usp`` in this process; give its status, and the errors that it told."""
+    with pytest.raises(SystemExit) as status:
+        main([str(one) for one in arguments])
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    return status.value.code, told
 
 
 CHANGING = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ from website import Answer, Site, TaggedSite, index, robots, urlset
 
 
 @pytest.fixture
-def web(served) -> list[TaggedSite]:
-    """Three websites: an index of three, one sitemap, and a text file."""
+def web(served, root) -> list[TaggedSite]:
+    """Three websites, in a dataset already: an index of three, one sitemap, and a text file."""
     indexed = {
         "/robots.txt": robots("/index.xml"),
         "/index.xml": index("/a.xml", "/b.xml", "/c.xml"),
@@ -37,7 +36,9 @@ def web(served) -> list[TaggedSite]:
     }
     single = {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m", "/nn")}
     text = {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"}
-    return served(indexed, single, text, kind=TaggedSite)
+    made = served(indexed, single, text, kind=TaggedSite)
+    crawled(made, root)
+    return made
 
 
 def all_rows(root: Path) -> dict[str, list[str]]:
@@ -49,9 +50,9 @@ def statuses(root: Path) -> dict[str, int]:
     return {row["url"].rpartition("/")[2]: row["status"] for row in rows_of(root, "sitemaps")}
 
 
-def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_crawl(web, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_crawl(
+    web, root, tmp_path
+):
     for site in web:
         site.forget()
     web[0].answers["/b.xml"] = urlset("/d", "/new")
@@ -73,9 +74,7 @@ def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_c
     assert sorted(web[0].bodies) == ["/index.xml", "/robots.txt"]
 
 
-def test_a_sitemap_that_is_declared_once_more_has_its_pages_once_more(web, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_a_sitemap_that_is_declared_once_more_has_its_pages_once_more(web, root, tmp_path):
     web[0].answers["/robots.txt"] = robots("/a.xml", "/index.xml")
     crawled(web, root, again=True)
     assert statuses(root)["a.xml"] == 304
@@ -86,9 +85,7 @@ def test_a_sitemap_that_is_declared_once_more_has_its_pages_once_more(web, tmp_p
 CHOSEN = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
 
 
-def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_rows_that_other_options_have_chosen_are_not_kept(web, root, tmp_path):
     columns = replace(OPTIONS, columns=("url", "lastmod"))
     unique = replace(OPTIONS, selection=Selection(unique=True))
     for number, options in enumerate((columns, CHOSEN, unique)):
@@ -106,7 +103,7 @@ def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path):
     ids=["filter", "counts"],
 )
 def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, options, pages):
-    root = tmp_path / "dataset"
+    root = tmp_path / "chosen"
     crawled(web, root, options)
     before = Dataset(root).sites("pages"), options.pages and all_rows(root)
     assert crawled(web, root, options, again=True)["pages"] == pages
@@ -114,9 +111,7 @@ def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, opt
     assert (Dataset(root).sites("pages"), options.pages and all_rows(root)) == before
 
 
-def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypatch):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_what_was_begun_is_continued_and_then_begun_anew(web, root, monkeypatch):
     lost = Mock(side_effect=DatasetError("the store does not respond"))
     for step, some in (("commit", web), ("end_again", web[:2])):  # none is done, then two are
         with monkeypatch.context() as patch:
@@ -129,9 +124,7 @@ def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypa
     assert len(Dataset(root).sites()) == 3
 
 
-def test_older_versions_can_be_read_if_they_are_kept(web, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_older_versions_can_be_read_if_they_are_kept(web, root):
     table = Dataset(root).table("pages")
     version, pages = table.version(), table.to_pyarrow_table().num_rows
     web[1].answers["/m.xml"] = urlset("/m")
@@ -166,8 +159,11 @@ KINDS = [
 
 
 @pytest.fixture(params=KINDS)
-def pair(request, served) -> list[Site]:
-    return served(ANSWERS, ANSWERS, kind=request.param)
+def pair(request, served, root) -> list[Site]:
+    """Two websites, in a dataset already."""
+    made = served(ANSWERS, ANSWERS, kind=request.param)
+    crawled(made, root)
+    return made
 
 
 def paths(root: Path, site: Site) -> Counter[str]:
@@ -190,31 +186,27 @@ def check_counts(root: Path) -> None:
 
 ALL = Counter({*(f"/a{number}" for number in range(6)), "/b0", "/b1"})
 
-ROUNDS: dict[str, Callable[[Answers], Answers]] = {
-    "robots.txt is gone": lambda answers: answers | {"/robots.txt": DOWN},
-    "robots.txt is empty": lambda answers: answers | {"/robots.txt": ""},
-    "robots.txt fails": lambda answers: answers | {"/robots.txt": Answer("", 403)},
-    "the index is empty": lambda answers: answers | {"/index.xml": index()},
-    "the index is gone": lambda answers: answers | {"/index.xml": DOWN},
-    "the index is a page": lambda answers: answers | {"/index.xml": "<html>back soon</html>"},
-    "the index is cut off": lambda answers: answers | {"/index.xml": index("/b.xml")[:-20]},
-    "a sitemap is gone": lambda answers: answers | {"/a.xml": DOWN},
-    "a sitemap is empty": lambda answers: answers | {"/a.xml": urlset()},
-    "a sitemap is cut off": lambda answers: (
-        answers | {"/a.xml": Answer(urlset("/x", "/y"), cut=180)}
-    ),
-    "a small sitemap is gone": lambda answers: answers | {"/b.xml": DOWN},
-    "everything is gone": lambda answers: dict.fromkeys(answers, DOWN),
-    "connections are dropped": lambda answers: dict.fromkeys(answers, Answer(hang_up=True)),
+ROUNDS: dict[str, Answers] = {
+    "robots.txt is gone": {"/robots.txt": DOWN},
+    "robots.txt is empty": {"/robots.txt": ""},
+    "robots.txt fails": {"/robots.txt": Answer("", 403)},
+    "the index is empty": {"/index.xml": index()},
+    "the index is gone": {"/index.xml": DOWN},
+    "the index is a page": {"/index.xml": "<html>back soon</html>"},
+    "the index is cut off": {"/index.xml": index("/b.xml")[:-20]},
+    "a sitemap is gone": {"/a.xml": DOWN},
+    "a sitemap is empty": {"/a.xml": urlset()},
+    "a sitemap is cut off": {"/a.xml": Answer(urlset("/x", "/y"), cut=180)},
+    "a small sitemap is gone": {"/b.xml": DOWN},
+    "everything is gone": dict.fromkeys(ANSWERS, DOWN),
+    "connections are dropped": dict.fromkeys(ANSWERS, Answer(hang_up=True)),
 }
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("bad", ROUNDS.values(), ids=ROUNDS)
-def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, tmp_path, bad):
-    root = tmp_path / "dataset"
-    crawled(pair, root)
-    pair[0].answers = bad(ANSWERS)
+def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, root, bad):
+    pair[0].answers |= bad
     for _ in range(2):  # the second time, there is only what was kept
         summary = crawled(pair, root, again=True)
         assert summary["kept"] == summary["outcomes"]["kept"] == 1
@@ -229,8 +221,7 @@ def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, tmp_path, bad
     check_counts(root)
 
 
-def test_a_host_that_refuses_connections_keeps_what_it_had(tmp_path):
-    root = tmp_path / "dataset"
+def test_a_host_that_refuses_connections_keeps_what_it_had(root):
     with Site(ANSWERS) as site:
         crawled([site], root)
     assert crawled([site], root, again=True)["kept"] == 1
@@ -239,9 +230,7 @@ def test_a_host_that_refuses_connections_keeps_what_it_had(tmp_path):
     assert not paths(root, site)
 
 
-def test_a_failure_keeps_only_what_has_failed(pair, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(pair, root)
+def test_a_failure_keeps_only_what_has_failed(pair, root):
     pair[0].answers |= {"/b.xml": DOWN, "/a.xml": urlset("/a0", "/new", "/newer", "/last")}
     assert crawled(pair, root, again=True)["kept"] == 1
     assert set(paths(root, pair[0])) == {"/a0", "/new", "/newer", "/last", "/b0", "/b1"}
@@ -250,9 +239,7 @@ def test_a_failure_keeps_only_what_has_failed(pair, tmp_path):
     check_counts(root)
 
 
-def test_up_to_half_of_the_pages_may_go_and_a_sitemap_that_is_not_declared_any_more(pair, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(pair, root)
+def test_up_to_half_of_the_pages_may_go_and_a_sitemap_that_is_not_declared_any_more(pair, root):
     pair[0].answers["/a.xml"] = urlset("/a0", "/a1")
     pair[1].answers["/index.xml"] = index("/a.xml")
     summary = crawled(pair, root, again=True)
@@ -261,9 +248,7 @@ def test_up_to_half_of_the_pages_may_go_and_a_sitemap_that_is_not_declared_any_m
     check_counts(root)
 
 
-def test_the_new_state_is_taken_if_it_is_accepted(pair, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(pair, root)
+def test_the_new_state_is_taken_if_it_is_accepted(pair, root):
     pair[0].answers["/a.xml"] = urlset("/a0")
     pair[1].answers["/a.xml"] = DOWN
     assert crawled(pair, root, again=True)["kept"] == 2
@@ -283,7 +268,7 @@ def test_the_new_state_is_taken_if_it_is_accepted(pair, tmp_path):
     ids=["columns", "unique", "counts"],
 )
 def test_whatever_the_options_nothing_is_lost(pair, tmp_path, options):
-    root = tmp_path / "dataset"
+    root = tmp_path / "chosen"
     crawled(pair, root, options)
     pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
     pair[1].answers["/b.xml"] = DOWN
@@ -293,18 +278,14 @@ def test_whatever_the_options_nothing_is_lost(pair, tmp_path, options):
         assert [paths(root, site) for site in pair] == [ALL, ALL]
 
 
-def test_an_outage_keeps_rows_that_other_options_have_chosen(pair, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(pair, root)
+def test_an_outage_keeps_rows_that_other_options_have_chosen(pair, root):
     pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
     chosen = replace(OPTIONS, selection=Selection(include=["*/b0"]))
     assert crawled(pair, root, chosen, again=True)["kept"] == 1
     assert [paths(root, site) for site in pair] == [ALL, Counter(["/b0"])]
 
 
-def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(pair, root)
+def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, root):
     pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
 
     def run(*more: str) -> Any:
@@ -325,9 +306,8 @@ def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, tmp_path):
     assert not paths(root, pair[0])
 
 
-def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, tmp_path):
-    root, site = tmp_path / "dataset", f"{pair[0].base}/"
-    crawled(pair, root)
+def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, root):
+    site = f"{pair[0].base}/"
     older = Dataset(root).files_with({site}, [site])
 
     async def in_a_loop() -> Any:  # as in a notebook

@@ -209,12 +209,10 @@ RUNS = [
 
 
 def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_fetched():
-    for kind, options, error in [
-        *((FleetOptions, *case) for case in REFUSED),
-        *((FleetRun, *case) for case in RUNS),
-    ]:
-        with pytest.raises((TypeError, ValueError), match=error):
-            kind(**options)
+    for kind, table in ((FleetOptions, REFUSED), (FleetRun, RUNS)):
+        for options, error in table:
+            with pytest.raises((TypeError, ValueError), match=error):
+                kind(**options)
 
 
 def test_headers_are_sent_to_every_site(serve):

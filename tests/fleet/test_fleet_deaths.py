@@ -13,11 +13,10 @@ from unittest.mock import Mock
 
 import fleet_support
 import pytest
-from fleet_support import ALLOWED, CHANGING, OPTIONS, Served, check_rows
+from fleet_support import ALLOWED, CHANGING, OPTIONS, Served, check_rows, ended
 
 from usp._base.files import DatasetError
 from usp._base.interrupts import InterruptibleThread
-from usp.cli import main
 from usp.fleet import FleetRun, crawl_fleet, engines
 from usp.fleet import run as run_module
 from usp.fleet.crawler import Job, crawl_parts
@@ -29,17 +28,17 @@ from usp.fleet.tables import Part
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 
 
-def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, monkeypatch):
+def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, root, monkeypatch):
     monkeypatch.setattr(engines, "work", fleet_support.dies_of_poison)
     monkeypatch.setattr(engines, "_BATCH", 4)
     some = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:12]
     urls = [site.url for site in some]
     urls.insert(5, "http://poison.invalid/")
-    summary = crawl_fleet(urls, tmp_path / "dataset", RUN)
+    summary = crawl_fleet(urls, root, RUN)
     assert summary["sites"] == 13
     assert summary["workers_lost"] >= 3
     assert summary["pages"] == sum(len(site.pages) for site in some)
-    outcomes = Dataset(tmp_path / "dataset").sites()
+    outcomes = Dataset(root).sites()
     assert outcomes.pop("http://poison.invalid/") == "failed"
     assert outcomes == {site.url: "complete" for site in some}
 
@@ -298,12 +297,11 @@ def told_by(root, urls, capsys, *options: str) -> tuple[object, str, str]:
     """Run the command; return its exit status, what it told, and how much is safe."""
     sites = root.with_suffix(".txt")
     sites.write_text("\n".join(urls))
-    with pytest.raises(SystemExit) as ended:
-        main(["crawl", str(sites), "-o", str(root), *ALLOWED, "--commit-seconds", "0.05", *options])
-    told = " ".join(capsys.readouterr().err.split())
+    quick = ("--commit-seconds", "0.05", *options)
+    status, told = ended(capsys, "crawl", sites, "-o", root, *ALLOWED, *quick)
     there = len(Dataset(root).sites())
     verb = "is" if there == 1 else "are"
-    return ended.value.code, told, f"{there} of {len(urls)} sites {verb} in {root}"
+    return status, " ".join(told.split()), f"{there} of {len(urls)} sites {verb} in {root}"
 
 
 def test_the_command_says_what_is_safe_at_once_and_at_the_end(

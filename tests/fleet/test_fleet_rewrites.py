@@ -28,9 +28,12 @@ COUNT = 6
 
 
 @pytest.fixture
-def web(served) -> list[Site]:
+def web(served, root) -> list[Site]:
+    """Some websites, in a dataset already."""
     sitemaps = (urlset("/a", "/b", f"/{number}") for number in range(COUNT))
-    return served(*({"/robots.txt": robots("/m.xml"), "/m.xml": one} for one in sitemaps))
+    made = served(*({"/robots.txt": robots("/m.xml"), "/m.xml": one} for one in sitemaps))
+    crawled(made, root)
+    return made
 
 
 def opened(root: Path, table: str) -> deltalake.DeltaTable:
@@ -83,7 +86,7 @@ CHANGES = {
 @pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_other_programs_have_rewritten_is_replaced(web, tmp_path, change: Callable[..., None]):
-    root = tmp_path / "dataset"
+    root = tmp_path / "twice"
     crawled(web[:-1], root)
     crawled(web[-1:], root)
     change(root, web)
@@ -103,37 +106,27 @@ def test_what_other_programs_have_rewritten_is_replaced(web, tmp_path, change: C
     check(root, web)
 
 
-def test_a_site_that_was_deleted_from_one_table_is_not_there_twice_when_it_comes_back(
-    web, tmp_path
-):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_a_site_that_was_deleted_from_one_table_is_not_there_twice_when_it_comes_back(web, root):
     delete_a_site(root, web)
     crawled(web, root)
     check(root, web)
 
 
-def test_a_table_that_is_rewritten_during_a_run_ends_it_and_the_next_goes_on(web, tmp_path):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_a_table_that_is_rewritten_during_a_run_ends_it_and_the_next_goes_on(web, root):
     done: list[None] = []
 
     def meanwhile(_: object) -> None:
         if not done:
             done.append(delete_a_page(root, web))
 
-    options = replace(OPTIONS, use_known_paths=False, together=9)
-    run = FleetRun(workers=1, options=options, again=True)
     with pytest.raises(DatasetError, match=r"another program has rewritten .*pages"):
-        crawl_fleet([site.base for site in web], root, run, meanwhile)
+        crawled(web, root, OPTIONS, meanwhile, again=True)
     crawled(web, root, again=True)
     check(root, web)
 
 
 @pytest.mark.parametrize("wrong", ["features", "columns"])
-def test_what_cannot_be_rewritten_is_refused(web, tmp_path, wrong):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_what_cannot_be_rewritten_is_refused(web, root, wrong):
     table = opened(root, "pages")
     if wrong == "features":
         feature = deltalake.TableFeatures.DeletionVectors
@@ -148,9 +141,7 @@ def test_what_cannot_be_rewritten_is_refused(web, tmp_path, wrong):
     assert all((root / "pages" / name).exists() for name in after)
 
 
-def test_a_full_disk_doubles_nothing_and_the_same_command_goes_on(web, tmp_path, monkeypatch):
-    root = tmp_path / "dataset"
-    crawled(web, root)
+def test_a_full_disk_doubles_nothing_and_the_same_command_goes_on(web, root, monkeypatch):
     write, parent = StoredFile.write, os.getpid()
     for table in TABLES:
 
@@ -169,10 +160,9 @@ def test_a_full_disk_doubles_nothing_and_the_same_command_goes_on(web, tmp_path,
 
 
 @pytest.mark.long
-def test_what_was_done_when_a_run_is_killed_stays_done(web, tmp_path):
-    root, listed = tmp_path / "dataset", tmp_path / "sites.txt"
+def test_what_was_done_when_a_run_is_killed_stays_done(web, root, tmp_path):
+    listed = tmp_path / "sites.txt"
     listed.write_text("\n".join(site.base for site in web))
-    crawled(web, root)
     for site in web:
         site.answers["/m.xml"] = urlset("/new", "/a", "/b")
     web[-1].answers["/robots.txt"] = Answer(delay=600)
@@ -199,10 +189,9 @@ def test_what_was_done_when_a_run_is_killed_stays_done(web, tmp_path):
     assert {f"{site.base}/new" for site in web} <= set(urls)
 
 
-def test_a_text_from_outside_has_no_control_characters_in_a_table(tmp_path):
+def test_a_text_from_outside_has_no_control_characters_in_a_table(root):
     bad = "exa\x1b[31mmple\x85.org\u202e/\x07"
     with Site({"/robots.txt": Answer("", 403, reason="No\x1b[2Jthing")}) as site:
-        root = tmp_path / "dataset"
         listed = [bad, site.base]
         options = replace(OPTIONS, use_known_paths=False)
         for _ in range(2):  # the second time, both are known

@@ -33,15 +33,7 @@ import usp.fleet
 from usp._base.names import LAZY_NAMES
 from usp._demo import demo_site
 from usp.cli.commands import cmd_crawl, cmd_stats
-from usp.fleet import (
-    FleetOptions,
-    FleetRun,
-    crawl_fleet,
-    crawl_sites,
-    schema_of,
-    unwrap,
-    wide_schema,
-)
+from usp.fleet import FleetRun, crawl_fleet, crawl_sites, schema_of, unwrap, wide_schema
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
 
@@ -75,10 +67,9 @@ def test_a_dataset_that_differs_in_anything_is_not_what_the_websites_serve(local
 
 @RAY
 @pytest.mark.proof
-def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, tmp_path):
+def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, root):
     """Of a site of every kind: starting Ray takes longer than crawling them."""
     some = list({site.kind: site for site in fleet.sites}.values())
-    root = tmp_path / "dataset"
     told = crawl(root, [site.url for site in some], "ray")
     assert not re.search("INFO|WARNING", told)  # Ray's own log
     check_truth(root, some)
@@ -139,7 +130,7 @@ def test_a_table_without_sites_is_the_callers_mistake():
 
 
 def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
-    (row,) = rows_in(wide_rows(fleet.urls[1:2], FleetOptions()), "sites")
+    (row,) = rows_in(wide_rows(fleet.urls[1:2], usp.fleet.FleetOptions()), "sites")
     assert row["outcome"] == "failed"
     assert "only public addresses are trusted" in row["reason"]
 
@@ -201,11 +192,8 @@ def test_parts_are_loaded_when_they_are_named():
 
 
 def _rows(table):
-    changing = {"started", "duration"}
-    return sorted(
-        repr({name: value for name, value in row.items() if name not in changing})
-        for row in table.to_pylist()
-    )
+    same = [name for name in table.column_names if name not in {"started", "duration"}]
+    return sorted(map(repr, table.select(same).to_pylist()))
 
 
 @pytest.mark.proof
@@ -219,14 +207,12 @@ def test_the_documented_job_for_spark_writes_what_the_function_yields(tmp_path):
         (tmp_path / "sites.txt").write_text("\n".join(sites))
         job = on_loopback(block, url).replace("repartition(200)", "repartition(2)")
         (tmp_path / "job.py").write_text(job)
-        environment = os.environ | {
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        }
-        subprocess.run([sys.executable, "job.py"], cwd=tmp_path, env=environment, check=True)
+        spark = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        argv = [sys.executable, "job.py"]
+        subprocess.run(argv, cwd=tmp_path, env=os.environ | spark, check=True)
         wide = wide_rows(sites, usp.fleet.FleetOptions(zones=ZONES))
     for table in ("pages", "sitemaps", "sites"):
-        truth = pa.Table.from_batches(usp.fleet.unwrap(wide, table))
+        truth = pa.Table.from_batches(unwrap(wide, table))
         found = dataset.dataset(tmp_path / "spark-dataset" / table, format="parquet").to_table()
         assert found.column_names == truth.column_names
         assert _rows(found) == _rows(truth)

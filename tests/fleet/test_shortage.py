@@ -9,7 +9,7 @@ import sys
 from unittest.mock import Mock
 
 import pytest
-from fleet_support import COMMAND, HERE, check_truth
+from fleet_support import ALLOWED, COMMAND, HERE, check_truth
 
 from usp._base import shortage
 from usp._base.shortage import shortage_of
@@ -42,13 +42,10 @@ def limited(descriptors: int, program: str, *arguments: str, hard: bool = True):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("descriptors", "hard"), [(128, True), (64, False)])
-def test_a_fleet_finds_everything_with_few_descriptors(fleet, tmp_path, descriptors, hard):
-    sites = tmp_path / "sites.txt"
-    some = fleet.sites[:40]
+def test_a_fleet_finds_everything_with_few_descriptors(fleet, root, tmp_path, descriptors, hard):
+    sites, some = tmp_path / "sites.txt", fleet.sites[:40]
     sites.write_text("\n".join(site.url for site in some))
-    root = tmp_path / "dataset"
-    options = ["-o", str(root), "--workers", "1", "--allow-network", "127.0.0.0/8"]
-    done = limited(descriptors, COMMAND, str(sites), *options, hard=hard)
+    done = limited(descriptors, COMMAND, str(sites), "-o", str(root), *ALLOWED, hard=hard)
     assert done.returncode == 0, done.stderr
     assert "open files" not in done.stderr
     check_truth(root, some)
