@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -85,14 +86,9 @@ def run_on_terminal(
 
 
 def _collect(descriptor: int, screen: bytearray) -> None:
-    while True:
-        try:
-            chunk = os.read(descriptor, 1 << 16)
-        except OSError:  # the other end is closed
-            return
-        if not chunk:
-            return
-        screen += chunk
+    with contextlib.suppress(OSError):  # the other end is closed
+        while chunk := os.read(descriptor, 1 << 16):
+            screen += chunk
 
 
 def shown(screen: bytes) -> list[str]:
@@ -103,8 +99,7 @@ def shown(screen: bytes) -> list[str]:
     lines, row, column = [""], 0, 0
     for code, letter, back, down, text in _TOKENS.findall(screen.decode()):
         if letter == "K":
-            kept = "" if code == "2" else lines[row][:column]
-            lines[row] = kept
+            lines[row] = "" if code == "2" else lines[row][:column]
         elif letter == "A":
             row = max(0, row - int(code or 1))
         elif letter and letter in "mhl":

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from fleet_stores import S3, serving_s3
@@ -64,11 +63,14 @@ def _quick_workers() -> Iterator[None]:
 def _process_as_it_was() -> Iterator[None]:
     """Give the process back what workers and commands that run in it change."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    start = mock.patch.object(engines, "START_METHOD", engines.START_METHOD)
-    with start, mock.patch.dict(os.environ):
-        yield
+    environment, start = dict(os.environ), engines.START_METHOD
+    yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
+    if os.environ != environment:
+        os.environ.clear()
+        os.environ.update(environment)
+    engines.START_METHOD = start
 
 
 @pytest.fixture
