@@ -66,7 +66,7 @@ class Case(NamedTuple):
 # Patterns that are made when they are needed -----------------------------------------------------
 
 STYLES = [
-    cut.shape_of(entry, cut.CutNames("x:url" if "x:url" in entry else "url", ("sitemap",), ()))[1]
+    cut.shape_of(entry, cut.CutNames("x:url" if "x:url" in entry else "url", ("sitemap",), ()))
     for entry in (
         "<url><loc>https://e.org/1</loc></url>",
         "<x:url ><x:loc>https://e.org/1</x:loc><x:lastmod>2024</x:lastmod></x:url >",

@@ -44,9 +44,7 @@ class OwnField(NamedTuple):
         return self.default if found is None else found
 
 
-_NOTHING = PageFields()
-_ALWAYS = SitemapPageChangeFrequency.ALWAYS
-
+_NOTHING, _ALWAYS = PageFields(), SitemapPageChangeFrequency.ALWAYS
 OWN_FIELDS = {
     "lastmod": OwnField(1, values.date, ProblemCode.BAD_LASTMOD, None),
     "changefreq": OwnField(2, values.change_frequency, ProblemCode.BAD_CHANGEFREQ, _ALWAYS),

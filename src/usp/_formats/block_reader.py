@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more
-_TREE = (
-    12 * 1024
-)  # characters of a tree: its elements should not become old for the garbage collector
-_tag, _text, _tail = attrgetter("tag"), attrgetter("text"), attrgetter("tail")
+_TREE = 12 * 1024  # characters of a tree: of more, the garbage collector looks at all elements
+_tag, _text = attrgetter("tag"), attrgetter("text")
 
 
 @dataclass(eq=False)
@@ -125,8 +123,7 @@ class BlockReader:
         else:
             starts = [at for at, tag in enumerate(tags) if tag == tags[0]]
             if len(starts) != len(root):  # entries in entries, or with other names
-                entries = block.split(end)
-                return [self._one(entry, entries[at] + end) for at, entry in enumerate(root)]
+                return [*map(self._one, root, [f"{one}{end}" for one in block.split(end)])]
             for number, (start, stop) in enumerate(pairwise([*starts, len(tags)])):
                 alike.setdefault((*tags[start:stop], *sizes[start:stop]), []).append(number)
         found: dict[int, PageFields] = {}

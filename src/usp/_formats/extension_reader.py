@@ -6,6 +6,7 @@ A field that cannot be read is a problem and is not set; a value without a requi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -58,14 +59,6 @@ _RESOLVE: Mapping[Kind, Callable[[str, str | None], str]] = {
 }
 
 
-def _reader_of(spec: FieldSpec) -> _ReadText:
-    assert isinstance(spec.kind, Kind)
-    if not spec.many:
-        return _READ[spec.kind]
-    separator = None if spec.many == " " else spec.many
-    return lambda raw: values.listed(raw, separator)
-
-
 class _Step(NamedTuple):
     """One field of an element."""
 
@@ -111,7 +104,9 @@ class TableReader:
     def _add(self, spec: FieldSpec, inside: str | None) -> None:
         assert isinstance(spec.kind, Kind)
         key, tag = spec.argument or spec.name, spec.tag or self._element
-        read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
+        read, resolve = _READ[spec.kind], _RESOLVE.get(spec.kind)
+        if spec.many:
+            read = partial(values.listed, separator=None if spec.many == " " else spec.many)
         steps = self._steps.setdefault(tag, [])
         steps.append(_Step(key, read, resolve, inside, spec))
         self._alone.pop(tag, None)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested
-from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch
+from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, PageEntry
 from usp._formats.xml import cut
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import Entry
+    from usp._formats.abstract_parser import Entry, Note
 
 
 MAX_LINE = 64 * 1024
@@ -78,6 +78,19 @@ def has_url(text: str) -> bool:
 def is_on_host(line: str, base: str | None) -> bool:
     """Return whether a line is a URL that has lost its scheme."""
     return begins_with_host(line, base) and len(line.split()) == 1
+
+
+class _TextLine(PageEntry):
+    """A line that is a URL."""
+
+    def __init__(self, url: str, line: int) -> None:
+        self.url = url
+        self.line = line
+
+    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
+        """Return no fields: nothing but the URL is known."""
+        del at, note
+        return _NOTHING
 
 
 class _Batch(PageBatch):
@@ -152,14 +165,9 @@ class PlainTextParser(FormatParser):
         return self._pages([*self._lines.feed(self._held), *self._lines.close()])
 
     def _pages(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
-        """Return the lines that are URLs, read one by one."""
-        found, numbers = [], []
-        for number, line in lines:
-            url = self._url(line.strip().strip("\ufeff"), number)
-            if url is not None:
-                found.append(url)
-                numbers.append(number)
-        return [_Batch(found, lines=numbers)] if found else []
+        """Return the lines that are URLs, each by itself."""
+        urls = ((self._url(line.strip().strip("\ufeff"), at), at) for at, line in lines)
+        return [_TextLine(url, at) for url, at in urls if url is not None]
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""

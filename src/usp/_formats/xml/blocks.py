@@ -129,9 +129,9 @@ class BlockParser(XmlParser):
         while at >= 0:
             end = _END.match(text, at + len(tag), stop)
             hidden = text.rfind("<!", max(start, at - _LONG_COMMENT), at)  # where a section begins
-            if hidden >= 0:
-                closing = "-->" if text.startswith("<!--", hidden) else "]]>"
-                hidden = hidden if text.find(closing, hidden, at) < 0 else -1
+            closing = "-->" if text.startswith("<!--", hidden) else "]]>"
+            if hidden >= 0 <= text.find(closing, hidden, at):
+                hidden = -1
             if end is not None and hidden < 0:
                 return end.end()
             at = text.rfind(tag, start, at if hidden < 0 else hidden)

@@ -36,7 +36,7 @@ LARGEST_TREE = 40 * 1024
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 _MAX_PREFIXES = 50
 _MAX_DEPTH = 100  # elements inside an entry, one in the other; the scanner only counts deeper ones
-_MAX_LAYOUTS, _MAX_SHAPE = 50, 400  # that are kept, and the length of their shapes
+_MAX_LAYOUTS, _MAX_TAGS = 50, 2000  # that are kept, and the characters of their tags
 _PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 _USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
 _DECLARED = re.compile(
@@ -201,7 +201,9 @@ class TreeReader:
                 raise FastPathDeclined
             layout = EntryLayout(self._dialect.tables.entries[local], [], [], [])
             self._lay_out(element, layout, count(1))
-            if len(self._layouts) < _MAX_LAYOUTS and len(shape) <= _MAX_SHAPE:
+            if sum(len(tag) for tag in shape if isinstance(tag, str)) <= _MAX_TAGS:
+                if len(self._layouts) >= _MAX_LAYOUTS:  # other documents may need other ones
+                    self._layouts.clear()
                 self._layouts[shape] = layout
         return layout
 
