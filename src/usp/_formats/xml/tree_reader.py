@@ -201,7 +201,7 @@ class TreeReader:
                 raise FastPathDeclined
             layout = EntryLayout(self._dialect.tables.entries[local], [], [], [])
             self._lay_out(element, layout, count(1))
-            if sum(len(tag) for tag in shape if isinstance(tag, str)) <= _MAX_TAGS:
+            if len("".join(map(str, shape))) <= _MAX_TAGS:
                 if len(self._layouts) >= _MAX_LAYOUTS:  # other documents may need other ones
                     self._layouts.clear()
                 self._layouts[shape] = layout
