@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more
-_TREE = 12 * 1024  # characters of a tree: of more, the garbage collector looks at all elements
+_TREE = 72 * 1024  # characters; with the rest of an entry it is still one that is read
 _tag, _text = attrgetter("tag"), attrgetter("text")
 
 

@@ -30,7 +30,7 @@ from usp._formats.xml.raw_entries import (
     RawEntry,
 )
 
-LARGEST_TREE = 40 * 1024
+LARGEST_TREE = 80 * 1024
 """Characters of a block that is read as one tree: more would not fit into the caches of a processor."""
 
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
