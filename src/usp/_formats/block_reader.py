@@ -114,7 +114,7 @@ class BlockReader:
     def _in_columns(self, root: Element, block: str, end: str) -> list[PageFields]:
         """Return the fields of entries; those that cannot be read in columns are read one by one."""
         elements = [*islice(root.iter(), 1, None)]
-        tags, sizes, texts = [*map(_tag, elements)], [*map(len, elements)], [*map(_text, elements)]
+        tags, sizes = [*map(_tag, elements)], [*map(len, elements)]
         each = len(elements) // len(root)
         alike: dict[Shape, list[int]] = {}
         if tags == tags[:each] * len(root) and sizes == sizes[:each] * len(root):
@@ -131,21 +131,17 @@ class BlockReader:
             begins = [starts[number] for number in numbers]
             try:
                 layout = self._trees.layout(shape, root[numbers[0]])
-                found.update(zip(numbers, self._rows(layout, begins, texts, elements), strict=True))
+                found.update(zip(numbers, self._rows(layout, begins, elements), strict=True))
             except FastPathDeclined:
                 entries = block.split(end)
                 found.update((at, self._one(root[at], entries[at] + end)) for at in numbers)
         return [found[number] for number in range(len(root))]
 
     def _rows(
-        self,
-        layout: EntryLayout,
-        starts: list[int],
-        texts: list[str | None],
-        elements: list[Element],
+        self, layout: EntryLayout, starts: list[int], elements: list[Element]
     ) -> list[PageFields]:
-        def column(at: int) -> list[str | None]:
-            return [texts[start + at] for start in starts]
+        def column(at: int) -> list[Element]:
+            return [elements[start + at] for start in starts]
 
         columns: list[Any] = [*map(repeat, PageFields())]
         found: dict[Space, list[Places]] = {}
@@ -160,24 +156,22 @@ class BlockReader:
             else:
                 names.add(name)
                 if name in OWN_FIELDS:
-                    columns[OWN_FIELDS[name].place] = map(OWN_FIELDS[name].value, column(at))
+                    place, value = OWN_FIELDS[name].place, OWN_FIELDS[name].value
+                    columns[place] = map(value, map(_text, column(at)))
         for space, records in found.items():
             read_columns = COLUMNS.get(space)
             values = read_columns and read_columns(records, column, self._base)
             if values is None:
                 read, base = READERS[space], self._base
                 values = [
-                    read([_record(one, start, texts, elements) for one in records], ignore, base)
+                    read([_record(one, start, elements) for one in records], ignore, base)
                     for start in starts
                 ]
             columns[PLACES[space]] = values
         return [*map(new_fields, islice(zip(*columns, strict=False), len(starts)))]
 
 
-def _record(places: Places, start: int, texts: list[str | None], elements: list[Element]) -> Record:
+def _record(places: Places, start: int, elements: list[Element]) -> Record:
     """Return a record of one entry: the name, text and attributes of each of its elements."""
-    return [
-        given
-        for name, at in places
-        for given in (name, texts[start + at] or "", elements[start + at])
-    ]
+    named = [(name, elements[start + at]) for name, at in places]
+    return [given for name, one in named for given in (name, one.text or "", one)]

@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.loc_urls import SCHEMES, resolved
 from usp._formats import values
 from usp._formats.abstract_parser import ignore
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.raw_entries import ElementNames, Record, given_in
+from usp._formats.xml.raw_entries import ElementNames, Record, Written, given_in
 from usp.objects.extension_values import SitemapImage, SitemapNewsStory
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from usp._formats.abstract_parser import Note
 
 Read: TypeAlias = "Callable[[list[Record], Note, str | None], Any]"
@@ -32,16 +35,16 @@ _ReadText: TypeAlias = Callable[[str | None], Any]
 Places: TypeAlias = list[tuple[str, int]]
 """The elements of a record in entries of one shape: their names, and their places in the entry."""
 
-_Column: TypeAlias = "Callable[[int], list[str | None]]"
-"""``column(place)``: the texts of an element of all entries of one shape."""
+_Column: TypeAlias = "Callable[[int], list[Element]]"
+"""``column(place)``: an element of all entries of one shape."""
 
-_text = values.text
+_text_of = attrgetter("text")
 
 _READ: Mapping[Kind, _ReadText] = {
-    Kind.TEXT: _text,
+    Kind.TEXT: values.text,
     Kind.VERBATIM: lambda raw: raw,
-    Kind.ADDRESS: _text,
-    Kind.ADDRESS_OR_NAME: _text,
+    Kind.ADDRESS: values.text,
+    Kind.ADDRESS_OR_NAME: values.text,
     Kind.TIME: values.date,
     Kind.NUMBER: values.number,
     Kind.WHOLE: values.whole_number,
@@ -152,7 +155,7 @@ class TableReader:
             if name not in self._alone or self._alone[name][0] in found:
                 return None
             key, read, resolve = self._alone[name]
-            values = [*map(read, column(at))]
+            values = [*map(read, map(_text_of, column(at)))]
             if resolve:
                 values = [value and resolve(value, base) for value in values]
             found[key] = values
@@ -244,26 +247,32 @@ class ExtensionReader:
         return ([value for value in row if value is not None] or None for row in rows)
 
 
-def _read_alternates(
-    records: list[Record], note: Note, base: str | None = None
+def _link_columns(
+    records: list[Places], column: _Column, base: str | None
+) -> Iterable[list[tuple[str, str]] | None]:
+    links = zip(*(column(at) for ((_, at),) in records), strict=True)
+    return map(_read_links, links, repeat(ignore), repeat(base))
+
+
+def _read_links(
+    links: Iterable[Written], note: Note, base: str | None
 ) -> list[tuple[str, str]] | None:
     """Return language and address of each alternate; links of other kinds are passed over."""
     found = []
-    for record in records:
-        link = record[2]
+    for link in links:
         if not isinstance(link, str) and len(link.attrib) == _USUAL:
             language, href = link.get("hreflang", "").strip(), link.get("href", "")
             if link.get("rel") == "alternate" and language and href.startswith(SCHEMES):
                 found.append((language, href.rstrip()))
                 continue
-        link = given_in(link, note)
-        rel = link.get("rel", "")
+        given = given_in(link, note)
+        rel = given.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
             continue
-        language, href = link.get("hreflang", "").strip(), link.get("href", "").strip()
+        language, href = given.get("hreflang", "").strip(), given.get("href", "").strip()
         if language and href:
             found.append((language, resolved(href, base)))
-        elif "media" not in link and not _is_other_kind(href, link.get("type", "")):
+        elif "media" not in given and not _is_other_kind(href, given.get("type", "")):
             note(ProblemCode.BAD_ALTERNATE, language or href)
     return found or None
 
@@ -301,12 +310,13 @@ _TABLES = {space: ExtensionReader(one) for space, one in _SPACES.items() if one.
 
 READERS: Mapping[Space, Read] = {
     **{space: reader.read for space, reader in _TABLES.items()},
-    Space.XHTML: _read_alternates,
+    Space.XHTML: lambda records, *given: _read_links([one[2] for one in records], *given),
     Space.MOBILE: _read_mobile,
 }
 """What reads each extension."""
 
 COLUMNS = {space: reader.read_columns for space, reader in _TABLES.items()}
+COLUMNS[Space.XHTML] = _link_columns
 """What reads extensions of all entries of one shape."""
 
 PLACES: Mapping[Space, int] = {

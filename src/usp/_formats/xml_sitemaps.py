@@ -44,11 +44,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageFields
 
 _MAX_PREFIXES = 10  # that are looked for, each by itself
-_EARLY = 64 * 1024
-"""Characters at the beginning of a document whose entries are cut with all fields, not only URLs.
-
-Most documents are not longer.
-"""
+_EARLY = 64 * 1024  # characters whose entries are cut with all fields: most documents have no more
 
 
 class UrlEntry(RawEntry, PageEntry):
