@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _FEW = 4  # entries that are not halved any more
-_TREE = 72 * 1024  # characters; with the rest of an entry it is still one that is read
+_TREE = 72 * 1024  # characters; with the rest of an entry no more than LARGEST_TREE, mostly
 _tag, _text = attrgetter("tag"), attrgetter("text")
 
 
