@@ -34,6 +34,7 @@ import resource, sys, time
 from pathlib import Path
 import usp
 from usp._store import Store
+from usp.objects.page import fields_of
 from usp.objects.sitemap import IndexWebsiteSitemap
 from usp.tree import sitemap_from_file
 
@@ -41,7 +42,7 @@ def four(page):
     return page.url, page.priority, page.last_modified, page.change_frequency
 
 def every(page):
-    return page.url, page.fields()
+    return page.url, fields_of(page)
 
 folder, fields = Path(sys.argv[1]), {"four": four, "every": every}[sys.argv[2]]
 store = Store()

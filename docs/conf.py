@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "repository",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["examples", "_*"]

@@ -8,8 +8,6 @@ What is judged is growth, in CPU time of this thread: four times the text may ta
 long. Nothing is judged that is quick with the longest text.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator

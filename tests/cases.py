@@ -1,7 +1,5 @@
 """Cases of one test: cheaper than a test for each, and as easy to tell apart when one of them fails."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 

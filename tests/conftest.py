@@ -1,7 +1,5 @@
 """What all tests above the pure layer share: a web server on loopback, and quick retries."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -3,8 +3,6 @@
 What holds for all of them is tested once, for each of ``FRONTS``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

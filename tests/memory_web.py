@@ -3,8 +3,6 @@
 Bodies come in pieces. A test may look at, or hold up, every piece through ``before``.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping

@@ -3,8 +3,6 @@
 Work is counted in calls, which no busy machine changes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

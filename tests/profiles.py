@@ -3,8 +3,6 @@
 ``HYPOTHESIS_PROFILE`` is ``dev`` (the default), ``ci`` (the default where ``CI`` is set) or ``long``.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ the same signal. Tests of loading, of closed streams and of signals start the re
 so do those that set variables of Python itself.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import gc

@@ -1,7 +1,5 @@
 """Runs commands under a pseudo-terminal, and shows what its screen would show."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Whatever is wrong has a code: stable, documented, and what programs decide by."""
 
-from __future__ import annotations
-
 import ast
 import errno
 import json

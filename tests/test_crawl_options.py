@@ -1,10 +1,9 @@
 """Every entry point takes the same options, with the same types and defaults, and refuses others."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import pickle
+import re
 from functools import partial
 
 import pytest
@@ -50,6 +49,17 @@ def test_an_entry_point_takes_all_options_that_it_has_a_use_for(function):
     assert options_of(function) == {name: FIELDS[name] for name in FIELDS if name not in left}
     parameter = inspect.signature(function).parameters["options"]
     assert (parameter.annotation, parameter.default) == ("CrawlOptions | None", None)
+
+
+EVERY_DOOR = [
+    *OF_A_WEBSITE, *OF_A_SITEMAP[:-1], usp.load, usp.update, usp.watch, aio.load, aio.update, aio.watch,
+]  # fmt: skip
+
+
+@together("function", [CrawlOptions, *EVERY_DOOR])
+def test_help_describes_each_parameter_in_the_order_of_the_signature(function):
+    described = re.findall(r"^ {4}(\w+): \S.*[\w`.]\.?$", inspect.getdoc(function), re.MULTILINE)
+    assert described == list(inspect.signature(function).parameters)
 
 
 def test_the_keywords_that_type_checkers_see_have_the_types_of_the_options():

@@ -1,7 +1,5 @@
 """What the library imports is declared, with a lower bound that the tests are run with."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

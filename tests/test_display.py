@@ -1,7 +1,5 @@
 """What people are shown: one way to write sizes, counts and durations, and records that are safe."""
 
-from __future__ import annotations
-
 import logging
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tree as a diagram: what is drawn, and that hostile addresses draw nothing else."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """Imports point down only: the layers of the design, read from the source."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -30,10 +28,15 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
 DEFERRED = {  # imports inside functions, and why they may point up or wait
     "helpers -> _crawl.schedule": "get_url_retry_on_client_errors: the crawl knows when",
     "helpers -> _formats.unpack": "gunzip: a name that programs know for what formats does",
+    "helpers -> objects.problem": "gunzip: what the decompressor finds wrong",
     "helpers -> _formats.decode": "ungzipped_response_content: the same",
+    "checks.node_findings -> checks.rules": "only a few findings need rules",
+    "checks.verdicts -> checks.checking": "verdict: most callers have checked",
     "checks.rules.sm3_document -> _formats.xml.raw_entries": "rules load no parser",
     "objects.abstract_sitemap -> export.arrow": "to_arrow, the Arrow stream: pyarrow is an extra",
     "objects.abstract_sitemap -> selection": "select: filters of pages",
+    "report.problems -> snapshot": "few reports have a history",
+    "report.problems -> _snapshot.warc": "the same",
     "objects.abstract_sitemap -> report.notebook": "_repr_html_: only notebooks ask for it",
     "helpers -> limits": "ungzipped_response_content: how much is unpacked",
     "_base.display -> _base.urls": "most text is printable",
@@ -43,10 +46,12 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     "fleet.options -> _http.identity": "the same; only options that are given are checked",
     "objects.abstract_sitemap -> _snapshot.recording": "save: warcio is an extra",
     "_crawl.thread_driver -> _snapshot.recording": "the same; most crawls are not recorded",
+    "_crawl.thread_driver -> _base.progress_line": "few programs show progress",
     "_crawl.fetch -> web_client.requests_client": "programs on asyncio never need it",
     "_inputs -> _snapshot.warc": "most inputs are not files",
     "_inputs -> snapshot": "the same, and most files are not snapshots",
     "_inputs -> _inputs.folder": "the same, or folders",
+    "_inputs -> _inputs.table_input": "the same, or tables",
     "_inputs -> aio": "most programs do without asyncio",
     "aio -> web_client.aiohttp_client": "aiohttp is an extra: only who hands in no client needs it",
 }
@@ -155,6 +160,7 @@ PURE = ("_formats", "objects", "_crawl")
 NOT_PURE = {  # of these packages, and why
     "_crawl.fetch": "fetches a document by the clock",
     "_crawl.receiver": "receives a document by the clock and stores it",
+    "_crawl.given_documents": "stores a document",
     "_crawl.thread_driver": "waits and fetches",
     "_crawl.asyncio_driver": "waits and fetches",
 }
@@ -164,7 +170,7 @@ OUTSIDE = frozenset(
 )
 HARMLESS = {  # what a module takes of the outside all the same
     ("_base.names", "os"): "looks once for another distribution of the same name",
-    ("_formats.block_reader", "threading"): "a lock around a table that threads share",
+    ("_formats.batches", "threading"): "a lock around a table that threads share",
 }
 
 

@@ -4,8 +4,6 @@ Neither does what reads a line, a value or a header. Nothing interrupts a patter
 strings made to hurt it, in the ways in which the package calls it.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re
@@ -26,7 +24,7 @@ from usp._base.loc_urls import absolute_url
 from usp._formats import document, values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp._formats.xml import cut, references
+from usp._formats.xml import blocks, cut, references
 from usp.checks import context
 from usp.cli import errors
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
@@ -76,6 +74,7 @@ STYLES = [
 ]
 
 MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
+    "usp._formats.xml.blocks._end_tag": lambda: [blocks._end_tag("x:url")],
     "usp._formats.xml.cut._first": lambda: [cut._first(name) for name in ("url", "x:url")],
     "usp._formats.xml.cut._entry": lambda: [
         cut._entry(style, values=values) for style in STYLES for values in (False, True)
@@ -99,6 +98,7 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first": {"match"},
     "_entry": {"findall"},
     "_end_of": {"search", "split"},
+    "_end_tag": {"search"},
     "_naming": {"search"},
     "_compiled": {"search"},
     "of_host": {"match"},

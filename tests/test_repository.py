@@ -1,7 +1,5 @@
 """The files around the sources agree with them: workflows, hooks, templates and the container."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

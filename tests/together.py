@@ -1,7 +1,5 @@
 """One test for a whole table: ``@together(names, rows)`` runs it for each row, and reports all that fail."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import traceback

@@ -5,8 +5,6 @@ written ``alt:/path``. ``{base}`` (or ``{site}``) and ``{alt}`` in bodies, heade
 the addresses of the two hosts. With ``tls`` both speak HTTPS.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import hashlib
@@ -72,6 +70,7 @@ class Request:
     path: str
     headers: Mapping[str, str]
     method: str = "GET"
+    body: bytes = b""
 
 
 class Site:
@@ -233,11 +232,13 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path
         if path.startswith("http://"):  # as a proxy is asked
             path = "proxied:" + path
-        request = Request(self.server.label + path, dict(self.headers.items()), self.command)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        head = dict(self.headers.items())
+        request = Request(self.server.label + path, head, self.command, body)
         with self.server.site.counted(self.server.label or "base"):
             self._send(self.server.site.answer(request))
 
-    do_HEAD = do_GET  # noqa: N815 - http.server's name
+    do_HEAD = do_POST = do_GET  # noqa: N815 - http.server's names
 
     def _send(self, answer: Answer) -> None:
         if answer.gate is not None:
@@ -422,9 +423,6 @@ def pages_at(*names: str) -> dict[str, str]:
 
 ONE_PAGE = {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/tea")}
 """The answers of a website of one page."""
-
-
-# Reading a tree ----------------------------------------------------------------------------------
 
 
 def outline(node: Any, base: str = "") -> Any:

@@ -34,6 +34,7 @@ BOXES: dict[str, tuple[str, str]] = {
     "stream": ("page by page", "tree"),
     "fetch_parse": ("one sitemap", "tree"),
     "snapshot": ("a recorded site", "tree"),
+    "_inputs": ("what a user names", "tree"),
     "_crawl": ("decides what is fetched next, drives it", "discover"),
     "_snapshot": ("a crawl in a WARC file", "store"),
     "web_client": ("HTTP clients", "fetch"),
@@ -83,10 +84,10 @@ def _imports(rows: list[list[str]]) -> dict[str, set[str]]:
         return name if name in depth else LEAVES
 
     found: dict[str, set[str]] = {name: set() for name in depth}
-    for path in checked["MODULES"]:
-        above = box(checked["name_of"](path))
-        for name, _ in checked["imports"](path):
-            below = box(name)
+    for module in checked["BY_NAME"]:
+        above = box(module)
+        for name, _ in checked["imports"](module):
+            below = box(name.removeprefix("usp").removeprefix("."))
             if above and below and depth[above] < depth[below]:
                 found[above].add(below)
     reached = {name: set[str]() for name in depth}

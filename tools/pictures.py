@@ -3,7 +3,7 @@
     charts         from bench/results.json, by ``python -m bench --out``; the README's table, too
     recordings     terminals: real commands on the demo website
     architecture   the layers (needs Graphviz)
-    graph          what ``usp graph`` draws (needs Graphviz)
+    graph          what ``usp tree -f svg`` draws (needs Graphviz)
     trees          the same of other websites, and what becomes of a document (needs Graphviz)
     report         the HTML report (needs playwright, and a Chromium of the system)
 
@@ -84,7 +84,7 @@ def make_architecture() -> None:
 
 def make_graph() -> None:
     """Draw the sitemaps of the demo website."""
-    drawn = on_paper(recordings.written("usp graph example.org -f svg"))
+    drawn = on_paper(recordings.written("usp tree example.org -f svg"))
     (FOLDER / "graph.svg").write_text(drawn, encoding="utf-8")
 
 

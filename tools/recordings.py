@@ -1,7 +1,7 @@
 """Terminal recordings for the documentation: real commands on the demo website, as SVG.
 
-The colours are those of a dark terminal, which reads well on light and dark pages. Lines appear one
-after another, unless the reader prefers reduced motion, and stay.
+The colours are those of a dark terminal, which reads well on light and dark pages. Nothing moves: a
+picture shows all of its lines at once.
 """
 
 # ruff: noqa: INP001 - part of a script
@@ -82,11 +82,6 @@ _TEMPLATE = """\
   "Liberation Mono", monospace; font-size: {char_height}px; line-height: {line_height}px }}
 .{unique_id}-title {{ font: bold 18px system-ui, sans-serif }}
 {styles}
-@media screen and (prefers-reduced-motion: no-preference) {{
-.{unique_id}-matrix text {{ animation: appear 0.2s backwards }}
-@keyframes appear {{ from {{ opacity: 0 }} }}
-/* delays */
-}}
 </style>
 <defs>
 <clipPath id="{unique_id}-clip-terminal">
@@ -144,17 +139,7 @@ def svg(title: str, typed: Sequence[tuple[str, str]], columns: int = COLUMNS) ->
         cut = None if whole else "ellipsis"
         for line in Text.from_ansi(output.rstrip("\n")).split():
             console.print(line, no_wrap=not whole, overflow=cut)
-    drawn = console.export_svg(title=title, theme=_THEME, code_format=_TEMPLATE, unique_id="usp")
-    last = max(map(int, re.findall(r"url\(#usp-line-(\d+)\)", drawn)), default=0)
-    delays = "\n".join(
-        f'text[clip-path="url(#usp-line-{line})"] {{ animation-delay: {_delay(line):.2f}s }}'
-        for line in range(1, last + 1)
-    )
-    return drawn.replace("/* delays */", delays)
-
-
-def _delay(line: int) -> float:
-    return 0.3 + 0.05 * line
+    return console.export_svg(title=title, theme=_THEME, code_format=_TEMPLATE, unique_id="usp")
 
 
 def shown(picture: str) -> str:

@@ -1,6 +1,6 @@
 """The diagrams of docs/process.md and docs/tree.md: ``python tools/pictures.py trees``.
 
-The trees are those of real crawls, of small websites in memory, as ``usp graph`` draws them.
+The trees are those of real crawls, of small websites in memory, as ``usp tree -f svg`` draws them.
 """
 
 # ruff: noqa: INP001 - part of a script

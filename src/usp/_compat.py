@@ -24,10 +24,9 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
-from usp._base.urls import is_http_url
-from usp._crawl.child_filter import without_fragments
+from usp._base.urls import is_http_url, without_fragment
+from usp._crawl.given_documents import parse_document, read_document, unfetched_tree
 from usp._crawl.orders import FinalResult
-from usp._crawl.receiver import parse_document, read_document, unfetched_tree
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
 _TEXT = "text/plain; charset=utf-8"
 
 
-class AbstractSitemapParser(abc.ABC):
+class AbstractSitemapParser:
     """A parser of one document; the sitemaps that an index lists are fetched with the web client."""
 
     def __init__(
@@ -73,17 +72,10 @@ class AbstractSitemapParser(abc.ABC):
     ) -> None:
         self._url = url
         self._content = content
-        self._recursion_level = recursion_level
-        self._web_client = web_client
-        self._parent_urls = parent_urls
-        self._recurse_callback = recurse_callback
-        self._recurse_list_callback = recurse_list_callback
+        callbacks = recurse_callback, recurse_list_callback
+        self._given = (web_client, recursion_level, parent_urls, *callbacks)
 
-    @abc.abstractmethod
     def sitemap(self) -> AbstractSitemap:
-        """Return the node of the document."""
-
-    def _node(self) -> AbstractSitemap:
         """Return the node of the document, whatever it is, with its children."""
         url, base = self._url, self._url if is_http_url(self._url) else None
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
@@ -91,22 +83,18 @@ class AbstractSitemapParser(abc.ABC):
         received = read_document([_encoded(self._content)], base, url, content_type=kind, role=role)
         if base is None:
             return unfetched_tree(received, resolves=False)
-        given = self._parent_urls, self._recurse_callback, self._recurse_list_callback
-        if type(self._web_client) is LocalWebClient and not any((self._recursion_level, *given)):
-            return unfetched_tree(received, above=without_fragments([url]))
+        web_client, level, parent_urls, callback, list_callback = self._given
+        if type(web_client) is LocalWebClient and not any(self._given[1:]):
+            return unfetched_tree(received, above=frozenset({without_fragment(url)}))
 
         def begin(crawl: Crawl) -> OneSitemap:
-            parents = frozenset(self._parent_urls or ())
-            top = OneSitemap(crawl, url, level=self._recursion_level, parents=parents)
+            top = OneSitemap(crawl, url, level=level, parents=frozenset(parent_urls or ()))
             for order in crawl.next_fetches(1, time.monotonic()):
                 crawl.recall(order, FinalResult(url, role, None, 1, received))
             return top
 
-        options = CrawlOptions(
-            recurse_callback=self._recurse_callback,
-            recurse_list_callback=self._recurse_list_callback,
-        )
-        return crawl_with(Search(begin, url, options), self._web_client).tree()
+        options = CrawlOptions(recurse_callback=callback, recurse_list_callback=list_callback)
+        return crawl_with(Search(begin, url, options), web_client).tree()
 
 
 def _encoded(content: str | bytes) -> bytes:
@@ -117,7 +105,7 @@ class XMLSitemapParser(AbstractSitemapParser):
     """A parser of any XML document: an index, a urlset or a feed.
 
     ``_concrete_parser`` is the parser for its kind, as soon as that is known: from the document, or
-    from elements as ``xml.parsers.expat`` tells them, with a blank after the namespace.
+    from elements as ``xml.parsers.expat`` reports them, with a blank after the namespace.
     """
 
     __XML_NAMESPACE_SEPARATOR = " "
@@ -125,10 +113,10 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     def sitemap(self) -> AbstractSitemap:
         """Return the node of the document; an ``InvalidSitemap`` if it is not XML of these kinds."""
-        node = self._node()
+        node = super().sitemap()
         kind = next((one for one in _KINDS.values() if isinstance(node, one._kind)), None)  # noqa: SLF001
         if kind is not None:
-            self._concrete_parser = self._made(kind)
+            self._concrete_parser = kind(self._url, *self._given)
             self._concrete_parser.take(self._content)
         if isinstance(node, PagesTextSitemap | IndexRobotsTxtSitemap):
             reason = f"No parsers support sitemap from {self._url}"
@@ -136,22 +124,12 @@ class XMLSitemapParser(AbstractSitemapParser):
             return InvalidSitemap(self._url, reason, failure=failure)
         return node
 
-    def _made(self, kind: type[AbstractXMLSitemapParser]) -> AbstractXMLSitemapParser:
-        return kind(
-            self._url,
-            self._web_client,
-            self._recursion_level,
-            self._parent_urls,
-            self._recurse_callback,
-            self._recurse_list_callback,
-        )
-
     def _xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
         if self._concrete_parser is None:
             kind = _KINDS.get(name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2])
             if kind is None:
                 raise SitemapXMLParsingException(f"Unsupported root element '{name}'.")
-            self._concrete_parser = self._made(kind)
+            self._concrete_parser = kind(self._url, *self._given)
         self._concrete_parser.xml_element_start(self._known_by_prefix(name), attrs)
 
     def _xml_element_end(self, name: str) -> None:
@@ -182,17 +160,9 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         if not url.endswith("/robots.txt"):
             raise SitemapException(f"URL does not look like robots.txt URL: {url}")
 
-    def sitemap(self) -> AbstractSitemap:
-        """Return the node of the robots.txt."""
-        return self._node()
-
 
 class PlainTextSitemapParser(AbstractSitemapParser):
     """A parser of plain text: one URL per line."""
-
-    def sitemap(self) -> AbstractSitemap:
-        """Return the node of the text."""
-        return self._node()
 
 
 # Entries whose fields are set one by one: written as XML, and parsed like any other document --------
@@ -297,7 +267,7 @@ class FeedPage:
         return _page(f'<rss version="2.0"><channel><item>{item}</item></channel></rss>')
 
 
-# Told of elements --------------------------------------------------------------------------------
+# Parsers that take elements one by one --------------------------------------------------------------
 
 
 class AbstractXMLSitemapParser(abc.ABC):

@@ -42,7 +42,7 @@ class DamagedDocument(Exception):  # noqa: N818 - says what it is
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Document:
     """The bytes of a document, in memory or at some places of its store's spool.
 

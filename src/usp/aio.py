@@ -17,6 +17,7 @@ from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
 from usp._crawl.page_stream import pages_of
 from usp._crawl.website import tree_of
+from usp._snapshot.snapshot_update import UpdatePolicy
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -59,7 +60,7 @@ async def sitemap_tree_for_homepage(
 ) -> IndexWebsiteSitemap:
     """Find, fetch and read the sitemaps of a website; return their tree.
 
-    Like ``usp.tree.sitemap_tree_for_homepage``, with the same options.
+    Like ``usp.tree.sitemap_tree_for_homepage``.
     """
     options = combined(options, keywords, WebsiteKeywords)
     tree = await _tree(website_search(homepage_url, options), web_client)
@@ -76,7 +77,7 @@ async def sitemap_tree_for_sitemap(
 ) -> AbstractSitemap:
     """Fetch and read a sitemap and the sitemaps that it lists; return their tree.
 
-    Like ``usp.tree.sitemap_tree_for_sitemap``, with the same options.
+    Like ``usp.tree.sitemap_tree_for_sitemap``.
     """
     options = combined(options, keywords, SitemapKeywords)
     return await _tree(sitemap_search(url, options), web_client)
@@ -92,7 +93,7 @@ def pages(
 ) -> AsyncGenerator[SitemapPage, None]:
     """Yield the pages of a website as they arrive, in the order of its tree.
 
-    Like ``usp.stream.pages``, with the same options. A generator that is not exhausted should be
+    Like ``usp.stream.pages``. A generator that is not exhausted should be
     closed (``contextlib.aclosing``).
     """
     options = combined(options, keywords, WebsiteKeywords)
@@ -109,13 +110,13 @@ def pages_of_sitemap(
 ) -> AsyncGenerator[SitemapPage, None]:
     """Yield the pages of a sitemap, and of the sitemaps that it lists, as they arrive.
 
-    Like ``usp.stream.pages_of_sitemap``, with the same options.
+    Like ``usp.stream.pages_of_sitemap``.
     """
     options = combined(options, keywords, SitemapKeywords)
     return _pages(sitemap_search(url, options), web_client)
 
 
-@shows(WebsiteKeywords)
+@shows(WebsiteKeywords, snapshot.load)
 async def load(
     path: str | PathLike[str],
     url: str | None = None,
@@ -126,13 +127,13 @@ async def load(
 ) -> AbstractSitemap:
     """Return the tree of a snapshot; nothing is fetched.
 
-    Like ``usp.load``, with the same options. The file is read in a thread, where callbacks run too.
+    Like ``usp.load``. The file is read in a thread, where callbacks run too.
     """
     given = partial(snapshot.load, last_good=last_good, options=options, **keywords)
     return await asyncio.to_thread(given, path, url)
 
 
-@shows(WebsiteKeywords)
+@shows(WebsiteKeywords, snapshot.update)
 async def update(
     path: str | PathLike[str],
     web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
@@ -140,15 +141,16 @@ async def update(
     trust_lastmod: bool = False,
     output: str | PathLike[str] | None = None,
     accept: bool = False,
+    max_removed: float = 0.5,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> snapshot.Update:
     """Bring a snapshot up to date; return the tree as it is now, and what the update has spared.
 
-    Like ``usp.update``, with the same options.
+    Like ``usp.update``.
     """
-    given = partial(snapshot.UpdatePlan, trusts=trust_lastmod, accept=accept)
-    plan = await asyncio.to_thread(given, path, output, options, keywords)
+    policy = UpdatePolicy(trust_lastmod, accept, max_removed)
+    plan = await asyncio.to_thread(snapshot.UpdatePlan, policy, path, output, options, keywords)
     return await run_update(plan, web_client)
 
 

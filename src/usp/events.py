@@ -20,6 +20,7 @@ __all__ = [
     "SitemapFinished",
     "SitemapFound",
     "SitemapReceived",
+    "SitemapRetrying",
     "SitemapSkipped",
     "SitemapStarted",
 ]
@@ -50,6 +51,21 @@ class SitemapStarted:
 
     url: str
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapRetrying:
+    """A request failed, and is repeated after a pause of so many seconds.
+
+    ``attempt`` is the next one; if it fails for the same reason, there are ``attempts`` in all.
+    ``retry_after`` is the pause that the server asked for, if it did.
+    """
+
+    url: str
+    attempt: int
+    attempts: int
+    seconds: float
+    retry_after: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +108,7 @@ Event: TypeAlias = (
     SitemapFound
     | SitemapSkipped
     | SitemapStarted
+    | SitemapRetrying
     | SitemapReceived
     | SitemapFinished
     | SitemapFailed

@@ -23,7 +23,7 @@ from usp._compat import (
     XMLSitemapParser,
 )
 from usp._crawl.child_filter import refuse, without_fragments
-from usp._crawl.receiver import parse_document
+from usp._crawl.given_documents import parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY

@@ -1,7 +1,7 @@
 """Small functions that programs use besides the tree.
 
-This module imports only leaves at the top; the three functions that fetch or decompress import what
-they need when they are called.
+This module imports only leaves at the top; the functions that fetch or decompress import what they
+need when they are called.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from usp.objects.child import ChildSitemap
+    from usp.objects.problem import Problem
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -56,6 +57,7 @@ __all__ = [
 ]
 
 log = get_logger(__name__)
+_GZIP = b"\x1f\x8b"  # how the data begins
 
 HAS_DATETIME_NEW_ISOPARSER = True
 """Whether ``datetime.fromisoformat`` reads all of ISO 8601, as it does from Python 3.11 on."""
@@ -168,9 +170,48 @@ def get_url_retry_on_client_errors(
 
 def gunzip(data: bytes, max_output_bytes: int | None = None) -> bytes:
     """Return decompressed gzip data; raise ``GunzipException`` if it is invalid or too large."""
-    from usp._formats.unpack import gunzip_all  # noqa: PLC0415 - see the module
+    from usp._formats.unpack import GZIP, MAGIC, Inflater  # noqa: PLC0415 - see the module
+    from usp.limits import Limits  # noqa: PLC0415
+    from usp.objects.problem import Problems  # noqa: PLC0415
 
-    return gunzip_all(data, max_output_bytes)
+    if data is None:
+        raise GunzipException("Data is None.")
+    if not isinstance(data, bytes):
+        raise GunzipException(f"Data is not bytes: {data!r}")
+    if not data:
+        raise GunzipException("Data is empty (no way an empty string is a valid Gzip archive).")
+    if not data.startswith(MAGIC):
+        raise GunzipException(f"Unable to gunzip data: Not a gzipped file ({data[:2]!r})")
+    problems, result = Problems(), bytearray()
+    inflater = Inflater(GZIP, problems, Limits(ratio=None))
+    for piece in inflater.feed(data):
+        result += piece
+        if max_output_bytes is not None and len(result) > max_output_bytes:
+            raise GunzipException(
+                "Unable to gunzip data: Gunzipped data exceeds maximum output size of "
+                f"{max_output_bytes} bytes."
+            )
+    inflater.close()
+    for problem in problems.listed():
+        raise GunzipException(f"Unable to gunzip data: {problem.message}")
+    return bytes(result)
+
+
+def gunzip_complaint(
+    url: str, content_type: str | None, start: bytes, problems: Iterable[Problem]
+) -> str | None:
+    """Return why a document is not gzip although its URL, type or first bytes say so."""
+    if start.startswith(_GZIP):
+        codes = ("GZIP_CUT_OFF", "GZIP_BROKEN")
+        damage = next((problem for problem in problems if problem.code.name in codes), None)
+        reason = damage and damage.message
+        if damage and damage.code.name == codes[0]:  # in words of Python's own
+            reason = "Compressed file ended before the end-of-stream marker was reached"
+    else:
+        path = url.partition("?")[0].partition("#")[0].lower()
+        promised = path.endswith(".gz") or "gzip" in (content_type or "").lower()
+        reason = f"Not a gzipped file ({start[:2]!r})" if promised else None
+    return None if reason is None else f"Unable to gunzip data: {reason}"
 
 
 def ungzipped_response_content(
@@ -178,7 +219,6 @@ def ungzipped_response_content(
 ) -> str:
     """Return the text of a response, decompressed, and decoded by BOM, header or declaration."""
     from usp._formats.decode import Decoder  # noqa: PLC0415 - see the module
-    from usp._formats.unpack import gunzip_complaint  # noqa: PLC0415
     from usp.limits import Limits  # noqa: PLC0415
 
     limits = Limits(unpacked_bytes=max_uncompressed_bytes, ratio=None)

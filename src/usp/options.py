@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -34,61 +35,48 @@ class CrawlOptions:
     Every entry point takes these as keywords, or all of them at once as ``options``; keywords given
     in addition to ``options`` take precedence. The first five are about a website and have no effect
     on a single sitemap.
+
+    Args:
+        use_robots: Look for sitemaps in robots.txt.
+        use_known_paths: Look for sitemaps at well-known paths, such as ``/sitemap.xml``.
+        extra_known_paths: More paths to try, relative to the homepage.
+        normalize_homepage_url: Reduce the URL to scheme and host; otherwise look below its path.
+        use_html_links: Look for sitemaps and feeds that the homepage links to.
+        recurse_callback: Called with each child's URL, its level and the URLs above it; False skips it.
+        recurse_list_callback: Called first, with all children of an index; returns those to follow.
+        recurse_entry_callback: Called with each child as a ``ChildSitemap``; False skips it.
+        sitemaps_since: Skip children whose ``lastmod`` in the index is before this date.
+        include_sitemaps: Patterns for the URLs of sitemaps; children that match none are skipped.
+        exclude_sitemaps: Patterns for the URLs of sitemaps to skip, with all below them.
+        limits: The :class:`usp.Limits` of the crawl; None for the default ones.
+        crawl_delay: Respect the ``Crawl-delay`` of robots.txt.
+        wait: Seconds between two requests to one host, which are then sent one at a time.
+        keep_partial: On Ctrl-C, or a cancelled task, end with what was found so far.
+        record: Write what is fetched to this file, a snapshot; needs the extra ``warc``.
+        on_event: Called with each event of :mod:`usp.events`, in the calling thread.
+        progress: Show progress in a terminal, on the standard error, or in a notebook.
+        on_failure: Called at the end with each failure, as in ``tree.failures()``.
     """
 
     use_robots: bool = True
-    """Look for sitemaps in robots.txt."""
-
     use_known_paths: bool = True
-    """Look for sitemaps at well-known paths, such as ``/sitemap.xml``."""
-
     extra_known_paths: Iterable[str] | None = None
-    """More paths to try, relative to the homepage."""
-
     normalize_homepage_url: bool = True
-    """Reduce the URL to its scheme and host; otherwise sitemaps are looked for below its path."""
-
     use_html_links: bool = False
-    """Look for sitemaps and feeds that the homepage links to."""
-
     recurse_callback: RecurseCallbackType | None = None
-    """Called with the URL of each child, its level and the URLs above it; False leaves it out."""
-
     recurse_list_callback: RecurseListCallbackType | None = None
-    """Called with the URLs of all children of an index first; returns those to follow, in order."""
-
     recurse_entry_callback: RecurseEntryCallbackType | None = None
-    """Called with each child as a ``ChildSitemap``, which knows its lastmod; False leaves it out."""
-
     sitemaps_since: Moment | None = None
-    """Skip children whose ``lastmod`` in the index is before this date; those without one never are."""
-
     include_sitemaps: Sequence[str] = ()
-    """Patterns for the URLs of an index's children; those that match none are skipped."""
-
     exclude_sitemaps: Sequence[str] = ()
-    """Patterns for the URLs of sitemaps that are skipped, with everything below them."""
-
     limits: Limits | None = None
-    """Limits of the crawl; None for the default limits."""
-
     crawl_delay: bool = False
-    """Respect the ``Crawl-delay`` of robots.txt."""
-
     wait: float = 0.0
-    """Seconds between two requests to one host, which are then sent one at a time."""
-
     keep_partial: bool = False
-    """End the crawl with what was found so far on Ctrl-C, or on asyncio when the task is cancelled."""
-
     record: str | PathLike[str] | None = None
-    """Write what is fetched to this file, a snapshot; needs the extra ``warc``."""
-
     on_event: Listener | None = None
-    """Called with each event of :mod:`usp.events`, in the calling thread."""
-
+    progress: bool = False
     on_failure: Callable[[Failure], object] | None = None
-    """Called at the end for each sitemap that is missing or incomplete, as in ``failures()``."""
 
     def __post_init__(self) -> None:
         check_wait(self.wait)
@@ -154,6 +142,7 @@ class CommonKeywords(TypedDict, total=False):
     keep_partial: bool
     record: str | PathLike[str] | None
     on_event: Listener | None
+    progress: bool
     on_failure: Callable[[Failure], object] | None
 
 
@@ -196,14 +185,50 @@ def combined(
     return replace(options or _USUAL, **changed, **keywords)
 
 
-def shows(known: type) -> Callable[[F], F]:
-    """Return a decorator that lists these keywords in the signature of a function, for ``help``."""
+_ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n     .*)*)", re.MULTILINE)
+
+
+def shows(known: type, twin: object = None) -> Callable[[F], F]:
+    """Return a decorator that lists these keywords in the signature of a function, for ``help``.
+
+    Its docstring gets a line about each parameter: its own, that of its ``twin``, or the usual one.
+    """
     kind = inspect.Parameter.KEYWORD_ONLY
-    return with_keywords(
+    with_signature: Callable[[F], F] = with_keywords(
         inspect.Parameter(field.name, kind, default=field.default, annotation=field.type)
         for field in fields(CrawlOptions)
         if field.name in known.__annotations__
     )
+
+    def decorate(function: F) -> F:
+        function = with_signature(function)
+        text, own = _described(function)
+        if text:  # there are none with -OO, and that of a constructor is the class's
+            said = _USUALLY | _described(twin)[1] | own
+            lines = [f"    {name}: {said[name]}" for name in inspect.signature(function).parameters]
+            function.__doc__ = "\n".join([text, "", "Args:", *lines])
+        return function
+
+    return decorate
+
+
+_ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n     .*)*)", re.MULTILINE)  # in a docstring
+
+
+def _described(what: object) -> tuple[str, dict[str, str]]:
+    """Return a docstring up to its arguments, and what it says about each of them."""
+    text, _, said = inspect.cleandoc(getattr(what, "__doc__", None) or "").partition("\n\nArgs:\n")
+    return text, dict(_ARGUMENT.findall(said))
+
+
+_USUALLY = {
+    "homepage_url": "The website, by the URL of its homepage.",
+    "url": "The URL of the sitemap.",
+    "web_client": "Sends the requests; by default a client that is created for the call.",
+    "options": "A :class:`usp.CrawlOptions`; options that are given as well take precedence.",
+    **_described(CrawlOptions)[1],
+}
+"""What is said about the parameters that all entry points have."""
 
 
 def with_keywords(listed: Iterable[inspect.Parameter]) -> Callable[[F], F]:

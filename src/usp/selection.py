@@ -223,8 +223,14 @@ class SelectionRun:
 
     def takes(self, page: SitemapPage) -> bool:
         """Return whether a page is selected; ask once for each, in order, until the run is over."""
-        if self._sitemaps and not self.wants(_sitemap_of(page)):
-            return False
+        if self._sitemaps:
+            if page.sitemap_url is None:
+                raise ValueError(
+                    "patterns for sitemaps need pages that know their sitemap: "
+                    "pass the tree, or the pages of usp.stream"
+                )
+            if not self.wants(page.sitemap_url):
+                return False
         return self.keep(PageList([page]))[1][0]
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
@@ -306,12 +312,3 @@ def dates_in(block: PageBlock) -> list[datetime | None]:
     if texts is None:
         return list(map(date_of, block.pages()))
     return list(map(known_date, texts.get("lastmod", [""] * len(block.urls))))  # has no news
-
-
-def _sitemap_of(page: SitemapPage) -> str:
-    if page.sitemap_url is None:
-        raise ValueError(
-            "patterns for sitemaps need pages that know their sitemap: "
-            "pass the tree, or the pages of usp.stream"
-        )
-    return page.sitemap_url

@@ -14,13 +14,13 @@ from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits, open_snapshot
-from usp._snapshot.snapshot_update import Loss, UpdateRecorder
+from usp._snapshot.snapshot_update import HALF, Loss, UpdatePolicy, UpdateRecorder
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
 from usp.objects.abstract_sitemap import page_sitemaps
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
-from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, fetched_of, keep_fetched
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -54,14 +54,18 @@ def load(
     The tree is the one that was recorded, failures and problems included. Pages are parsed from the
     file when they are iterated over. A snapshot knows where its crawl began and with which options.
     What is in the file is read within the limits that are given, or the default ones; those of the
-    recorded crawl, and its filters, only tell why something is not in the file. ``url`` is the
-    website, or the sitemap, to look for in a file of another program if it has several. What is not in
-    the file is a failure with the code ``not-in-snapshot``, and a file that was cut off one with
+    recorded crawl, and its filters, only tell why something is not in the file. What is not in the
+    file is a failure with the code ``not-in-snapshot``, and a file that was cut off one with
     ``incomplete-snapshot``. Documents that failed in the last update are as they were before, with the
-    failure; with ``last_good``, without it.
+    failure.
 
     Raises :class:`SnapshotError` for a file that is not a WARC file, or has nothing of the website, and
     ``OSError`` if it cannot be opened.
+
+    Args:
+        path: The file.
+        url: The website, or the sitemap, to look for in a file of another program that has several.
+        last_good: Leave out the failures of the last update.
     """
     begun = time.monotonic()
     given = combined(options, keywords, WebsiteKeywords)
@@ -111,8 +115,9 @@ def _tree_in(
     tree, said = tree_of(top), chosen.limits
     if recorded.limits is not None:  # it says why something is missing in another file, too
         said = merged_limits(min, recorded.limits, chosen.effective_limits)
-    assert tree.fetched is not None
-    fetched = replace(tree.fetched, options=replace(search.options, limits=said))
+    was = fetched_of(tree)
+    assert was is not None
+    fetched = replace(was, options=replace(search.options, limits=said))
     if isinstance(tree, IndexWebsiteSitemap) and not snapshot.is_complete:
         code = FailureCode.INCOMPLETE_SNAPSHOT
         lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
@@ -120,7 +125,7 @@ def _tree_in(
         tree = IndexWebsiteSitemap(
             tree.url, tree.sub_sitemaps, not_found=not_found, tried=tree.tried
         )
-    tree.keep(fetched)
+    keep_fetched(tree, fetched)
     return tree
 
 
@@ -202,9 +207,10 @@ class Update:
     ``saved_bytes`` did not have to be received, and ``saved_seconds`` are the difference to the time of
     the last full crawl.
 
-    ``pages_lost`` are the pages that are gone or could not be read, if they are more than half of the
-    ``pages_before``, and otherwise 0. If they are gone, the update needs to be accepted: unless it
-    was, ``accepted`` is False, the file and its tree are as they were, and ``kept`` has all failures.
+    ``pages_lost`` are the pages that are gone, if they are more of the ``pages_before`` than may be, or
+    that could not be read, if they are more than half; otherwise 0. If they are gone, the update needs
+    to be accepted: unless it was, ``accepted`` is False, the file and its tree are as they were, and
+    ``kept`` has all failures.
     ``warning`` says all that in a sentence, or which sitemaps were kept because they have suddenly lost
     what they had; it is empty otherwise.
     """
@@ -260,31 +266,38 @@ def update(
     trust_lastmod: bool = False,
     output: str | PathLike[str] | None = None,
     accept: bool = False,
+    max_removed: float = HALF,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> Update:
     """Bring a snapshot up to date; return the tree as it is now, and what the update has spared.
 
     Each document is requested with the ``ETag`` and ``Last-Modified`` of its last response, so that
-    the server sends it only if it has changed. With ``trust_lastmod``, sitemaps whose index declares
-    them with the same lastmod as before are not requested at all, nor are known paths that were not
-    there. The options are those of the recorded crawl unless others are given, except for its limits,
-    and for regular expressions among its patterns: these must be given again.
+    the server sends it only if it has changed. The options are those of the recorded crawl unless
+    others are given, except for its limits, and for regular expressions among its patterns: these must
+    be given again.
 
-    The file is replaced when the new one is complete, or the new one is written to ``output``. It has
-    the current state only: records of responses that have changed or disappeared are dropped.
+    The file is replaced when the new one is complete. It has the current state only: records of
+    responses that have changed or disappeared are dropped.
 
     One bad moment of the website empties nothing. A document that fails stays as it was, with the
     failure; so does, until the next update finds the same, one that has lost its pages, or most of its
-    sitemaps. If more than half of the pages would be gone, because an index is empty or robots.txt
-    is not found, no file is written, a warning is logged, and ``update.accepted`` is False; with
-    ``accept``, the website is taken as it is now, failures included.
+    sitemaps. If more of the pages would be gone than ``max_removed``, because an index is empty or
+    robots.txt is not found, no file is written, a warning is logged, and ``update.accepted`` is False.
 
     Raises :class:`SnapshotError` for a file that is not a snapshot, and ``OSError`` if it cannot be
     read or written.
+
+    Args:
+        path: The snapshot.
+        trust_lastmod: Do not request sitemaps with the same lastmod in their index as before, nor known
+            paths that were not there.
+        output: Write the new snapshot to this file, and leave the old one as it is.
+        accept: Take the website as it is now, whatever is gone, failures included.
+        max_removed: The share of the pages that may be gone at most, by default half of them.
     """
-    plan = UpdatePlan(path, output, options, keywords, trusts=trust_lastmod, accept=accept)
-    return plan.run(web_client)
+    policy = UpdatePolicy(trust_lastmod, accept, max_removed)
+    return UpdatePlan(policy, path, output, options, keywords).run(web_client)
 
 
 def _check_again(snapshot: OpenSnapshot, own: Collection[str]) -> None:
@@ -308,13 +321,11 @@ class UpdatePlan(UpdateRecorder):
 
     def __init__(
         self,
+        policy: UpdatePolicy,
         path: str | PathLike[str],
         output: str | PathLike[str] | None,
         options: CrawlOptions | None,
         keywords: Any,
-        *,
-        trusts: bool,
-        accept: bool,
     ) -> None:
         given = combined(options, keywords, WebsiteKeywords)
         snapshot = open_snapshot(path, given.effective_limits)
@@ -330,9 +341,7 @@ class UpdatePlan(UpdateRecorder):
         self.search = replace(_search(snapshot, None, chosen), record=self.begin)
         limits = chosen.effective_limits
         keeps = limits != merged_limits(max, limits, recorded.limits or DEFAULT)
-        super().__init__(
-            output or path, self.search.options, snapshot, trusts=trusts, keeps=keeps, accept=accept
-        )
+        super().__init__(output or path, self.search.options, snapshot, policy, keeps=keeps)
 
     def log_in(self, url: str) -> None:
         """Use the login in a URL of the website, if it has one: the snapshot does not have it."""
@@ -346,11 +355,13 @@ class UpdatePlan(UpdateRecorder):
         crawl_with(self.search, web_client)
         return self.update()
 
-    def lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
-        """Return how many of the pages are not there any more, if more than half of them are not."""
+    def lost_by(
+        self, after: AbstractSitemap | OpenSnapshot, same: set[str], most: float = HALF
+    ) -> Loss | None:
+        """Return how many of the pages are not there any more, if that is more than may be."""
         options = CrawlOptions(wait=0.0, crawl_delay=False)
         now = _tree_in(after, options) if isinstance(after, OpenSnapshot) else after
-        return _loss(_tree_in(self.before, options), now, same)
+        return _loss(_tree_in(self.before, options), now, same, most)
 
     def update(self) -> Update:
         """Return what came of it."""
@@ -412,8 +423,10 @@ class UpdatePlan(UpdateRecorder):
         return text
 
 
-def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Loss | None:
-    """Return how many pages two trees have, if the second one has less than half of those of the first.
+def _loss(
+    before: AbstractSitemap, after: AbstractSitemap, same: set[str], most: float
+) -> Loss | None:
+    """Return how many pages two trees have, if more than a share of them is not in the second one.
 
     Those of the ``same`` sitemaps are counted last, and only until they are enough.
     """
@@ -425,10 +438,10 @@ def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Lo
     )
     had, has = sum(had_by.values()), sum(has_by.values())
     for url in same:
-        if 2 * has >= had:
+        if had - has <= most * had:
             break
         count = old[url].page_count()
         had, has = had + count, has + count
-    if 2 * has >= had:
+    if had - has <= most * had:
         return None
     return Loss(had, has, next(url for url in had_by if has_by.get(url, 0) < had_by[url]))

@@ -33,11 +33,11 @@ def pages(
 ) -> Generator[SitemapPage, None, None]:
     """Yield the pages of a website as they arrive, in the order of its tree.
 
-    The options are those of ``sitemap_tree_for_homepage`` (:class:`usp.CrawlOptions`), and the pages
-    are the same; ``page.sitemap_url`` is the sitemap of a page. The first page is available with the
-    first chunk of the first sitemap. Sitemaps are fetched ahead of time and kept in a temporary file;
-    closing the generator stops the requests. At the end, ``on_failure`` is called for everything that
-    is missing, with the values that ``failures()`` of the tree would return.
+    The pages are those of ``sitemap_tree_for_homepage``, with the options of :class:`usp.CrawlOptions`;
+    ``page.sitemap_url`` is the sitemap of a page. The first page is available with the first chunk of
+    the first sitemap. Sitemaps are fetched ahead of time and kept in a temporary file; closing the
+    generator stops the requests. At the end, ``on_failure`` is called for everything that is missing,
+    with the values that ``failures()`` of the tree would return.
 
     Raises ``SitemapException`` at once if the URL is not an HTTP(S) URL.
     """
@@ -55,8 +55,7 @@ def pages_of_sitemap(
 ) -> Generator[SitemapPage, None, None]:
     """Yield the pages of a sitemap, and of the sitemaps that it lists, as they come in.
 
-    The options are those of ``sitemap_tree_for_sitemap``, and the pages are the same; everything else
-    is as in :func:`pages`.
+    The pages are those of ``sitemap_tree_for_sitemap``; everything else is as in :func:`pages`.
     """
     options = combined(options, keywords, SitemapKeywords)
     return _pages(sitemap_search(url, options), web_client)
@@ -76,15 +75,21 @@ class PageBlocks:
     unless it is exhausted. ``search`` is that of :func:`usp.tree.website_search` or
     :func:`usp.tree.sitemap_search`, ``top`` the top of its tree. ``tree`` is None until the last block
     has been yielded. With ``any_thread``, a client that takes one request at a time may be called in
-    any thread.
+    any thread. With ``unordered``, sitemaps do not wait for those before them.
     """
 
     def __init__(
-        self, search: Search, web_client: AbstractWebClient | None, *, any_thread: bool = False
+        self,
+        search: Search,
+        web_client: AbstractWebClient | None,
+        *,
+        any_thread: bool = False,
+        unordered: bool = False,
     ) -> None:
         self._search = search
         self._client = web_client
         self._any_thread = any_thread
+        self._unordered = unordered
         self.is_stopped = False
         self._wake: Callable[[], object] = bool
         self.top: Website | OneSitemap | None = None
@@ -104,6 +109,7 @@ class PageBlocks:
         ):
             crawl, stream = driver.crawl, driver.stream
             assert stream is not None
+            crawl.arrived = {} if self._unordered else None
             self.top, self._wake = driver.top, driver.wake
             while not (stream.over or self.is_stopped):
                 try:

@@ -10,7 +10,7 @@ from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
 from usp._crawl.child_filter import refuse
-from usp._crawl.receiver import parse_document
+from usp._crawl.given_documents import parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, in_order, tree_of
 from usp._formats.document import Role
@@ -96,9 +96,8 @@ def sitemap_tree_for_homepage(
     well-known paths, and follows indexes. A sitemap that failed is an ``InvalidSitemap`` in the tree;
     ``tree.is_complete`` and ``tree.failures()`` show whether anything is missing.
 
-    The options are those of :class:`usp.CrawlOptions`, which describes them: one by one, or together
-    as ``options``. Callbacks run in the calling thread. A ``web_client`` gets one request at a
-    time unless it declares otherwise.
+    The options are those of :class:`usp.CrawlOptions`. Callbacks run in the calling thread. A client of
+    your own gets one request at a time unless it declares otherwise.
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """

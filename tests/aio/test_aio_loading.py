@@ -1,7 +1,5 @@
 """A program on asyncio loads what it needs, and not the client of the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from patience import run_python

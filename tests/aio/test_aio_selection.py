@@ -1,7 +1,5 @@
 """A selection of an asynchronous stream is that of the pages one by one."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 

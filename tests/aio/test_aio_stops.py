@@ -1,7 +1,5 @@
 """Cancelling cancels; nothing is left behind: no request, no task, no session, no file."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

@@ -16,8 +16,6 @@ without the time; ``{a*2000}`` is a text so often; a line that ends with ``(x 50
 often, with ``{n}`` as its number.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Findings as SARIF, JUnit and GitHub annotations are what the readers of these formats expect."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

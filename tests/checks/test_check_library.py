@@ -1,7 +1,5 @@
 """``usp.check`` and ``usp.aio.check``: what they take, and what they give."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Pages that are fetched themselves: which ones, how politely, and what they say."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Documents that look odd and are right, and what is wrong in them and where."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 from check_examples import HOME, dated_index, found_at, found_in
@@ -144,6 +142,7 @@ WRONG = {
         f"\n<priority>0.5</priority>\n{PAGE}"
     ),
     ("more after the end", "SM377 2"): f"{urlset(PAGE)}<script>x</script>",
+    ("an entry as the root", "SM376 1"): f"<sitemap {XMLNS}>{PAGE}</sitemap>",
     ("an empty sitemap", "SM309 None"): f"<urlset {XMLNS}/>",
     ("a document type", "SM375 1"): f'<!DOCTYPE urlset SYSTEM "sitemap.dtd">\n{urlset(PAGE)}',
 }

@@ -1,7 +1,5 @@
 """Links between languages: which are returned, however far apart the pages are, and which are not."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -3,21 +3,23 @@
 And what a rule must find beyond its own example.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 from check_examples import (
     HOME,
+    SPACES,
     dated,
     dated_index,
     found_in,
     found_in_file,
     index,
+    linked,
     locs,
     website,
     with_robots,
 )
+
+from usp.checks.registry import ENTRIES
 
 
 def robots(rule: str, *urls: str) -> str:
@@ -34,6 +36,7 @@ def frequent(*values: str) -> str:
     )
 
 
+TODAY = "<lastmod>{day}</lastmod>"
 FREQUENT = (
     "<url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq>"
     "<priority>0.5</priority></url>"
@@ -104,6 +107,17 @@ NEAR_MISSES = {
     ("words like parameters", "SM413"): locs("/utm_source=a", "/?xgclid=1&amp;utm_other=2"),
     ("tomorrow", "SM501 SM509 SM510"): dated("{day+1d}", "{now+23h}", "{day}", "1990-01-01"),
     ("days of one day", "SM502"): website(dated(*[DAY] * 30), dated("2024-05-07", path="/b")),
+    ("news of one day", "SM502"): "\n".join(
+        ENTRIES["<news:"]
+        .replace("…", "")
+        .replace("tea-", f"{n}-")
+        .replace("</loc>", "</loc>" + TODAY)
+        for n in range(30)
+    ),
+    ("no news", "SM309"): f"<urlset xmlns='{SPACES['']}' xmlns:news='{SPACES[':news']}'></urlset>",
+    ("a page to choose a language", "SM602"): "\n".join(
+        [linked("/en", "en /en", "x-default /"), locs("/")]
+    ),
     ("pages without a date", "SM502"): dated(*[TIME] * 30) + locs("/x"),
     ("index with the day", "SM503 SM504 SM505"): dated_index(
         DAY, "2024-05-06T23:59:59-09:00", "2023-01-01"
@@ -142,6 +156,13 @@ FOUND = {
     ("escapes of the same", "SM409", 1): locs("/%7Ea%c3%bc", "/~a%C3%BC"),
     ("twice, and in another", "SM409", 1): website(locs("/tea"), IMAGES * 2),
     ("every bad character", "SM408", 10): locs(*BAD),
+    ("blanks in images and videos", "SM408 SM802 SM825", 3): "\n".join(
+        [
+            IMAGES.replace("/i.jpg", "/green tea.jpg"),
+            IMAGES.replace("/tea<", "/cup<").replace("/i.jpg", "/green\xa0tea.jpg"),
+            ENTRIES["<video:"].replace("…", "").replace("tea.mp4", "green tea.mp4"),
+        ]
+    ),
     ("text sitemap", "SM409", 1): f"{HOME}/a\n{HOME}/b\n{HOME}/a\n",
     ("wildcard in robots.txt", "SM411", 1): robots("Disallow: /*?sort=", "/a?sort=1", "/a"),
     ("dates of pages with images", "SM501", 1): (

@@ -1,7 +1,5 @@
 """What looks like a mistake and is none: rules about websites, responses and documents say nothing."""
 
-from __future__ import annotations
-
 import gzip
 
 from check_examples import (
@@ -182,6 +180,14 @@ def test_a_type_is_right_or_wrong():
         told = {kind: sent(body, name, Content_Type=kind) for kind in (*right, *wrong)}
         assert told == {key: [] for key in right} | {key: ["SM201"] for key in wrong}, name
     assert sent(URLSET) == [], "a document without a type may be anything"
+
+
+def test_a_damaged_file_is_told_once():
+    pages = "".join(f"<url><loc>{HOME}/{n * n}</loc></url>" for n in range(2000))
+    body = gzip.compress(f"<urlset {XMLNS}>{pages}</urlset>".encode())
+    for at in range(500, len(body) - 8, 500):
+        damaged = body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :]
+        assert sent(damaged, "sitemap.xml.gz") == ["SM271"], at
 
 
 def test_fifty_thousand_urls_are_allowed():

@@ -1,7 +1,5 @@
 """Valid sitemaps of every format and extension give no finding."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

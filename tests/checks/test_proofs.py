@@ -1,7 +1,5 @@
 """Pages and sitemaps of other hosts: the robots.txt of the other host is the proof."""
 
-from __future__ import annotations
-
 import pytest
 from check_examples import HOME, Client, index, locs, replies_of
 

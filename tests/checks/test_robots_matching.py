@@ -1,7 +1,5 @@
 """What robots.txt disallows is found among many URLs as Protego finds it one by one, and quickly."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego

@@ -12,6 +12,7 @@ WEBSITES = {
     "Example.org/shop/": "https://Example.org/shop/",
     " example.org:8080/a?b=c ": "https://example.org:8080/a?b=c",
     "localhost": "https://localhost/",
+    "[::1]:8000": "https://[::1]:8000/",
     "localhost:8000": "https://localhost:8000/",
     "http://intranet": "http://intranet/",
     "HTTP://example.org": "http://example.org/",

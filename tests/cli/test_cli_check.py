@@ -1,15 +1,17 @@
 """``usp check``: what is wrong, for people and programs; the exit status tells whether anything is."""
 
-from __future__ import annotations
-
 import json
+import re
 
 import pytest
 
 from usp.checks import RULES
-from website import urlset
+from website import robots, urlset
 
 TWO = ("--select", "SM401,SM407")  # whatever other rules find in the same document
+FINE = (
+    "green: All sitemaps were read, and nothing wrong was found.\nNo findings; 1 sitemap checked.\n"
+)
 RELATIVE = [f"/{word}" for word in ("tea", "milk", "sugar", "cake", "cups")]
 
 
@@ -38,45 +40,61 @@ def codes(run, *argv: str) -> set[str]:
 
 
 def test_findings_are_folded_by_rule_or_lines_that_editors_can_open(run, folder):
+    written = (folder / "public" / "bad.xml").read_text()
+    at = [f"1:{entry.start() + 1}" for entry in re.finditer("<url>", written)]
     ended = run("check", "public", *TWO)
     assert ended.lines == [
-        "public/bad.xml",
-        "  error SM401 relative-url: 5 findings",
-        "    1  the URL is relative: '/tea'",
-        "    1  the URL is relative: '/milk'",
-        "    1  the URL is relative: '/sugar'",
+        "error SM401 relative-url: 5 findings",
+        "  Write the whole URL, with its scheme and host.",
+        f"public/bad.xml:{at[0]}: error SM401 the URL is relative: '/tea'",
+        f"public/bad.xml:{at[1]}: error SM401 the URL is relative: '/milk'",
+        f"public/bad.xml:{at[2]}: error SM401 the URL is relative: '/sugar'",
         "    and 2 more",
-        "  warning SM407 url-fragment",
-        "    1  the URL has a fragment: https://example.org/tea#green",
         "",
-        "What to do",
-        "  SM401 Write the whole URL, with its scheme and host.",
-        "  SM407 Leave out the # and what follows it.",
+        "warning SM407 url-fragment: 1 finding",
+        "  Leave out the # and what follows it.",
+        f"public/bad.xml:{at[5]}: warning SM407 the URL has a fragment: https://example.org/tea#green",
         "",
+        "red: All sitemaps were read; 5 errors.",
         "6 findings (5 errors, 1 warning); 2 sitemaps checked.",
         "'usp rule SM401' explains a rule; --all lists every finding.",
     ]
     assert (ended.status, ended.err) == (1, "")
+    by_sitemap = run("check", "public", "--by-sitemap", *TWO).lines
+    assert by_sitemap[:3] == [
+        "public/bad.xml",
+        "  error SM401 relative-url: 5 findings",
+        f"    {at[0]:>5}  the URL is relative: '/tea'",
+    ]
+    assert by_sitemap[-3:] == ended.lines[-3:]
     ended = run("check", "public/bad.xml", "--all", "--select", "SM401")
-    assert [line.partition(": error SM401 ")[0] for line in ended.lines[:-1]] == [
-        "public/bad.xml:1"
-    ] * len(RELATIVE)
+    assert [line.partition(": error SM401 ")[0] for line in ended.lines[:-2]] == [
+        f"public/bad.xml:{place}" for place in at[: len(RELATIVE)]
+    ]
 
 
 def test_a_finding_in_many_sitemaps_is_shown_for_some_and_counted_for_all(run, put):
     put({f"{number}.xml": urlset("https://example.org/#a") for number in range(50)})
-    ended = run("check", ".", "--select", "SM407")
-    assert sum(line.endswith("warning SM407 url-fragment") for line in ended.lines) == 20
+    assert "warning SM407 url-fragment: 50 findings in 50 sitemaps" in run("check", ".").lines
+    ended = run("check", ".", "--select", "SM407", "--by-sitemap")
+    assert sum(line.endswith("warning SM407 url-fragment: 1 finding") for line in ended.lines) == 20
     assert "  warning SM407 url-fragment: 30 findings in 30 sitemaps" in ended.lines
     assert "50 findings (50 warnings); 50 sitemaps checked." in ended.lines
 
 
+def test_the_first_findings_of_a_rule_name_their_pages_and_robots_txt_is_counted_too(run, serve):
+    bad = "<url><loc>{base}/%s</loc><lastmod>never</lastmod></url>"
+    minified = urlset(*(bad % at for at in range(9))).replace("\n", "")
+    site = serve({"/robots.txt": robots("/s.xml"), "/s.xml": minified})
+    ended = run("check", site, "--select", "SM550")
+    assert [number for number in range(9) if f"{site}/{number}" in ended.out] == [0, 1, 2]
+    assert "    and 6 more" in ended.lines
+    assert "9 findings (9 errors); 1 sitemap and robots.txt checked." in ended.lines
+
+
 def test_nothing_wrong_is_said_in_a_line(run, folder):
-    run("check", "public/good.xml").ends(0, out="No findings; 1 sitemap checked.\n")
+    run("check", "public/good.xml").ends(0, out=FINE)
     assert "2 sitemaps checked." in run("check", "public/bad.xml", "public/good.xml").out
-
-
-# JSON -----------------------------------------------------------------------------------------------
 
 
 def test_programs_read_one_object_or_one_per_line_or_a_file(run, folder):
@@ -86,6 +104,8 @@ def test_programs_read_one_object_or_one_per_line_or_a_file(run, folder):
     assert whole["counts"]["severities"] == {"error": 5, "warning": 1, "info": 0}
     nothing = json.loads(run("check", "public/good.xml", "-f", "json").out)
     assert (nothing["findings"], nothing["counts"]["checked"]) == ([], 1)
+    assert (whole["verdict"]["color"], nothing["verdict"]["color"]) == ("red", "green")
+    assert whole["verdict"]["first"][0] in whole["counts"]["rules"]
     ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO).ends(1, out="")
     assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
     assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
@@ -150,7 +170,7 @@ OTHERS = {
 def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, put):
     robots = "User-agent: *\nAllow: /\nSitemap: https://a.example/s.xml\n"
     put(OTHERS | {"robots.txt": robots, "s.xml": urlset("https://a.example/")})
-    run("check", ".").ends(0, out="No findings; 1 sitemap checked.\n")
+    run("check", ".").ends(0, out=FINE.replace("1 sitemap", "1 sitemap and robots.txt"))
 
 
 def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, put, here):
@@ -202,7 +222,7 @@ def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeyp
     assert run("check", "public").status == 0
     (folder / "below").mkdir()
     monkeypatch.chdir(folder / "below")
-    run("check", "../public").ends(0, err="")
+    run("check", "../public").ends(0, "known findings left out by the baseline")
 
 
 # The baseline ---------------------------------------------------------------------------------------
@@ -214,7 +234,12 @@ def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
     )
     bad = folder / "public" / "bad.xml"
     bad.write_text(bad.read_text().replace("<url>", "\n\n<url>", 1))
-    run("check", "public", "--baseline", "known.json", *TWO).ends(0, err="")
+    ended = run("check", "public", "--baseline", "known.json", *TWO)
+    ended.ends(0, err="usp: 6 known findings left out by the baseline\n")
+    assert ended.out == (
+        "green: All sitemaps were read, and nothing new was found.\n"
+        "No new findings; 2 sitemaps checked.\n"
+    )
 
 
 def test_new_findings_are_told_and_so_is_how_many_are_gone(run, folder):
@@ -256,9 +281,6 @@ def test_what_is_not_a_baseline_is_refused(run, folder):
         run("check", "public", "--baseline", "known.json").ends(2, "is not a baseline")
         ended = run("check", "public", "--baseline", "nothing.json")
         assert "--write-baseline nothing.json creates it" in ended.err
-
-
-# The rules explained --------------------------------------------------------------------------------
 
 
 def test_a_rule_is_explained_by_code_or_name_and_all_are_listed(run):

@@ -1,7 +1,12 @@
+import contextlib
 import re
 import socket
 import subprocess
+import tempfile
+import webbrowser
 from pathlib import Path
+
+import pytest
 
 import usp
 from quick_usp import usp_command
@@ -10,6 +15,7 @@ from usp.cli.treeview import summary, tree_view
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
+from website import urlset
 
 
 def test_the_demo_ends_by_itself_and_shows_everything(run):
@@ -21,20 +27,71 @@ def test_the_demo_ends_by_itself_and_shows_everything(run):
         r"/sitemaps/media/videos\.xml  XML: 1 page with 1 video",
         r"/sitemaps/archive\.xml\.gz  XML: 3 pages",
         r"/sitemaps/shop\.xml  XML: 4 pages",
-        r"problem: line 4: an ampersand",
+        r"error SM356: line 4: an ampersand",
         r"an entry has no loc \(1 entry lost\)",
-        r"/sitemaps/moved-away\.xml\n.* failed: 404 Not Found",
+        r"/sitemaps/moved-away\.xml  failed\n.* error SM150: 404 Not Found",
         r"/blog/feed\.rss  RSS: 2 pages",
         r"/places\.txt  text: 3 pages",
         r"/sitemap-news\.xml  XML: 2 pages with 2 stories",
-        r"21 pages in 12 sitemaps; 2 failures, 7 problems",
+        r"red: 2 sitemaps are missing or incomplete.\n21 pages in 12 sitemaps; 8 findings \(7 errors, 1 warning\)",
     ):
         assert re.search(part, ended.out), part
     assert "\x1b" not in ended.out
     assert not [line for line in ended.lines if line != line.rstrip()]
     assert ended.lines[-1].endswith("usp tree -p example.org")  # with problems, as the demo
-    report = Path(ended.lines[-2].partition(": ")[2])
-    assert "<html" in report.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def browser(tmp_path, monkeypatch):
+    """A browser that writes down what it was asked to open, and keeps it."""
+    script = tmp_path / "browser"
+    script.write_text('#!/bin/sh\necho "$1" >> "$0.opened"\ncp "${1#file://}" "$0.html"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(script))
+    monkeypatch.setattr(webbrowser, "_tryorder", None)  # which it remembers
+    monkeypatch.setattr("usp.cli.commands.cmd_demo.LOADING", 0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    return script
+
+
+@pytest.mark.parametrize(
+    ("argv", "said", "opened"),
+    [
+        ([], "HTML report: usp demo --open shows one", None),
+        (["-o", "demo.html"], "HTML report: demo.html", None),
+        (["-o", "demo.html", "--open"], "HTML report: demo.html", r"/demo\.html"),
+        (["--open"], "HTML report: ", r"/temporary/usp-demo-\w+/report\.html"),
+    ],
+)
+def test_the_demo_leaves_nothing_but_the_report_that_was_asked_for(
+    run, browser, tmp_path, argv, said, opened
+):
+    here = tmp_path / "here"
+    here.mkdir()
+    with contextlib.chdir(here):
+        ended = run("demo", *argv).ends(0, err="")
+    assert said in ended.out
+    assert [path.name for path in here.iterdir()] == argv[1:2]
+    assert list((tmp_path / "temporary").iterdir()) == []
+    log = Path(f"{browser}.opened")
+    assert log.exists() == (opened is not None)
+    if opened is not None:
+        assert re.search(f"^file://{re.escape(str(tmp_path))}.*{opened}$", log.read_text())
+        assert Path(f"{browser}.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_report_is_opened_and_a_missing_browser_is_told(run, browser, tmp_path, monkeypatch):
+    sitemap = tmp_path / "a.xml"
+    sitemap.write_text(urlset("https://example.org/"))
+    report = tmp_path / "report.html"
+    run("report", str(sitemap), "-o", str(report), "--open").ends(0, err="")
+    assert Path(f"{browser}.opened").read_text() == f"{report.as_uri()}\n"
+    assert "--open needs a file" in run("report", str(sitemap), "-o", "-", "--open").ends(2).err
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+    ended = run("report", str(sitemap), "-o", str(report), "--open")
+    assert ended.status == 0
+    assert "no browser could be opened" in ended.err
 
 
 def test_the_demo_site_works_at_any_port_and_is_gone_afterwards():
@@ -96,6 +153,8 @@ def test_a_tree_view_lets_no_markup_and_no_escapes_through():
     )
     view = tree_view(tree)
     child = view.children[0]
-    assert str(child.label) == "/[red]%1B"
-    assert str(child.children[0].label) == "failed: [bold]%1B[2J it failed"
-    assert summary(tree) == "0 pages in 1 sitemap; 1 failure, 0 problems."
+    assert str(child.label) == "/[red]%1B  failed"
+    assert str(child.children[0].label) == "warning SM060: [bold]%1B[2J it failed"
+    lines = [str(line) for line in summary(tree)]
+    assert lines[0] == "red: http://x/[red]%1B could not be read: [bold]%1B[2J it failed."
+    assert lines[2] == "0 pages in 1 sitemap; 1 finding (1 warning)."

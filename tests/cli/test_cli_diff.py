@@ -1,7 +1,5 @@
 """``usp diff``: what changed, for people and programs; the exit status tells whether anything did."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """How requests are made: pauses, and certificates that the system does not know."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from pathlib import Path
@@ -33,7 +31,7 @@ def test_a_certificate_that_nobody_knows_is_refused_with_what_to_do(run, secure)
 
 @pytest.mark.usefixtures("here")
 def test_it_is_trusted_if_somebody_says_so(run, secure, certificate, monkeypatch):
-    for name, *options in [["ls", "-f", "pages"], ["ls", "-o", "x.txt"], ["tree"]]:
+    for name, *options in [["ls", "-f", "pages"], ["ls", "-o", "x.txt", "-q"], ["tree"]]:
         for trust in (["--insecure"], ["--ca-bundle", certificate]):
             for url in (secure, f"{secure}/sitemap.xml"):
                 run(name, url, *options, *trust).ends(0, err="")
@@ -98,6 +96,6 @@ def test_a_pause_is_kept_for_each_host():
     assert schedule.next(1.9) is None
     assert schedule.next_due() == 2.0
     assert schedule.next(2.0) is others[0]
-    schedule.robots_settled("h", 5.0)  # robots.txt asks for more
+    schedule.keep_crawl_delay("h", 5.0)  # robots.txt asks for more
     schedule.done(others[0])
     assert schedule.next(6.9) is None

@@ -1,7 +1,5 @@
 """Files that the command line reads and writes: whose they are, where they lead, who may read them."""
 
-from __future__ import annotations
-
 import os
 import stat
 from types import SimpleNamespace
@@ -126,7 +124,9 @@ def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below):
 def test_what_is_ignored_is_told_and_the_file_can_be_named(below, run):
     (below / "usp.toml").write_text('[ls]\noutput = "pages.csv"\n')
     run("ls", "a.xml", "-f", "pages").ends(0, "output is ignored", out="http://h/p\n")
-    run("ls", "a.xml", "--config", "usp.toml").ends(0, out="", err="")
+    run("ls", "a.xml", "--config", "usp.toml").ends(
+        0, out="", err="usp: wrote 1 page to pages.csv\n"
+    )
     assert "http://h/p" in (below / "pages.csv").read_text()
 
 

@@ -1,7 +1,5 @@
 """What commands read beside websites, and where their results go."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shlex
@@ -111,7 +109,7 @@ def test_the_suffix_of_a_file_sets_its_format_and_gz_compresses_it(run, put, her
             assert len(unpacked) == pytest.approx(len(written), abs=20)
             if command == "check":  # unless the format was named
                 run(command, "a.xml", "-f", "text", "-o", plain.name)
-                assert plain.read_bytes().startswith(b"a.xml")
+                assert plain.read_bytes().startswith(b"error SM401")
 
 
 def test_a_file_has_no_host_of_its_own(run, folder, stdin):

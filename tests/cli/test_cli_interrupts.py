@@ -1,7 +1,5 @@
 """Ctrl-C ends a command with status 130 and one line, at whatever moment it comes; SIGTERM as usual."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -217,7 +215,8 @@ def ended_by(number: int, site, *argv: str, pause: float = 0.0) -> tuple[int, by
 
 
 def test_ctrl_c_with_and_without_keeping_what_was_found(slow, times):
-    assert ended_by(signal.SIGINT, slow, "ls", slow, "-k") == (130, b"", TOLD)
+    told = TOLD + b"--keep-partial keeps what was found\n"
+    assert ended_by(signal.SIGINT, slow, "ls", slow, "-k") == (130, b"", told)
     listing = ["ls", slow, "-f", "pages", "-k"]
     found = f"{slow}/a\n".encode()
     pause = 0.2 * times  # /a.xml, which is asked for together with the other, comes

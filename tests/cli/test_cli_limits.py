@@ -12,12 +12,12 @@ def test_failures_for_one_reason_share_a_line_if_they_are_many(serve, run):
     for missing in (1, 3, 4, 40):
         names = [f"/{number}.xml" for number in range(missing)]
         site = serve({"/s.xml": index("/ok.xml", *names), "/ok.xml": urlset("/p")})
-        several = f"{missing} sitemaps: 404 Not Found, for example {site}/0.xml"
+        several = f"{missing} sitemaps: SM150 404 Not Found, for example {site}/0.xml"
         told = {
-            1: [f"usp: incomplete: {site}/0.xml: 404 Not Found"],
+            1: [f"usp: incomplete: {site}/0.xml: SM150 404 Not Found"],
             3: [
                 "usp: incomplete: 3 sitemaps missing or incomplete",
-                *(f"  {site}{name}: 404 Not Found" for name in names),
+                *(f"  {site}{name}: SM150 404 Not Found" for name in names),
             ],
         }
         lines = run("ls", site + "/s.xml").err.splitlines()
@@ -31,7 +31,9 @@ def test_at_most_five_lines_tell_of_failures(serve, run):
     site = serve({"/s.xml": index("/ok.xml", *names), "/ok.xml": urlset("/p"), **files})
     lines = run("ls", site + "/s.xml").err.splitlines()
     assert lines[0] == "usp: incomplete: 8 sitemaps missing or incomplete"
-    assert lines[-1] == "  and 2 more; --json lists them all"  # the two alike share a line
+    assert (
+        lines[-1] == "  and 2 more; --log-format json lists them all"
+    )  # the two alike share a line
     assert len(lines) == 1 + 5 + 1
 
 

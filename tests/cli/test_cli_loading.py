@@ -1,7 +1,5 @@
 """A command line loads what it needs, and not the rest."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -11,12 +9,8 @@ import pytest
 
 from cases import cases
 from usp import graph
-from usp.cli import options
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.commands import cmd_graph as graph_command
-from usp.cli.commands import cmd_ls as list_options
-from usp.export import COLUMNS, FORMATS
-from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
+from usp.cli.commands import cmd_tree as tree_options
 from website import urlset
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs commands in copies")
@@ -64,12 +58,8 @@ def test_the_help_of_a_command_loads_nothing_that_it_runs():
 
 
 def test_options_list_what_the_library_writes():
-    assert list(list_options.TABLES) == list(FORMATS)
-    assert list(options.COLUMNS) == list(COLUMNS)
-    assert list(list_options.SITEMAP_TABLES) == list(SITEMAP_FORMATS)
-    assert list(list_options.SITEMAP_COLUMNS) == list(SITEMAP_COLUMNS)
-    assert set(graph_command.LANGUAGES) == set(graph.__all__)
-    assert graph_command.SIBLINGS == graph.MOST_SIBLINGS
+    assert set(tree_options.GRAPHS) == set(graph.__all__)
+    assert tree_options.SIBLINGS == graph.MOST_SIBLINGS
 
 
 def test_a_command_loads_no_other(put):

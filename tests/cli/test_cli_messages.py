@@ -14,6 +14,7 @@ from cases import cases
 from usp import cli
 from usp._base.reason import Advice, Topic
 from usp.cli import errors
+from usp.cli.command import OLD_NAMES
 from usp.cli.commands import COMMANDS
 from usp.cli.errors import failure_line
 from usp.fleet.run import failure_row
@@ -48,8 +49,9 @@ def test_a_start_that_cannot_be_read_is_told_in_one_line(run, site, closed):
     }
     for command, start in [(command, start) for command in FETCHING for start in told]:
         ended = run(command, start).ends(1, err=f"usp: {told[start]}\n")
-        if command in ("ls", "tree"):
-            assert len(ended.lines) == (command == "ls")
+        if command in ("ls", "tree"):  # the tree has a verdict where the server has said why
+            verdict = 2 * start.endswith("/gone.xml")
+            assert len(ended.lines) == (1 if command == "ls" else verdict)
 
 
 def test_each_failure_is_told_once_also_if_it_is_not_drawn(run, site):
@@ -61,12 +63,20 @@ def test_each_failure_is_told_once_also_if_it_is_not_drawn(run, site):
         assert "WARNING" not in told
         assert "Unable to fetch" not in told
     ended = run("tree", site, "--depth", "1")
-    assert ended.err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
+    assert ended.err == f"usp: incomplete: {site}/missing.xml: SM150 404 Not Found\n"
+
+
+def test_each_document_has_the_rule_of_its_own_failure(run, tmp_path):
+    """A missing file is a finding of the index that lists it, which may be incomplete itself."""
+    (tmp_path / "i.xml").write_text(index("https://example.org/a.xml")[:-20])
+    err = run("ls", str(tmp_path)).err
+    assert "i.xml: SM354 the document breaks off" in err
+    assert "https://example.org/a.xml: SM114 not fetched" in err
 
 
 def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve):
     ended = run("tree", serve({"/sitemap.xml": urlset("/a"), "/robots.txt": Answer(status=500)}))
-    assert "failed: /robots.txt: 500 Internal Server Error" in ended.out
+    assert "error SM102: /robots.txt: robots.txt could not be fetched: 500" in ended.out
     assert ended.err == "usp: incomplete: 1 sitemap missing or incomplete\n"
 
 
@@ -92,7 +102,7 @@ def test_every_line_of_the_standard_error_is_json(run, site, closed):
         ["ls", site, "--max", "tea=1"],
     ]
     for call in calls:
-        for argv in ([*call, "--json"], ["--json", *call]):
+        for argv in ([*call, "--log-format", "json"], ["--json", *call]):
             ended = run(*argv)
             told = [json.loads(line) for line in ended.err.splitlines()]
             assert all(isinstance(line, dict) for line in told)
@@ -108,11 +118,15 @@ def test_a_file_and_the_environment_can_ask_for_json(run, site, put, monkeypatch
     told = json.loads(run("ls", site, "--strict").err)
     (failure,) = told["failures"]
     assert (told["error"], told["status"]) == ("incomplete", 3)
-    assert (failure["reason"], failure["status"]) == ("404 Not Found", 404)
+    assert (failure["reason"], failure["status"], failure["rule"]) == (
+        "404 Not Found", 404, "SM150",
+    )  # fmt: skip
     monkeypatch.setenv("USP_JSON", "false")
     assert run("ls", site).err.startswith("usp: ")
-    put({"usp.toml": "json = true\n"})
-    assert json.loads(run("ls", site).err)["failures"][0]["url"] == f"{site}/missing.xml"
+    for setting in ("json = true\n", "log-format = 'json'\n"):
+        put({"usp.toml": setting})
+        assert json.loads(run("ls", site).err)["failures"][0]["url"] == f"{site}/missing.xml"
+    assert run("ls", site, "--log-format", "text").err.startswith("usp: ")
     put({"usp.toml": ""})
     assert run("ls", site).err.startswith("usp: ")
 
@@ -123,6 +137,8 @@ def test_the_line_of_an_interrupt_is_json_if_all_others_are(monkeypatch):
         monkeypatch.setenv("USP_JSON", value)
         is_json = value in ("1", "true")
         assert cli._line().startswith(b"{") == cli.wants_json() == is_json
+    monkeypatch.setenv("USP_LOG_FORMAT", "json")
+    assert cli.wants_json()
 
 
 def test_the_code_of_another_version_has_the_reason_that_was_recorded():
@@ -161,10 +177,10 @@ def test_hints_name_the_options_that_the_command_has_and_no_others():
             assert text.startswith("it failed")
     for command, advice, hint in [
         ("ls", Advice(Topic.RAISE_LIMIT, "pages"), "(raise it with --max pages=…)"),
-        ("crawl", Advice(Topic.RAISE_LIMIT, "seconds"), "(raise it with --site-seconds)"),
+        ("crawl", Advice(Topic.RAISE_LIMIT, "seconds"), "(raise it with --max seconds=…)"),
         ("ls", Advice(Topic.ALLOW_NETWORK, "::1"), "(--allow-network ::1 permits it)"),
         ("ls", Advice(Topic.BE_GENTLE), "--user-agent"),
-        ("crawl", Advice(Topic.BE_GENTLE), "--per-host"),
+        ("crawl", Advice(Topic.BE_GENTLE), "--concurrency 1"),
     ]:
         text = said(command, advice)
         assert text == f"it failed {hint}" if hint.startswith("(") else hint in text
@@ -200,7 +216,7 @@ def test_a_server_that_turns_robots_away_is_told_with_what_to_try(run, monkeypat
 def test_options_that_messages_name_exist():
     """Every option in a text of the package is one of some command."""
     known = {option for command in COMMANDS for option in options_of(command)}
-    known |= {"--help", "--version", "--json"}
+    known |= {"--help", "--help-all", "--version", *OLD_NAMES}
     for path in Path(usp.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -1,17 +1,16 @@
 """Documents are read once for everything that a command shows of them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 
 import pytest
 
 import usp._store as store
-from usp._crawl.receiver import parse_document
+from usp._crawl.given_documents import parse_document
 from usp._formats.document import DocumentParser
 from usp.cli.treeview import summary, tree_view
 from usp.limits import Limits
+from usp.objects.sitemap import examined_blocks, problems_until
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
 from website import index, robots, urlset
 
@@ -82,14 +81,14 @@ def test_counting_and_iterating_give_the_same_whatever_came_first():
         getattr(node, first)()
         assert (node.page_count(), node.problem_count()) == (90, 1)
         assert len(list(node.all_pages())) == len(node.pages) == 90
-        examined = [url for _, block in node.examined_blocks() for url in block.urls]
+        examined = [url for _, block in examined_blocks(node) for url in block.urls]
         assert examined == [page.url for page in node.pages]
 
 
 def test_a_reading_that_was_given_up_is_not_remembered():
     bad = b"<url><loc>x:</loc></url>" * 30_000
     node = sitemap_from_bytes(b"<urlset>" + bad + b"</urlset>", "http://h/s.xml")
-    assert LIMIT.code in {problem.code for problem in node.problems_until(lambda: LIMIT)}
+    assert LIMIT.code in {problem.code for problem in problems_until(node, lambda: LIMIT)}
     assert node.problem_count() == 30_000
 
 
@@ -121,15 +120,18 @@ def test_every_kind_is_one_line_or_object_with_its_count_its_first_place_and_an_
     run, damaged
 ):
     shown = run("tree", "-p", damaged).lines
-    lines = [line for line in shown if "problem:" in line]
+    lines = [line for line in shown if "── error " in line]
     assert len(lines) == 2
-    assert "1,200 problems" in shown[-1]
-    assert "600 times: lastmod cannot be read, first in line 2: 'day 0'" in lines[0]
-    assert "600 times: a loc is not an HTTP URL, first in line 602: 'mailto:0'" in lines[1]
+    assert any(line.endswith("; 1,200 findings (1,200 errors).") for line in shown)
+    assert (
+        "600 times, first in line 2: search engines ignore this lastmod, which is not a date: 'day 0'"
+        in lines[0]
+    )
+    assert "600 times, first in line 602: a loc is not an HTTP URL: 'mailto:0'" in lines[1]
     assert "(600 entries lost)" in lines[1]
     problems = json.loads(run("tree", "-p", "-f", "json", damaged).out)["problems"]
     assert problems == [
-        {"code": "bad-lastmod", "message": "lastmod cannot be read", "times": 600, "lost": 0,
+        {"code": "bad-lastmod", "message": "search engines ignore this lastmod, which is not a date", "times": 600, "lost": 0,
          "line": 2, "excerpt": "day 0"},
         {"code": "bad-loc", "message": "a loc is not an HTTP URL", "times": 600, "lost": 600,
          "line": 602, "excerpt": "mailto:0"},

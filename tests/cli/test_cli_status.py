@@ -1,13 +1,17 @@
 """The exit status: 0 when anything was read, 1 when nothing was; ``--strict`` asks for everything."""
 
 import json
+from pathlib import Path
 
 import pytest
+from tools.reference_pages.commands import STATUSES
 
+from cases import cases
 from usp._demo import demo_site
 from usp.cli import errors
+from usp.cli.commands import SHORT_HELP
 from usp.objects.problem import Failure, FailureCode
-from website import Answer, index, robots, urlset
+from website import Answer, index, robots, rss, urlset
 
 COMMANDS = [
     *(["ls"], ["ls", "-f", "pages"], ["ls", "-f", "csv"], ["ls", "-f", "jsonl", "--limit", "50"]),
@@ -67,7 +71,8 @@ def test_an_index_that_lists_itself_is_complete_and_said_not_to_be_followed(run,
     loops.append(tree["sitemaps"][0]["sitemaps"][0]["sitemaps"][0])
     assert [(loop["code"], loop["failure"]) for loop in loops] == [("recursion", told)] * 3
     drawn = run("tree", itself).out
-    assert f"not followed: {told}" in drawn
+    assert "not followed" in drawn
+    assert f"warning SM152: {told}" in drawn
     assert "Recursion" not in drawn
     assert f"\t{told}\trecursion" in run("ls", itself, "--sitemaps").out
 
@@ -75,7 +80,7 @@ def test_an_index_that_lists_itself_is_complete_and_said_not_to_be_followed(run,
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, put):
     put({"a.xml": index("http://h/b.xml", "http://h/a.xml"), "b.xml": index("http://h/a.xml")})
     drawn = run("tree", ".", "--strict").ends(0)
-    assert "not followed: it is one of the sitemaps above it" in drawn.out
+    assert "warning SM152: it is one of the sitemaps above it" in drawn.out
     assert "Recursion" not in drawn.out
     put({"a.xml": index("http://h/b.xml", "http://h/c.xml"), "c.xml": urlset("http://h/1")})
     ended = run("ls", ".", "-f", "pages", "--strict")
@@ -130,6 +135,38 @@ def test_a_website_without_sitemaps_gets_other_places_to_look_at_but_those_given
     assert "--known-path" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (Answer(status=500), "No sitemap could be read: 500 Internal Server Error"),
+        (Answer(status=403), "turns robots away"),
+        (Answer("<html>Tea</html>"), "answers every path with the same HTML page"),
+    ],
+)
+def test_a_website_without_sitemaps_has_a_verdict_in_text_and_json(run, serve, answer, sentence):
+    site = serve({})
+    site.web.answers = Everywhere(answer)
+    head = run("tree", site).out
+    assert sentence in head
+    ended = run("tree", site, "-f", "json")
+    assert json.loads(ended.out)["sitemaps"] == []
+    shown = json.loads(ended.out)["verdict"]
+    assert f"{shown['color']}: {shown['sentence']}" in head
+    if answer.status == 200:
+        assert f"{site}/, which {sentence} (--html" in run("ls", site).err
+
+
+class Everywhere(dict):
+    """A website that answers every path in the same way."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def get(self, *_):
+        return self.answer
+
+
 def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run, serve):
     site = serve({"/robots.txt": Answer(status=403)})
     ended = run("check", site, "--fail-on", "never").ends(
@@ -157,3 +194,68 @@ def test_a_login_that_is_missing_is_asked_for():
     ]:
         failure = Failure("https://example.org/robots.txt", "401 Unauthorized", code=code)
         assert errors.why(failure) == f"401 Unauthorized{said}"
+
+
+# Every situation with every command ---------------------------------------------------------------
+
+SITUATIONS = {
+    "complete": {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p", "/q")},
+    "partial": {"/robots.txt": robots("/a.xml", "/gone.xml"), "/a.xml": urlset("/p", "/q")},
+    "feed": {"/robots.txt": robots("/f.rss"), "/f.rss": rss("/p")},
+    "empty": {"/robots.txt": robots("/a.xml"), "/a.xml": urlset()},
+    "nothing": {},
+    "page": {"/robots.txt": "<html><body>Tea</body></html>"},
+    "gone": {"/robots.txt": robots("/gone.xml")},
+    "blocked": {"/robots.txt": Answer(status=403)},
+    "nobody": "http://127.0.0.1:9/",
+    "nowhere": "no-such-file.xml",
+    "junk": "junk.xml",
+}
+ENDINGS = {
+    # complete partial feed empty nothing page gone blocked nobody nowhere junk
+    "ls {start}": "00000011121",
+    "ls {start} --strict": "03000011121",
+    "ls {start} -f pages": "00000011121",
+    "ls {start} -f pages --strict": "03000011121",
+    "ls {start} -f pages --limit 1 --strict": "00000011121",
+    "ls {start} -o new.csv": "00000011121",
+    "ls {start} --sitemaps": "00000011121",
+    "tree {start}": "00000011121",
+    "tree {start} -o new.json --strict": "03000011121",
+    "tree {start} -f dot --strict": "03000011121",
+    "report {start} -o new.html": "00000011121",
+    "report {start} -o new.html --strict": "03000011121",
+    "snapshot {start} -o new.warc.gz": "00000011122",
+    "snapshot {start} -o old.warc.gz --strict": "03011111122",
+    "check {start}": "01012212221",
+    "check {start} --fail-on never": "00002202220",
+    "check {start} --fail-on never --strict": "03002232223",
+    "diff {start} {start}": "00000022222",
+    "diff {start} {start} --strict": "03000022222",
+    "watch {start} --snapshot {new}.warc.gz --rounds 1": "00000000022",
+    "watch {start} --snapshot {new}.warc.gz --rounds 1 --strict": "03000033322",
+}
+"""The exit status of each command in each situation, in their order."""
+
+
+def test_every_command_ends_every_situation_with_the_documented_status(run, serve, put):
+    put({"junk.xml": "<other>1</other>"})
+    complete = serve(SITUATIONS["complete"])
+    run("snapshot", complete, "-k", "-o", "old.warc.gz")
+    for line, statuses in cases(ENDINGS.items()):
+        name = line.split()[0]
+        ended = []
+        for number, given in enumerate(SITUATIONS.values()):
+            start = given if isinstance(given, str) else serve(given)
+            Path("new.warc.gz").unlink(missing_ok=True)
+            words = line.format(start=start, new=f"{number}{len(line)}").split()
+            ended.append(run(*words, "-k").status)
+        assert "".join(map(str, ended)) == statuses
+        assert set(ended) <= STATUSES[name].keys()
+
+
+def test_every_command_ends_a_wrong_call_with_2(run, here):
+    for name in cases(SHORT_HELP):
+        run(name, "--nonsense").ends(2, "No such option", out="")
+        run(name, "http://127.0.0.1:9/", "-o", "no/such/file.json").ends(2, out="")
+        assert 2 in STATUSES[name]

@@ -1,7 +1,5 @@
 """What ``usp ls`` lists comes as it is found, and is what the tree would have given."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 
@@ -117,3 +115,31 @@ def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed):
         for output in ("pages", "csv"):
             argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
             assert run(*argv, WHOLE).out == run(*argv).out
+
+
+def test_pages_are_listed_as_they_arrive_each_once(run, serve):
+    first = threading.Event()
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml", "/j.xml"),
+            "/i.xml": index("/slow.xml", "/b.xml", "/c.xml"),
+            "/j.xml": index("/b.xml"),
+            "/slow.xml": Answer(urlset("/1"), gate=first),
+            "/b.xml": urlset("/2", "/3"),
+            "/c.xml": urlset("/4"),
+            "/sitemap.xml": urlset("/5"),
+        }
+    )
+    with subprocess.Popen(
+        [*usp_command(), "ls", site, "-f", "pages", "--unordered"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        early = {process.stdout.readline() for _ in range(3)}
+        first.set()
+        late = process.stdout.readlines()
+    assert early == {f"{site}/{page}\n" for page in (2, 3, 4)}
+    assert sorted(late) == [f"{site}/{page}\n" for page in (1, 2, 3, 5)]
+    ordered = run("ls", site, "-f", "pages")
+    assert sorted(ordered.lines) == sorted(line.strip() for line in (*early, *late))
+    run("ls", site, "--unordered").ends(2, "--unordered works with the formats")

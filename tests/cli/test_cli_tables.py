@@ -1,7 +1,5 @@
 """The sitemaps of a website as a table and as JSON, and what every command writes as JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -128,10 +126,10 @@ def test_the_tree_is_nested_json_with_what_was_asked_for(run, site):
 
 def test_every_command_has_json_for_the_standard_error_and_nothing_else(run, site):
     for name in COMMANDS:
-        (option,) = [p for p in COMMANDS[name].params if "--json" in p.opts]
+        (option,) = [p for p in COMMANDS[name].params if "--log-format" in p.opts]
         assert "standard error" in option.help, name
     for argv in [["ls", "-f", "pages"], ["ls"], ["tree"], ["tree", "-f", "json"], ["graph"]]:
         name, *options = argv
-        plain, told = run(name, site, *options), run(name, site, *options, "--json")
+        plain, told = run(name, site, *options), run(name, site, *options, "--log-format", "json")
         assert told.out == plain.out
         assert [json.loads(line) for line in told.err.splitlines()]

@@ -135,14 +135,25 @@ def test_a_report_and_the_demo_print_the_same(site, tmp_path):
     ran = run_on_terminal(*argv, stdout="terminal", cwd=tmp_path)
     assert shown(ran.screen) == ["out.html"]
     plain = run_plain("demo").stdout.decode().splitlines()
-    ran = run_on_terminal("demo", stdout="terminal")
-    assert b"\x1b[31mfailed" in ran.screen
+    ran = run_on_terminal("demo", stdout="terminal", columns=200)
+    assert b"\x1b[31merror SM150" in ran.screen
     assert list(map(demo_line, shown(ran.screen))) == list(map(demo_line, plain))
+
+
+def test_the_verdict_and_the_advice_are_wrapped_at_words_and_lines_of_the_tree_never(serve):
+    site = serve({"/robots.txt": robots(f"{LONG}.xml")})
+    lines = shown(run_on_terminal("tree", site, stdout="terminal").screen)
+    plain = run_plain("tree", site).stdout.decode().splitlines()
+    drawn, below = plain.index(""), lines.index("")
+    assert stripped(lines[:below]) == plain[:drawn]
+    end = next(at for at, line in enumerate(lines) if line.startswith("usp:"))
+    assert all(len(line) <= 60 or " " not in line.strip() for line in lines[below:end])
+    assert " ".join(lines[below:end]).split() == " ".join(plain[drawn:]).split()
 
 
 def demo_line(line: str) -> str:
     line = re.sub(r"127\.0\.0\.1:\d+", "HOST", line)
-    return re.sub(r"/\S*usp-demo-\w+|, [\d.]+ k?B$", "", line).rstrip()
+    return re.sub(r", [\d.]+ k?B$", "", line).rstrip()
 
 
 def test_who_wants_quiet_or_json_gets_no_line(site):
@@ -187,9 +198,6 @@ def test_a_file_or_a_pipe_has_what_the_website_wrote(document):
             assert run_on_terminal("ls", document, "-f", form, stdout=stdout).out == plain
 
 
-# Checks ---------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def checked(put):
     put({"sitemap.xml": urlset("<url><loc>/tea</loc></url>", "https://example.org/a-tea#x")})
@@ -203,7 +211,10 @@ def test_lines_fit_into_a_narrow_terminal_and_only_there_severities_have_colors(
     argv = ("check", ".", "--select", "SM401,SM407", "-q")
     text = without_styles(on_screen(*argv, columns=40))
     assert "the URL is relative: '/tea'" in text
-    assert "  SM401 Write the whole URL, with its\n        scheme and host.\n" in text
+    assert "  Write the whole URL, with its scheme\n  and host.\n    sitemap.xml\n" in text
+    assert re.search(r"\n      1:\d+  the URL is relative: '/tea'\n", text)
+    by_sitemap = without_styles(on_screen(*argv, "--by-sitemap", columns=40))
+    assert "  SM401 Write the whole URL, with its\n        scheme and host.\n" in by_sitemap
     page = without_styles(on_screen("rule", "SM407", columns=40))
     long = [line for line in page.split("\n") if len(line) > 40]
     assert [line for line in long if "http" not in line] == []

@@ -1,7 +1,5 @@
 """A value that cannot be meant is refused before anything is fetched, and its origin is named."""
 
-from __future__ import annotations
-
 from website import urlset
 
 SITE = "http://127.0.0.1:9/"  # nothing listens there, and nothing is asked
@@ -20,7 +18,8 @@ WRONG = {
         *(["ls", text] for text in ("http://[::1/", "http://exa mple.org/", "mailto:a@b.c:x")),
     ],
     "is neither a URL nor an existing file": [
-        *(["ls", name] for name in ("none.warc.gz", "none.warc", "none.wacz", "NONE.WARC.GZ")),
+        *(["no-such-file.xml"], ["no/such/file"]),
+        *(["ls", name] for name in ("none.warc.gz", "none.warc", "NONE.WACZ", "none.csv.gz")),
     ],
     "--max": [
         *(["ls", SITE, "--max", text] for text in ("", "=5", "pages", "pages=", "pages=many")),
@@ -86,7 +85,9 @@ WRONG = {
     "no rule has the code or name 'relative-urls'; did you mean relative-url": [
         ["rule", "relative-urls"]
     ],
-    "name a rule": [["rule"]],
+    "did you mean ls?": [["lst"], ["l"]],
+    "as in 'usp example.org'": [["nonsense"]],
+    "Did you mean": [["ls", "--formt", "csv"]],
     "use for example SM407=info": [["check", ".", "--severity", "SM407"]],
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]

@@ -1,12 +1,14 @@
 """``usp watch``: lines as pages appear, a command per batch, and a clean end."""
 
-from __future__ import annotations
-
 import json
+import time
+from contextlib import closing
 
 import pytest
 
-from website import Answer, index, urlset
+import usp
+from usp.cli.commands import cmd_watch
+from website import Answer, Site, index, urlset
 
 
 @pytest.fixture
@@ -23,6 +25,12 @@ def watch(run, website, tmp_path):
         return run("watch", website.url("/map.xml"), *given)
 
     return _watch
+
+
+def test_the_sign_of_life_has_its_times_before_a_long_url():
+    watcher = cmd_watch._Watcher("https://example.org/" + "x" * 99, 9, *[None] * 7)
+    watcher.ended = time.monotonic()
+    assert "0 rounds · 0:00 since the last, every 9" in watcher.line()[:79]
 
 
 def test_new_pages_are_lines_or_json_lines(watch, website):
@@ -76,3 +84,49 @@ def test_strict_ends_with_3_if_the_last_round_is_incomplete_or_nothing_could_be_
     website.answers["/a.xml"] = urlset("/1", "/2")
     ended = watch("--strict")
     assert (ended.status, ended.lines) == (0, [f"+ {website.url('/2')}"])
+
+
+def test_removed_pages_are_shown_if_asked_for_and_a_feed_has_the_latest(watch, website, tmp_path):
+    feed = tmp_path / "new.xml"
+    watch("--feed", str(feed))
+    assert usp.sitemap_from_file(feed).page_count() == 0
+    website.answers["/a.xml"] = urlset("/2?a&b")
+    ended = watch("--removed", "--feed", str(feed))
+    assert ended.lines == [f"+ {website.url('/2?a&b')}", f"- {website.url('/1')}"]
+    website.answers["/a.xml"] = urlset("/2?a&b", *(f"/more/{n}" for n in range(99)))
+    watch("--feed", str(feed))
+    listed = [page.url for page in usp.sitemap_from_file(feed).all_pages()]
+    assert listed == [website.url(f"/more/{n}") for n in reversed(range(99))] + [website.url("/1")]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "sent"),
+    [([503, 200], [2, 2]), ([400, 200], [2, 2]), ([302, 200], [2, 2]), ([200], [2])],
+)
+def test_an_address_gets_each_batch_again_until_it_takes_it(watch, website, statuses, sent):
+    watch()
+    website.answers["/a.xml"] = urlset("/1", "/2", "/3")
+    with Site({"/hook?token=secret": [Answer(status=one) for one in statuses]}) as receiver:
+        ended = watch("--post", receiver.url("/hook?token=secret"), "--rounds", "3")
+        got = [json.loads(one.body)["changes"] for one in receiver.requests]
+    assert (ended.status, ended.out, [len(one) for one in got]) == (0, "", sent)
+    assert [one["url"] for one in got[-1]] == [website.url("/2"), website.url("/3")]
+    assert ("batch will be retried" in ended.err) == (statuses[0] in (302, 400))
+    assert "secret" not in ended.err
+    assert "2 changes in 3 rounds" in ended.err
+
+
+def test_one_way_for_changes_one_watch_for_a_snapshot_and_none_needed(
+    watch, website, run, tmp_path
+):
+    assert watch("--exec", "true", "--post", website.url("/")).status == 2
+    assert watch("--post", "file:///etc").status == 2
+    (tmp_path / ".site.warc.gz.lock").touch()  # of a process that was killed
+    with closing(usp.watch(website.url("/map.xml"), tmp_path / "site.warc.gz")) as other:
+        next(other)
+        ended = watch()
+        assert (ended.status, "in use by another watch" in ended.err) == (1, True)
+    assert watch().status == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["site.warc.gz"]
+    ended = run("watch", website.url("/map.xml"), "--rounds", "2", "--every", "0.01s")
+    assert ended.err.endswith("stopped: 0 changes in 2 rounds\n")

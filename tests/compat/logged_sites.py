@@ -4,8 +4,6 @@
 ultimate-sitemap-parser 1.8.1, that is ``logged_by_1_8_1.json``.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -4,8 +4,6 @@
 without arguments; its answer is what it returns, or the class of the exception that it raises.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -167,9 +165,6 @@ def content():
         read(H + "/a.gz", Answer(b"plain")),
         read(H + "/a", Answer("é".encode())),
     ]
-
-
-# Values and nodes --------------------------------------------------------------------------------
 
 
 @ask()
@@ -481,9 +476,6 @@ def waiting_at_random():
     return [len(slept), all(2 <= seconds <= 6 for seconds in slept), len(set(slept)) > 1]
 
 
-# The command line --------------------------------------------------------------------------------
-
-
 @ask(
     ["ls", H], ["ls", H, "-f", "pages"], ["ls", H, "-f", "tabtree", "-u"], ["ls", H, "-f", "pages", "-u"],
     ["ls", H, "-r"], ["ls", H, "-k", "-f", "pages"], ["ls", H, "-r", "-k"],
@@ -506,9 +498,6 @@ def _status(arguments):
     except SystemExit as end:
         return end.code
     return None
-
-
-# Programs ----------------------------------------------------------------------------------------
 
 
 def run(program):

@@ -3,8 +3,6 @@
 ``questions.py`` has the questions, ``answers_of_1_8_1.json`` what 1.8.1 answers.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

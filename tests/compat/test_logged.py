@@ -3,8 +3,6 @@
 ``logged_by_1_8_1.json`` has what it logged about the websites of ``logged_sites.py``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

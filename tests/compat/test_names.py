@@ -3,8 +3,6 @@
 ``names_of_1_8_1.json`` lists the public names in the namespaces of its modules.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

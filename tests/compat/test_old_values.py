@@ -3,8 +3,6 @@
 The folder ``values_of_1_8_1`` was written by 1.8.1; see ``old_values.py``.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

@@ -1,7 +1,5 @@
 """``import usp`` warns if ultimate-sitemap-parser is installed too: it overwrites our files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

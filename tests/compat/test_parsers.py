@@ -1,7 +1,5 @@
 """The parsers of ``usp.fetch_parse`` take a document, or its elements, and return its node."""
 
-from __future__ import annotations
-
 import pytest
 
 import usp
@@ -45,7 +43,6 @@ def parse(kind, url, content, **options):
         (atom("/p"), usp.PagesAtomSitemap, ["/p"]),
         (urlset("/p").replace("?>", " encoding='utf-16'?>"), usp.PagesXMLSitemap, ["/p"]),
     ],
-    ids=["urlset", "rss", "atom", "a wrong declaration"],
 )
 def test_the_parser_of_xml_reads_what_it_is_given(content, kind, found):
     node = parse(XMLSitemapParser, f"{H}/s.xml", text(content))

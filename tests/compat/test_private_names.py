@@ -1,7 +1,5 @@
 """Programs for 1.8.1 reach into clients and parsers by names that were never public: they are there."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from unittest import mock

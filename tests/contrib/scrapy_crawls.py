@@ -3,8 +3,6 @@
 A process of its own: Scrapy installs a reactor, once for all of its crawls.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

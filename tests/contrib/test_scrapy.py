@@ -1,7 +1,5 @@
 """Scrapy itself starts with the pages of sitemaps: the same ones, when it has room, and until it ends."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

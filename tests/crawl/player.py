@@ -1,7 +1,5 @@
 """Plays the world to a crawl: answers its orders without any I/O, in whatever order a test likes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The crawl as a pure object: orders out, results in, no I/O."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +60,7 @@ def test_children_are_fetched_before_what_stands_behind_their_parent():
     assert world.asked == [url(name) for name in ("i", "a", "j", "b", "z")]
 
 
-def test_without_callbacks_children_are_fetched_although_their_place_is_not_settled():
+def test_without_callbacks_children_are_fetched_although_their_place_is_not_decided():
     """The first document hangs; what the second declares is fetched meanwhile."""
     crawl = want("slow", "i")
     slow, order = crawl.next_fetches(8, 0.0)
@@ -186,10 +184,10 @@ def test_every_slot_is_handed_on_once_in_the_order_of_its_pages():
     crawl = Crawl()
     crawl.want(url("r"), role=Role.ROBOTS)
     play(crawl, world)
-    settled = crawl.take_settled()
-    assert [slot.url.rpartition("/")[2] for slot in settled] == ["r", "i", "b", "r", "a"]
-    assert [slot.recurs for slot in settled] == [False, False, False, True, False]
-    assert crawl.take_settled() == []
+    decided = crawl.take_decided()
+    assert [slot.url.rpartition("/")[2] for slot in decided] == ["r", "i", "b", "r", "a"]
+    assert [slot.recurs for slot in decided] == [False, False, False, True, False]
+    assert crawl.take_decided() == []
 
 
 def test_a_slot_whose_callback_failed_is_tried_again_and_those_before_it_are_not():
@@ -209,7 +207,7 @@ def test_a_slot_whose_callback_failed_is_tried_again_and_those_before_it_are_not
     play(crawl, world)
     assert asked == [url("i"), url("b"), url("b")]
     assert outline(node_for(top)) == {"r": [{"i": ["b"]}, "a"]}
-    assert len(crawl.take_settled()) == 4
+    assert len(crawl.take_decided()) == 4
 
 
 # Limits: nodes of a tree, and work that must not grow like a factorial --------------------------------

@@ -1,7 +1,5 @@
 """The pause that robots.txt asks for: kept if the caller wants it, and no longer than a minute."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 

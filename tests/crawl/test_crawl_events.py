@@ -1,7 +1,5 @@
 """Events: what happens is told, in the order in which it happens, in the caller's thread."""
 
-from __future__ import annotations
-
 import threading
 
 from player import error, index, junk, pages, played, url

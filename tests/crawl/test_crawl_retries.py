@@ -1,7 +1,5 @@
 """When the crawl asks again, when it gives up, and on whom."""
 
-from __future__ import annotations
-
 import email.utils
 import logging
 import time

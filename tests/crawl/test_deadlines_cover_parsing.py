@@ -3,8 +3,6 @@
 Nothing here is told by a clock on the wall: pieces of documents and turns of the loop are counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -31,6 +29,7 @@ from usp.fleet.options import FleetOptions
 from usp.fleet.site import SiteCrawl
 from usp.limits import Limits
 from usp.objects.problem import FailureCode
+from usp.objects.sitemap import page_steps, problems_until
 from usp.tree import sitemap_from_bytes
 from website import index, robots, urlset
 
@@ -155,7 +154,7 @@ def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(reading, f
     (failure,) = failures
     assert failure.url == H + "/a.xml"
     assert "the limit seconds=" in failure.reason
-    assert reading.steps < 2 * PIECES  # it is glanced at, and then read
+    assert reading.steps < 2 * PIECES  # it is looked at, and then read
 
 
 # Turns of the loop --------------------------------------------------------------------------------
@@ -289,9 +288,9 @@ def test_a_cancelled_step_is_over_before_anything_else_happens(monkeypatch):
 def test_steps_give_what_feed_gives():
     data = damaged(urlset(*(f"/{n}" for n in range(5000)))).replace("{base}", H).encode()
     node = sitemap_from_bytes(data)
-    assert [block for _, block in node.page_steps() if block is None]  # some steps give nothing
-    urls = [url for _, block in node.page_steps() if block for url in block.urls]
+    assert [block for _, block in page_steps(node) if block is None]  # some steps give nothing
+    urls = [url for _, block in page_steps(node) if block for url in block.urls]
     assert urls == [page.url for page in node.all_pages()]
-    assert node.problems_until(lambda: None) == node.problems
-    given_up = sitemap_from_bytes(data).problems_until(lambda: ENOUGH)
+    assert problems_until(node, lambda: None) == node.problems
+    given_up = problems_until(sitemap_from_bytes(data), lambda: ENOUGH)
     assert given_up[-1].message == "the rest was not read: enough"

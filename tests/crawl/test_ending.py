@@ -1,7 +1,5 @@
 """A crawl that ends, at its end or before: nothing is left behind, in this process or another."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import itertools
@@ -95,9 +93,6 @@ def test_a_stream_on_asyncio_that_is_left_leaves_nothing(large):
     before = spools()
     run(read())
     assert spools() == before
-
-
-# Temporary files ----------------------------------------------------------------------------------
 
 
 @needs_proc

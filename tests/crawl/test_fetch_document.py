@@ -1,8 +1,7 @@
 """Fetching one document: stored as it came, looked at once, every failure returned."""
 
-from __future__ import annotations
-
 import gzip
+from datetime import UTC, datetime
 
 import pytest
 
@@ -36,14 +35,15 @@ def test_the_document_is_kept_as_the_bytes_that_came_and_what_the_exchange_said(
     packed = gzip.compress(site.fill(urlset("/p")))
     for name, value in cases([("Content-Type", "application/gzip"), ("Content-Encoding", "gzip")]):
         site.answers["/a.xml.gz"] = Answer(packed, headers={name: value})
-        result = fetch(client, site.url("/r.xml"), attempt=3)
+        earlier = ((datetime.now(UTC), 0.5), (datetime.now(UTC), 1.5))
+        result = fetch(client, site.url("/r.xml"), attempt=3, earlier=earlier)
         assert isinstance(result, Received)
         assert b"".join(result.document.chunks()) == packed
         exchange = result.document.exchange
         assert exchange.url == site.url("/r.xml")
         assert exchange.final_url == site.url("/a.xml.gz")
         assert exchange.redirects == (site.url("/r.xml"),)
-        assert (exchange.status, exchange.attempts) == (200, 3)
+        assert (exchange.status, exchange.attempts, exchange.earlier) == (200, 3, earlier)
         assert exchange.received == len(packed) == result.document.size
         labels = {
             "Content-Type": exchange.content_type,

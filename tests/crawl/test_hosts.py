@@ -1,7 +1,5 @@
 """Hosts that fail: slowed down, given up, and never for what a single document did."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Every limit from both sides: at it nothing happens; above it what is there is kept, and named."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import itertools
@@ -300,9 +298,6 @@ def test_counting_pages_does_not_hide_that_a_document_breaks_off(serve):
             tree = crawl(site, "/a.xml", pages=allowed)
             assert not tree.is_complete
             assert "breaks off" in tree.failures()[0].reason
-
-
-# Redirects ----------------------------------------------------------------------------------------
 
 
 @every_front

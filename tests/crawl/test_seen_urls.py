@@ -1,7 +1,5 @@
 """Duplicates in one document are known, however many URLs it has, in little memory for each."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """The crawl as threads drive it: how many requests at a time, in which thread, and what is left of it."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """A failed sitemap removes nothing: its pages are unknown, whatever it was that failed."""
 
-from __future__ import annotations
-
 import gzip
 
 import usp

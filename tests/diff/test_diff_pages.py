@@ -1,7 +1,5 @@
 """A comparison finds exactly what dictionaries of everything would, however it gets there."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import sqlite3
@@ -15,7 +13,7 @@ from profiles import examples
 from usp import aio
 from usp.changes import ChangeKind, PageChange, SitemapChange, comparison, diff
 from usp.objects.child import SkippedSitemap, SkipReason
-from usp.objects.page import SitemapPage
+from usp.objects.page import SitemapPage, fields_of
 from usp.objects.problem import Failure
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -198,7 +196,9 @@ def test_a_full_disk_is_an_error_of_the_system(monkeypatch):
 def test_the_same_bytes_at_another_address_may_mean_other_pages():
     text = b"<urlset><url><loc>/page</loc></url></urlset>"
     here, there = (sitemap_from_bytes(text, f"http://{host}/a.xml") for host in ("h", "g"))
-    assert [change.url for change in diff(here, there)] == ["http://g/page", "http://h/page"]
+    found = [change.url for change in diff(here, there, map_host={})]
+    assert found == ["http://g/page", "http://h/page"]
+    assert not list(diff(here, there))  # by path: the hosts are different
 
 
 def test_files_snapshots_and_urls_are_compared_too(tmp_path, serve):
@@ -240,7 +240,7 @@ def listings(tree) -> dict[str, dict[str, object]]:
     for node in tree.all_sitemaps():
         if isinstance(node, AbstractPagesSitemap):
             for page in node.all_pages():
-                found.setdefault(page.url, {}).setdefault(node.url, page.fields())
+                found.setdefault(page.url, {}).setdefault(node.url, fields_of(page))
     return found
 
 
@@ -310,3 +310,18 @@ def differing(was, now) -> tuple[str, ...]:
         for name, one, two in zip(was._fields, was, now, strict=True)
         if one != two
     )
+
+
+def test_a_comparison_prints_counts_and_the_first_changes_of_each_kind():
+    before = PagesXMLSitemap(f"{H}/s.xml", [SitemapPage(f"{H}/old")])
+    after = PagesXMLSitemap(f"{H}/s.xml", [SitemapPage(f"{H}/{at}") for at in range(1200)])
+    changes = diff(before, after)
+    assert repr(changes) == f"Diff('{H}/s.xml' -> '{H}/s.xml': not compared yet)"
+    assert str(changes).splitlines() == [
+        f"{H}/s.xml -> {H}/s.xml", "pages: 1,200 added, 1 removed",
+        f"+ {H}/0", f"+ {H}/1", f"+ {H}/2", f"- {H}/old", "… and 1,197 more",
+    ]  # fmt: skip
+    assert repr(changes).endswith(": pages: 1,200 added, 1 removed)")
+    assert str(diff(after, after)).endswith("\nnothing changed")
+    long = PagesXMLSitemap(f"{H}/{'s' * 5000}", [SitemapPage(f"{H}/{'p' * 5000}")])
+    assert (len(repr(diff(long, long))), len(str(diff(before, long)))) < (500, 3000)

@@ -1,7 +1,5 @@
 """A watch gives new and changed pages once each, whatever fails, stops or crashes in between."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

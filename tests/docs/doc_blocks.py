@@ -18,8 +18,6 @@
 - ``<!-- not run: needs a cluster -->`` before a block gives one of the reasons for which it is not run.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator
@@ -33,7 +31,13 @@ sys.path.insert(0, str(ROOT))
 from tools import reference_pages  # noqa: E402 - needs the path
 
 REASONS = {
-    *("installs packages", "needs a cluster", "needs a container engine", "needs a credential"),
+    *(
+        "installs packages",
+        "needs a browser",
+        "needs a cluster",
+        "needs a container engine",
+        "needs a credential",
+    ),
     *("needs another program", "needs an object store", "needs Java", "needs the repository"),
     *("runs on a schedule", "runs until it is stopped", "sends a mail", "takes minutes"),
 }

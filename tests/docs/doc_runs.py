@@ -1,7 +1,5 @@
 """Runs the examples of a page as its reader would: Python in this process, all else in a shell."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import io
@@ -169,8 +167,6 @@ def command(line: str, *, together: bool = False) -> Ended:
     )
     return Ended(done.returncode, done.stdout, done.stderr or b"")
 
-
-# Output -------------------------------------------------------------------------------------------
 
 _TODAY, _YESTERDAY = "2025-05-15", "2025-05-14"
 """The days on which an example was run, for its reader."""

@@ -4,8 +4,6 @@ Examples run as they are written. Their connections are led to a server on loopb
 certificate for the name; programs that an example starts get the same by their environment.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

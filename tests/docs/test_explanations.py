@@ -1,7 +1,5 @@
 """What the explanations list is what the library has."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import shlex

@@ -1,7 +1,5 @@
 """The reference has everything that is public: commands, names, codes, rules, limits, events, columns."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

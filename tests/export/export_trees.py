@@ -2,8 +2,6 @@
 
 # ruff: noqa: DTZ001 - sitemaps have dates without an offset
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
@@ -17,7 +15,7 @@ from profiles import examples
 from usp.export import COLUMNS, write
 from usp.export.text_formats import plain
 from usp.objects.extensions import EXTENSIONS, Extension, FieldSpec, Kind, Table
-from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPage, SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, PagesXMLSitemap
 from usp.tree import sitemap_from_bytes
 
@@ -73,6 +71,8 @@ DATES = [
 def value_of(page: SitemapPage, name: str) -> Any:
     """Give the value of a column, as the page has it."""
     value = getattr(page, COLUMNS[name].name)
+    if value is SITEMAP_PAGE_DEFAULT_PRIORITY:
+        return None
     return value.value if isinstance(value, SitemapPageChangeFrequency) else value
 
 

@@ -2,8 +2,6 @@
 
 # ruff: noqa: DTZ001 - sitemaps have dates without an offset
 
-from __future__ import annotations
-
 import sys
 from datetime import UTC, datetime
 
@@ -37,7 +35,7 @@ from usp.export import MissingExtraError, write
 from usp.export.arrow import reader, record_batches, to_arrow
 from usp.export.schema import COLUMNS, arrow_schema
 from usp.helpers import parse_iso8601_date
-from usp.objects.page import DeferredPage, SitemapPage
+from usp.objects.page import DeferredPage, SitemapPage, fields_of, page_of
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.selection import Selection
@@ -149,7 +147,7 @@ def test_a_reader_reads_no_more_than_it_is_asked_for():
 
 def test_columns_come_in_the_order_in_which_they_are_asked_for():
     table = to_arrow(tree_of(RICH), ["priority", "url"], Selection(include=["*plain*"]))
-    assert table.to_pylist() == [{"priority": 0.5, "url": "https://x.org/plain"}]
+    assert table.to_pylist() == [{"priority": None, "url": "https://x.org/plain"}]
     with pytest.raises(ValueError, match="unknown column 'loc'; choose from url, lastmod"):
         to_arrow(tree_of(RICH), ["loc"])
     with pytest.raises(ValueError, match="no columns given"):
@@ -183,10 +181,10 @@ def of_pages(table: pa.Table) -> pa.Table:
 @given(DOCUMENTS)
 def test_the_table_from_blocks_is_the_table_from_pages_and_their_rows_too(given_pages):
     tree = sitemap_from_bytes(exported(given_pages, "xml"))
-    from_pages = to_arrow(SitemapPage.of(page.url, page.fields()) for page in tree.all_pages())
+    from_pages = to_arrow(page_of(page.url, fields_of(page)) for page in tree.all_pages())
     assert of_pages(to_arrow(tree)).equals(of_pages(from_pages))
     for _, block in tree.page_blocks():
-        assert list(block.rows()) == [page.fields() for page in block.pages()]
+        assert list(block.rows()) == [fields_of(page) for page in block.pages()]
 
 
 def test_a_table_of_every_extension_needs_no_pages(monkeypatch):
@@ -198,7 +196,8 @@ def test_a_table_of_every_extension_needs_no_pages(monkeypatch):
 
     monkeypatch.setattr(DeferredPage, "__init__", refuse)
     monkeypatch.setattr(SitemapPage, "__init__", refuse)
-    monkeypatch.setattr(SitemapPage, "of", refuse)
+    for module in ("usp._formats.abstract_parser", "usp.objects.page"):
+        monkeypatch.setattr(f"{module}.page_of", refuse)
     table = to_arrow(sitemap_from_bytes(document))
     assert of_pages(table).equals(of_pages(from_pages))
 
@@ -227,7 +226,7 @@ def test_picked_pages_agree_in_every_form():
     assert isinstance(block, PickedPages)
     (page,) = block.pages()
     assert list(block.urls) == [page.url] == ["https://x.org/p/2"]
-    assert block.rows() == [page.fields()]
+    assert block.rows() == [fields_of(page)]
 
 
 def test_attributes_of_a_subclass_are_in_the_table():

@@ -1,7 +1,5 @@
 """One table for each extension: what stands in it is read, kept, put into tables and written again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime

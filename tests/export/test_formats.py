@@ -1,7 +1,5 @@
 """Each format, read back by its real reader, is the tree."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -34,11 +32,13 @@ from hypothesis import given
 from usp._demo import demo_site
 from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, write, xml_file
 from usp.export.arrow import ParquetFileWriter, to_arrow
+from usp.export.schema import CSV_COLUMNS as IN_CSV
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.selection import Selection
 from usp.stream import pages as stream_pages
 from usp.tree import sitemap_from_bytes, sitemap_from_file, sitemap_tree_for_homepage
 
+CSV_COLUMNS = set(IN_CSV)
 NESTED = ("news", "images", "videos", "alternates")
 
 
@@ -48,7 +48,10 @@ def read_csv(data: bytes) -> list[dict]:
         plain = {name: text or None for name, text in row.items()}
         for name in NESTED:
             plain[name] = json.loads(row[name]) if row[name] else None
-        rows.append(plain | {"priority": float(row["priority"]), "mobile": row["mobile"] == "true"})
+        for name in CSV_COLUMNS - COLUMNS.keys():
+            del plain[name]
+        priority = float(row["priority"]) if row["priority"] else None
+        rows.append(plain | {"priority": priority, "mobile": row["mobile"] == "true"})
     return rows
 
 
@@ -113,7 +116,7 @@ def test_others_read_the_files(tmp_path, demo):
     for form in ("parquet", "csv", "json", "jsonl"):
         found = duckdb.sql(f"select url, priority from '{tmp_path}/pages.{form}'").fetchall()
         assert [url for url, _ in found] == urls
-        assert {type(priority) for _, priority in found} == {float}
+        assert {type(priority) for _, priority in found} == {float, type(None)}
 
 
 def test_parquet_comes_in_row_groups(monkeypatch):
@@ -199,9 +202,7 @@ def test_no_cell_is_a_formula(sign):
 def test_lines_end_and_quotes_stand_as_rfc_4180_has_it():
     pages = [SitemapPage("https://x.org/plain"), SitemapPage('https://x.org/a,"b"')]
     assert exported(pages, "csv", columns=["url", "priority", "mobile"]) == (
-        b"url,priority,mobile\r\n"
-        b"https://x.org/plain,0.5,false\r\n"
-        b'"https://x.org/a,""b""",0.5,false\r\n'
+        b'url,priority,mobile\r\nhttps://x.org/plain,,false\r\n"https://x.org/a,""b""",,false\r\n'
     )
 
 

@@ -2,8 +2,6 @@
 
 # ruff: noqa: DTZ001 - sitemaps have dates without an offset
 
-from __future__ import annotations
-
 import json
 import pickle
 from datetime import UTC, date, datetime, timedelta, timezone

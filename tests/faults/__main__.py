@@ -1,7 +1,5 @@
 """``python -m tests.faults``: crawl generated websites, all of them or one whose seed is known."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

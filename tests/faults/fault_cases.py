@@ -4,8 +4,6 @@ In every case robots.txt declares ``/good-1.xml``, then what is bad, then ``/goo
 bad would have the pages ``/b0`` to ``/b9``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -112,8 +110,6 @@ def passes(name: str, make: Callable[[], Any], **options: Any) -> None:
     CASES.append(Case(name, make, found=ALL, **options))
 
 
-# Connections --------------------------------------------------------------------------------------
-
 fails("connection refused", dict, "connect")
 fails("reset at every try", reset)
 passes("reset twice, then fine", lambda: [reset(), reset(), ok(body())])
@@ -121,7 +117,6 @@ fails("closed before the status line", hang_up)
 passes("closed before the status line, then fine", lambda: [hang_up(), ok(body())])
 fails("silent before the status line", lambda: raw(PATIENCE))
 
-# Heads --------------------------------------------------------------------------------------------
 
 fails("reset in the middle of the headers", reset_in_headers)
 fails(
@@ -130,7 +125,6 @@ fails(
     limits=QUICK,
 )
 
-# Bodies -------------------------------------------------------------------------------------------
 
 fails(
     "a body that drips without end", lambda: endless(opened(), b" ", 0.05), found=ALL, limits=QUICK
@@ -159,7 +153,6 @@ fails(
 )
 fails("an empty body", lambda: ok(b""), "empty")
 
-# Answers ------------------------------------------------------------------------------------------
 
 ERROR, BUSY, LATER = "500 Internal Server Error", "429 Too Many Requests", "503 Service Unavailable"
 
@@ -194,8 +187,6 @@ fails(
     "a challenge with status 503", lambda: status(LATER, CHALLENGE, content_type="text/html"), "503"
 )
 
-# Redirects ----------------------------------------------------------------------------------------
-
 
 def chain() -> dict[str, Any]:
     hops = {f"/hop{n}": redirect(f"/hop{n + 1}") for n in range(8)}
@@ -214,8 +205,6 @@ fails("a redirect to gopher", lambda: redirect("gopher://127.0.0.1:70/1"))
 fails("a redirect to nowhere", lambda: redirect("http://[::1/x"))
 fails("a redirect without a target", lambda: status("302 Found", b""), "302")
 fails("a redirect with controls in its target", lambda: redirect("http://127.0.0.1:1/\x1b[31m\x07"))
-
-# Compression --------------------------------------------------------------------------------------
 
 
 def bad_checksum() -> Any:
@@ -301,8 +290,6 @@ fails(
     lambda: cut(lines(), 4 * (len(site().base) + 4) + 12),
     found=4,
 )
-
-# Indexes ------------------------------------------------------------------------------------------
 
 
 def indexes(*urls: str, **more: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Documents that know what is left of them when they are cut."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from website import SITEMAP_NS

@@ -1,7 +1,5 @@
 """Faults that may hit any document of a generated website, and what each leaves of it."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Callable

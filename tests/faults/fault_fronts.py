@@ -1,7 +1,5 @@
 """The four ways to crawl a website, with one kind of result."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import closing
 from dataclasses import dataclass

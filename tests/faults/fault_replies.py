@@ -1,7 +1,5 @@
 """Replies, good and bad: what is put on the wire, byte by byte."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 

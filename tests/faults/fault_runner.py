@@ -1,7 +1,5 @@
 """Crawls generated websites, several at a time, and says what came out wrong."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Random websites from a seed, with random faults, and what must be found on each."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 ``USP_FAULT_SITES`` is how many in the long run (1,000 unless told), ``USP_FAULT_SEED`` the first seed.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

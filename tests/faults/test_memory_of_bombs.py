@@ -1,7 +1,5 @@
 """What unpacks to a great deal, or never ends, takes little memory: measured in a process of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

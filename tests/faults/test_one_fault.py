@@ -1,7 +1,5 @@
 """One fault at a time: the rest of the website is found, and the fault is named."""
 
-from __future__ import annotations
-
 import pytest
 from fault_cases import BAD, CASES, GOOD, site
 from fault_fronts import crawl

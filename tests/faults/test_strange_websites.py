@@ -1,7 +1,5 @@
 """Websites without an end, with strange addresses, or spread over hosts."""
 
-from __future__ import annotations
-
 import pytest
 from fault_fronts import FRONTS, crawl
 

@@ -1,7 +1,5 @@
 """Many websites in one process, as many as ``USP_FLEET_SITES`` says, and workers that start quickly."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

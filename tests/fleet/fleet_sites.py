@@ -5,8 +5,6 @@ The site of a number is always the same: the server makes its answers from it, t
 whichever address of loopback is asked, that one answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import sys

@@ -1,7 +1,5 @@
 """An S3 server on loopback, and a gate before it that can be closed."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What the tests of the fleet share: the websites, the command, and the truth."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -239,9 +237,6 @@ def wait_for(condition, seconds=180.0):
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.02)
     return value
-
-
-# Workers that die: by a site that kills whoever reads it, or before they have begun ---------------
 
 
 POISON = "poison"

@@ -1,7 +1,5 @@
 """A crawl of all sites again: rows are replaced, and what has not changed is not downloaded."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

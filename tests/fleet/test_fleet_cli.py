@@ -1,7 +1,5 @@
 """``usp crawl`` and ``usp stats``: what people type, and what they are told."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
@@ -151,13 +149,13 @@ def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere
     progress = FleetProgress(4)
     progress.take({"site": "http://a/", "outcome": "failed", "duration": 2.0})
     monkeypatch.setattr(crawl, "_EVERY", 0.0)
-    with crawl._shown("dataset", quiet=False) as show:
+    with crawl._shown("dataset") as show:
         show(progress)
     assert "1 of 4 sites · 1 failed" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    with crawl._shown("dataset", quiet=False) as show:
+    with crawl._shown("dataset") as show:
         show(progress)
         assert soon(lambda: "slowest http://a/ 2.0 s" in terminal.getvalue())
 

@@ -1,7 +1,5 @@
 """Many sites under way in one worker: polite to each host, fair to each site, in little memory."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

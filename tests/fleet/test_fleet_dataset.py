@@ -1,7 +1,5 @@
 """Nothing is lost and nothing stands twice, wherever a run was cut off."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import itertools
@@ -384,9 +382,6 @@ def test_sites_that_fail_together_with_their_store_end_in_one_error(tmp_path, mo
         list(crawler.crawl_tables(iter([batch]), OPTIONS, crawler.Job(str(tmp_path), 2, OPTIONS)))
     gc.collect()
     assert caplog.messages == []
-
-
-# What a commit costs does not grow with what was committed ----------------------------------------
 
 
 def test_there_is_a_checkpoint_every_twenty_commits(dataset, root):

@@ -1,12 +1,11 @@
 """A worker that dies takes nothing with it, a site that kills workers is found out, Ctrl-C ends a run."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import queue
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -340,3 +339,36 @@ def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
     tables = {name: dataset.table(name).to_pyarrow_dataset() for name in CHANGING}
     check_rows(tables, [site for site in quick if site.url in there])
     assert told == f"usp: {position}; the same command goes on"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_a_call_whose_wait_was_interrupted_can_be_waited_for_again():
+    main = threading.main_thread().ident or 0
+    came: list[int] = []
+    kept: list[int] = []
+
+    def interrupt(*_: object) -> None:
+        came.append(1)
+        raise KeyboardInterrupt
+
+    def work(number: int) -> None:
+        kept.append(number)
+        killer = threading.Thread(target=signal.pthread_kill, args=(main, signal.SIGUSR1))
+        killer.start()  # it comes when the work is finished, or nearly so
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        for number in range(500):
+            aside = InterruptibleThread()
+            aside.patience = 20
+            try:
+                aside(work, number)
+                while len(came) <= number:
+                    time.sleep(0.001)
+            except KeyboardInterrupt:
+                pass
+            aside.rest()
+            assert kept[-1] == number
+    finally:
+        signal.signal(signal.SIGUSR1, before)

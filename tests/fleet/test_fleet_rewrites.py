@@ -1,7 +1,5 @@
 """Rows are never added without removing the old ones, whatever went wrong or was done in between."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

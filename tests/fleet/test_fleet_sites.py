@@ -1,7 +1,5 @@
 """Lists of sites, in whatever form people have them."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

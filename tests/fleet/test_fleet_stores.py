@@ -1,7 +1,5 @@
 """A dataset in an object store is what it is in a folder, and what is wrong with a store is told."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -1,7 +1,5 @@
 """What this machine is short of is waited for, or ends the run; no site is blamed for it."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Generated documents by their entries: urlsets, indexes and feeds, written in all kinds of ways."""
 
-from __future__ import annotations
-
 from formats_oracle import PREFIXES, SPACES
 from formats_strategies import E, one_of, rarely, repeated
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Reads well-formed sitemaps with ElementTree, knowing nothing of the parsers under test."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from xml.etree import ElementTree as ET

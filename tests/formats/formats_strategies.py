@@ -1,7 +1,5 @@
 """Documents for property tests: soups of damage, and ways to cut them."""
 
-from __future__ import annotations
-
 import gzip
 
 from formats_support import E
@@ -109,8 +107,6 @@ def repeated(runs):
     texts = [text for text, count in runs for _ in range(count)]
     return "".join(text.replace("{n}", str(at)) for at, text in enumerate(texts))
 
-
-# Lists of URLs ------------------------------------------------------------------------------------
 
 LINES = [
     *("https://a.example/1", "  http://a.example/2\t", "HTTPS://A.example"),

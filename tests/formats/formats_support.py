@@ -1,7 +1,5 @@
 """Reads documents whole or in pieces, and shows what came out as plain values."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -61,9 +59,9 @@ def read(pieces, *, url=URL, role=Role.SITEMAP, lanes=None, **options) -> Readin
     parser = DocumentParser(url, role=role, **options)
     entries = [entry for piece in pieces for entry in parser.feed(piece)]
     entries += parser.close()
-    if parser.may_have_children:  # a glance was not enough: what a crawl does then
+    if parser.may_have_children:  # a probe was not enough: what a crawl does then
         del options["scanner_only"], options["fast"]
-        options["glance"] = False
+        options["skip_pages"] = False
         whole = read([b"".join(pieces)], url=url, role=role, lanes=lanes, **options)
         return whole if whole.kind == "IndexXMLSitemap" else replace(whole, pages=())
     kind = None

@@ -1,7 +1,5 @@
 """Pages of guards, answered with 200 where a sitemap was expected: named as what they are."""
 
-from __future__ import annotations
-
 from formats_support import chunks, read, urlset
 
 from together import together

@@ -1,7 +1,5 @@
 """Every case of the corpus gives what its expectation says, in every way of reading it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from functools import partial
@@ -60,7 +58,7 @@ def test_a_case_gives_what_is_expected_in_every_way_and_wherever_it_is_cut(case)
     for size in (1, 100, 1 << 20):
         same(whole, chunks(case.data, size), **case.options)
     for size in (3, 1 << 20):
-        check_glance(whole, read(chunks(case.data, size), glance=True, **case.options))
+        check_probe(whole, read(chunks(case.data, size), skip_pages=True, **case.options))
     if len(case.data) <= SMALL:
         for at in places(len(case.data)):
             assert case.read(halves(case.data, at)) == whole, f"cut at {at}: {case.data[:at]!r}"
@@ -83,13 +81,13 @@ def check_expectation(reading, expected):
     assert reading.encoding == expected.get("encoding", reading.encoding)
 
 
-def check_glance(whole, glance):
-    """A glance tells the same as reading, without the pages of a page sitemap."""
-    assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
+def check_probe(whole, probe):
+    """A probe shows the same as reading, without the pages of a page sitemap."""
+    assert (probe.kind, probe.refusal) == (whole.kind, whole.refusal)
     if whole.kind and whole.kind.startswith("Index"):
-        assert (glance.children, glance.pages) == (whole.children, whole.pages)
+        assert (probe.children, probe.pages) == (whole.children, whole.pages)
     else:
-        assert glance.pages == ()
+        assert probe.pages == ()
 
 
 def check_text(case):

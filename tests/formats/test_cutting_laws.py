@@ -3,8 +3,6 @@
 Lines of plain text are read many at a time.
 """
 
-from __future__ import annotations
-
 import pytest
 from formats_strategies import CONTENT_TYPES, ENDS, SOUPS, encoded, pieces
 from formats_support import XmlText, chunks, decode, halves, read, read_text, same_line_ends, urlset

@@ -1,7 +1,5 @@
 """Dates as sitemaps, feeds and programs write them, in figures and in words; nothing is guessed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from itertools import product

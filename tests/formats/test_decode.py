@@ -1,7 +1,5 @@
 """Encodings, in their order of trust: mark, header, declaration, UTF-8."""
 
-from __future__ import annotations
-
 from formats_support import chunks
 from formats_support import decode as decode_pieces
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The small functions that programs use beside the tree."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 

@@ -1,7 +1,5 @@
 """However the tags of a document are written, reading it takes little memory, and learns little of them."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from itertools import count

@@ -1,7 +1,5 @@
 """All lanes give what the scanner alone gives of every document, wherever it is cut."""
 
-from __future__ import annotations
-
 import pickle
 from operator import attrgetter
 

@@ -3,8 +3,6 @@
 It is counted, not timed.
 """
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import sys

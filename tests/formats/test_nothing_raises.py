@@ -1,7 +1,5 @@
 """Nothing that a website sends raises out of the parsers, nor out of what reads a text of it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from encodings.aliases import aliases

@@ -1,7 +1,5 @@
 """Generated documents give the pages that an independent reader, on ElementTree, gives."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from xml.sax.saxutils import escape, quoteattr
 

@@ -1,7 +1,5 @@
 """A relative URL becomes what RFC 3986 makes of it, in whatever way it is read."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

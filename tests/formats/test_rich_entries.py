@@ -1,7 +1,5 @@
 """Entries with extensions are read alike, whatever their texts are and whatever was read before them."""
 
-from __future__ import annotations
-
 from formats_oracle import SPACES
 from formats_support import URL, chunks, read
 from hypothesis import given, settings
@@ -12,6 +10,7 @@ from together import together
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
 from usp._formats.xml.tree_reader import TreeReader
+from usp.objects.page import fields_of
 
 SHORT = "".join(f' xmlns:{name[0]}="{uri}"' for name, uri in SPACES.items())
 ROOT = f'<urlset xmlns="{SPACES["s"]}"{SHORT} xmlns:xhtml="{SPACES["xhtml"]}" xmlns:o="urn:o">'
@@ -99,7 +98,7 @@ FIELDS = {
 KINDS = {**LINKS, **FIELDS}
 
 LOOKS = {
-    "all fields": lambda page, _: page.fields(),
+    "all fields": lambda page, _: fields_of(page),
     "lastmod": lambda page, _: page.last_modified,
     "images, then lastmod": lambda page, _: (page.images, page.last_modified),
     "lastmod, then links": lambda page, _: (page.last_modified, page.alternates),

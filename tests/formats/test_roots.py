@@ -3,8 +3,6 @@
 What is no sitemap is refused for what is wrong with it.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 
@@ -76,8 +74,6 @@ def test_a_root_inside_of_something_else_is_none(before, after, refusal, root, s
 def test_a_feed_directly_inside_of_another_root_is_none_either(root):
     assert "<config>" in read([f"<config>{ROOTS[root]}</config>".encode()]).refusal
 
-
-# Refused ------------------------------------------------------------------------------------------
 
 CUT = gzip.compress(b"<urlset>" * 99)
 NO_ROOT = (b"<", b"<!", b"<!DOCTYPE", b"<!doctype ht")  # not yet an HTML page

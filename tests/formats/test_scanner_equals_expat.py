@@ -1,7 +1,5 @@
 """For well-formed documents the scanner gives exactly what expat gives."""
 
-from __future__ import annotations
-
 from xml.parsers import expat
 
 from formats_strategies import one_of, pieces

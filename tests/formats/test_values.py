@@ -1,7 +1,5 @@
 """From the text of a field to its value; None where it cannot be read. Long texts do not stay in memory."""
 
-from __future__ import annotations
-
 import functools
 from decimal import Decimal
 

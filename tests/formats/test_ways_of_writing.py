@@ -1,7 +1,5 @@
 """Well-formed entries are read without the scanner, however they are written, and problems too."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 

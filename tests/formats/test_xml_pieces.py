@@ -1,7 +1,5 @@
 """Namespaces, references and problems, each on its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from together import together

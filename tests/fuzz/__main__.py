@@ -3,8 +3,6 @@
 Finds are written into ``tests/fuzz/finds``, which the tests read every time.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import random

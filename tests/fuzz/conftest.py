@@ -1,7 +1,5 @@
 """The fuzz targets read documents as the tests of the formats do."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Inputs that once broke a law: kept as files, and read again by every test run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Inputs for fuzzing: cases of the corpus, changed at random."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from functools import cache

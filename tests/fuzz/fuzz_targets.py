@@ -1,7 +1,5 @@
 """What must hold for every input: one target for each parser."""
 
-from __future__ import annotations
-
 import random
 import re
 import time
@@ -61,13 +59,13 @@ def readable(reading: Reading) -> tuple:
 
 
 def xml(data: bytes, options: dict, chance: random.Random) -> None:
-    """Read a document; a glance knows what it is, and takes its children."""
+    """Read a document; a probe knows what it is, and takes its children."""
     document(data, options, chance)
     options = {"url": _URL, **options}
     whole = read([data], **options)
-    glance = read(cut(chance, data), glance=True, **options)
-    assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
-    assert glance.children == whole.children
+    probe = read(cut(chance, data), skip_pages=True, **options)
+    assert (probe.kind, probe.refusal) == (whole.kind, whole.refusal)
+    assert probe.children == whole.children
 
 
 def unpack(data: bytes, options: dict, chance: random.Random) -> None:

@@ -4,8 +4,6 @@
 they begin. For longer runs: ``python -m tests.fuzz --minutes 30``.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time

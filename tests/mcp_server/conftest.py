@@ -1,7 +1,5 @@
 """A server in this process, asked by the SDK's own client; and websites to ask it about."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -72,7 +70,9 @@ def talk() -> Iterator[Callable[..., Talk]]:
 
         def begin(mode: str = "auto", *, limits: Any = (), **given: Any) -> Talk:
             crawl = CrawlOptions(limits=dataclasses.replace(SERVER_LIMITS, **dict(limits)))
-            server = create_server(ServerOptions(**{"zones": HERE, "crawl": crawl, **given}))
+            server = create_server(
+                ServerOptions(**{"client": {"zones": HERE}, "crawl": crawl, **given})
+            )
             portal = stack.enter_context(start_blocking_portal())
             connected = portal.wrap_async_context_manager(Client(server, mode=mode))
             return Talk(stack.enter_context(connected), portal)

@@ -1,29 +1,27 @@
 """What a call may reach, use and return is bounded, and a refusal says what to do next."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json
-from collections import OrderedDict
 
 import pytest
 
 import usp
-from usp.mcp import page_tools, tool_call
-from usp.mcp.page_tools import MatchingPages
-from usp.mcp.tool_call import MOST_BYTES, Cancelled, CancelToken
+from usp.mcp import page_tools
+from usp.mcp import server as serving
+from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall
+from usp.mcp.tool_values import MOST_BYTES
 from usp.web_client.zones import Zones
 from website import ONE_PAGE, Answer, index, robots, story, urlset
 
 
 def test_only_public_addresses_are_connected_to_unless_the_operator_allows_more(serve, talk):
     site = serve(ONE_PAGE)
-    server = talk(zones=None)
+    server = talk(client={})
     for url in (site.base, "http://169.254.169.254/", "http://[::1]/", "10.0.0.1"):
         said = server.refusal("list_pages", url=url)
         assert "only public addresses are trusted" in said
-        assert "usp mcp --allow-network" in said
+        assert "--allow-network" in said
     assert not site.requests
 
 
@@ -37,7 +35,7 @@ def test_a_website_cannot_lead_to_what_it_may_not_reach(serve, talk):
         }
     )
     listed = talk().result("list_sitemaps", url=site.base, only_failed=True)
-    assert [one["code"] for one in listed["sitemaps"]] == ["address-refused"] * 3
+    assert [one["code"] for one in listed["sitemaps"]] == ["SM052"] * 3
     assert not any(path.startswith("alt:") for path in site.hits)
 
 
@@ -62,18 +60,21 @@ def test_a_result_has_room_for_so_much_and_the_rest_is_in_the_next_part(serve, t
 
 def test_wrong_arguments_are_named_with_right_ones(talk, subtests):
     wrong = [
-        ({}, "url is missing"),
-        ({"url": "x.org", "query": "a"}, "there is no argument 'query'. Arguments: url, "),
+        ({}, "url: Field required"),
+        ({"url": "x.org", "query": "a"}, "query: Extra inputs are not permitted"),
         ({"url": "x.org", "limit": 0}, "limit: "),
         ({"url": "x.org", "limit": "many"}, "limit: "),
-        ({"url": "x.org", "order": "oldest"}, "order: "),
-        ({"url": "x.org", "since": "soon"}, "since 'soon' is not a date. Use 2025, "),
-        ({"url": "x.org", "since": "999999w"}, "is not a date"),
+        ({"url": "x.org", "order": "oldest"}, "order: Input should be 'newest' or 'declared'"),
+        ({"url": "x.org", "since": "soon"}, "since 'soon' is not a date"),
+        ({"url": "x.org", "since": "999999w"}, "since '999999w' is before the year 1"),
         ({"url": "x.org", "since": "2026", "until": "2025"}, "since 2026 is after until 2025"),
         ({"url": "x.org", "include": ["re:(a+)+$"]}, "use * as in '*/blog/*'"),
         ({"url": "x.org", "exclude": ["sitemap:re:x"]}, "use * as in '*/blog/*'"),
         ({"url": "x.org", "include": ["*"] * 21}, "include: "),
-        *(({"url": "x.org", "cursor": one}, "This is not a cursor") for one in ("here", "WzFd")),
+        *(
+            ({"url": "x.org", "cursor": one}, "The cursor is not from a call with these")
+            for one in ("here", "WzFd")
+        ),
     ]
     urls = ("ftp://x.org", "file:///etc/passwd", "x\n.org", "https://me:secret@x\\y/", " ")
     wrong += [({"url": url}, "is not the address of a website") for url in urls]
@@ -89,7 +90,7 @@ def test_other_tools_refuse_what_does_not_exist_or_is_of_another_website(serve, 
     (tmp_path / "notes.txt").write_text("private")
     (tmp_path / "link.warc.gz").symlink_to("/etc/passwd")
     server = talk(snapshots=tmp_path)
-    assert "Tools: list_sitemaps" in server.refusal("read_file", path="/etc/passwd")
+    assert "Unknown tool: read_file" in server.refusal("read_file", path="/etc/passwd")
     said = server.refusal("check_site", url="x.org", select=["SM999"])
     assert "no rule has the code or name 'SM999'" in said
     assert server.result("list_snapshots")["snapshots"] == []
@@ -107,10 +108,10 @@ def test_a_website_that_does_not_respond_is_an_error_and_one_without_sitemaps_is
     site, closed = serve({}), serve({})
     closed.close()
     server = talk()
-    for tool in ("list_pages", "summarise_site", "check_site"):
+    for tool in ("list_pages", "list_sitemaps", "summarise_site", "check_site"):
         said = server.refusal(tool, url=closed.base)
         assert "connection refused" in said
-        assert "To do:" in said
+        assert "Check the scheme and the port" in said
     assert server.result("summarise_site", url=site.base)["sitemaps"] == 0
     assert server.result("list_pages", url=site.base)["total"] == 0
 
@@ -127,22 +128,8 @@ def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk, ga
     site = serve({"/robots.txt": robots(*sitemaps), **sitemaps})
     listed = talk(limits={"seconds": 0.3}).result("list_pages", url=site.base)
     assert not listed["source"]["complete"]
-    (missing,) = [one for one in listed["source"]["missing"] if one["code"] == "limit-seconds"]
-    assert "usp mcp --max seconds=" in missing["todo"]
-
-
-def test_reading_ends_in_time(monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(tool_call.time, "monotonic", lambda: now)
-    token = CancelToken(10)
-    now = 5.0  # while it waits for its turn, no time passes for it
-    token.begin()
-    now = 14.5
-    token.step(5)
-    now = 15.5
-    with pytest.raises(Cancelled):
-        token.step(5)
-    assert token.pages == 10
+    (late,) = [one for one in listed["source"]["findings"] if one["name"] == "limit-seconds"]
+    assert "--max seconds=" in late["hint"]
 
 
 def test_reading_that_takes_too_long_is_refused_with_advice(serve, talk, monkeypatch):
@@ -156,16 +143,14 @@ def test_reading_that_takes_too_long_is_refused_with_advice(serve, talk, monkeyp
     monkeypatch.setattr(CancelToken, "step", late)
     assert "Ask for less" in server.refusal("list_pages", **given, contains="x")
     assert not server.result("summarise_site", **given)["all_counted"]
-    (sitemap,) = server.result("list_sitemaps", **given)["sitemaps"]
-    assert "pages" not in sitemap
 
 
 def test_a_call_that_waits_too_long_is_refused_with_advice(serve, talk, monkeypatch):
     async def never(*_, **__):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(tool_call.ToolCall, "tree", never)
-    monkeypatch.setattr(tool_call, "GRACE", 0.0)
+    monkeypatch.setattr(ToolCall, "tree", never)
+    monkeypatch.setattr(serving, "GRACE", 0.0)
     server = talk(limits={"seconds": 0.01})
     assert "busy with other calls" in server.refusal("list_pages", url="https://example.org/")
 
@@ -178,7 +163,7 @@ def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, gate, to
     slow = Answer(urlset("/"), gate=gate)
     numbers = range(40)
     site = serve({f"/{at}.xml": slow for at in numbers} | {"alt:/a.xml": urlset("{alt}/x")})
-    server = talk(zones=BOTH_HOSTS, limits={"seconds": 100})
+    server = talk(client={"zones": BOTH_HOSTS}, limits={"seconds": 100})
 
     async def conversation():
         call = server.client.call_tool
@@ -190,9 +175,7 @@ def test_slow_calls_for_one_site_leave_room_for_the_others(serve, talk, gate, to
         return found, await asyncio.gather(*calls)
 
     found, done = server.run(conversation)
-    refused = [one.content[0].text for one in done if one.is_error]
-    assert all("waiting for 127.0.0.1" in text for text in refused)
-    assert len(done) - len(refused) == tool_call.PER_SITE + tool_call.MOST_WAITING
+    assert not any(one.is_error for one in done)
     assert found["source"]["complete"]
 
 
@@ -207,7 +190,7 @@ def test_threads_that_read_slowly_leave_some_for_the_others(serve, talk, monkeyp
 
     monkeypatch.setattr(page_tools, "find_pages", found)
     site = serve({"/a.xml": urlset("/"), "alt:/a.xml": urlset("{alt}/x")})
-    server, url = talk(zones=BOTH_HOSTS), f"{site.base}/a.xml"
+    server, url = talk(client={"zones": BOTH_HOSTS}), f"{site.base}/a.xml"
     server.result("list_sitemaps", url=url)
 
     async def conversation():
@@ -233,15 +216,8 @@ def test_a_bug_is_an_error_without_a_traceback(serve, talk, monkeypatch, caplog)
 
     monkeypatch.setattr("usp.mcp.site_tools._summary", broken)
     said = talk().refusal("summarise_site", url=f"{site.base}/a.xml")
-    assert "Internal error (KeyError)" in said
+    assert said == "Error executing tool summarise_site"
     assert "inside" in caplog.text
-
-
-def test_lists_of_pages_are_kept_within_bounds():
-    lists = OrderedDict()
-    for number in range(4):
-        page_tools.keep_list(lists, ("tree", str(number)), MatchingPages([0] * 10, 0), most=25)
-    assert [number for _, number in lists] == ["2", "3"]
 
 
 def test_one_bad_snapshot_hides_no_other(serve, talk, tmp_path):

@@ -1,13 +1,10 @@
 """Crawls are shared, kept and cancelled; lists go on with the tree that they began with."""
 
-from __future__ import annotations
-
 import asyncio
+import threading
 from types import SimpleNamespace
 
-import anyio
-
-from usp.mcp import tool_call
+from usp.mcp import page_tools, tool_call
 from website import ONE_PAGE, Answer, urlset
 
 
@@ -33,11 +30,9 @@ def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeyp
     server = talk()
     first = server.result("list_pages", url=site.base, limit=1)
     given = {"url": site.base, "cursor": first["next_cursor"]}
-    mixed_up = "from a call with other arguments"
+    mixed_up = "not from a call with these arguments"
     assert mixed_up in server.refusal("list_pages", **given, contains="1")
     assert mixed_up in server.refusal("list_sitemaps", **given)
-    said = server.refusal("list_pages", **given, refresh=True)
-    assert "leave out either refresh or the cursor" in said
     server.result("list_pages", **given, limit=2)
     later = tool_call.time.monotonic() + 901
     monkeypatch.setattr(tool_call, "time", SimpleNamespace(monotonic=lambda: later))
@@ -46,15 +41,17 @@ def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeyp
     assert "without a cursor" in said
 
 
-def test_trees_are_kept_within_bounds(serve, talk):
+def test_trees_are_kept_within_bounds(serve, talk, monkeypatch):
     site = serve({f"/{name}.xml": urlset("/") for name in "abc"})
 
-    for bound, hits in (
-        ({"cache_trees": 2}, [2, 1, 1]),
-        ({"cache_bytes": 100}, [2, 1, 1]),
-        ({"cache_seconds": 0}, [4, 2, 2]),
+    for option, bound, hits in (
+        ("CACHE_TREES", 2, [2, 1, 1]),
+        ("CACHE_BYTES", 100, [2, 1, 1]),
+        ("cache_seconds", 0, [4, 2, 2]),
     ):
-        server = talk(**bound)
+        monkeypatch.setattr(tool_call, "CACHE_TREES", 8)
+        monkeypatch.setattr(tool_call, option, bound, raising=False)
+        server = talk(**({option: bound} if option.islower() else {}))
         for name in "abca":
             server.result("list_pages", url=f"{site.base}/{name}.xml")
             server.result("list_sitemaps", url=f"{site.base}/{name}.xml")
@@ -91,18 +88,20 @@ def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch, g
     assert told[0][1].startswith("fetching: ")
 
 
-def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch, gate):
+def test_cancelling_a_call_stops_its_crawl_and_those_who_wait_begin_anew(
+    serve, talk, monkeypatch, gate
+):
     monkeypatch.setattr(tool_call, "EVERY", 0.01)
-    stopped: list[str] = []
-    has_stopped = asyncio.Event()
+    crawls: list[str] = []
     crawl = tool_call.tree_of_async
 
-    async def watched(start, *given):
+    async def watched(*given):
+        crawls.append("begun")
         try:
-            return await crawl(start, *given)
+            return await crawl(*given)
         except asyncio.CancelledError:
-            stopped.append(start.url)
-            has_stopped.set()
+            crawls.append("stopped")
+            gate.set()
             raise
 
     monkeypatch.setattr(tool_call, "tree_of_async", watched)
@@ -110,28 +109,44 @@ def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch, gate
     server = talk()
 
     async def conversation():
-        first, second = anyio.CancelScope(), anyio.CancelScope()
         begun = asyncio.Event()
 
         async def heard(number, total, message):
             begun.set()
 
-        async def call(scope):
-            with scope:
-                given = {"url": site.base}
-                await server.client.call_tool("list_pages", given, progress_callback=heard)
+        call, given = server.client.call_tool, {"url": site.base}
+        first = asyncio.create_task(call("list_pages", given, progress_callback=heard))
+        await begun.wait()
+        second = asyncio.create_task(call("list_pages", given))
+        await asyncio.sleep(0.05)
+        first.cancel()
+        return await second
 
-        async with anyio.create_task_group() as calls:
-            calls.start_soon(call, first)
-            calls.start_soon(call, second)
-            await begun.wait()
-            first.cancel()
-            await asyncio.sleep(0.05)
-            assert not stopped  # somebody still waits for it
-            second.cancel()
-        await has_stopped.wait()
+    assert server.of(server.run(conversation))["total"] == 1
+    assert crawls == ["begun", "stopped", "begun"]
 
-    server.run(conversation)
-    gate.set()
-    assert server.result("list_pages", url=site.base)["total"] == 1
-    assert len(stopped) == 1
+
+def test_reading_that_is_cancelled_gives_its_thread_back(serve, talk, monkeypatch):
+    """The thread notices at its next step, whoever has waited for it."""
+    site, ended = serve({"/a.xml": urlset("/")}), threading.Event()
+
+    def endless(token, *_):
+        try:
+            while True:
+                token.step()
+        except tool_call.Cancelled:
+            ended.set()
+            raise
+
+    monkeypatch.setattr(page_tools, "find_pages", endless)
+    server, given = talk(limits={"seconds": 60}), {"url": f"{site.base}/a.xml"}
+
+    async def conversation():
+        reading = asyncio.create_task(server.client.call_tool("list_pages", given))
+        await asyncio.sleep(0.2)
+        reading.cancel()
+        return await asyncio.to_thread(ended.wait, 60)
+
+    assert server.run(conversation)
+    short = talk(limits={"seconds": 0.2})
+    assert "Reading the pages took longer than 200 ms" in short.refusal("list_pages", **given)

@@ -1,7 +1,5 @@
 """The command itself: as a process on the standard streams, over HTTP, and what it refuses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -92,25 +90,22 @@ def test_over_http_only_the_names_of_this_machine_are_served(site):
 
 SERVED = 400  # a request that means nothing
 NAMED = {
-    ("Host", SERVED): ["localhost:PORT", "LocalHost:PORT", "[::1]:PORT"],
+    ("Host", SERVED): ["localhost:PORT", "[::1]:PORT"],
     ("Host", 421): [
         *("evil.example", "evil.example:PORT", "localhost.evil.example:PORT", "localhost"),
         *("localhost:PORT.evil.example", "localhost:PORT0", "127.0.0.1:PORT@x", "localhost.:PORT"),
         *("[::1%25lo]:PORT", "127.0.0.2:PORT", "localhost:1", ""),
     ],
-    ("Origin", SERVED): [
-        f"http://{name}:PORT" for name in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST")
-    ],
+    ("Origin", SERVED): [f"http://{name}:PORT" for name in ("localhost", "127.0.0.1", "[::1]")],
     ("Origin", 403): [
         *("http://localhost.evil.example", "http://localhost:PORT.evil.example", "null"),
         *("http://localhost", "http://localhost:1", "http://localhost:PORT0"),
-        *("http://localhost:PORT/", "ftp://localhost:PORT", "localhost:PORT", ""),
+        *("http://localhost:PORT/", "ftp://localhost:PORT", "localhost:PORT"),
         *("http://x@localhost:PORT", "http://localhost:PORT http://evil.example"),
         "http://evil.example",
     ],
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-POSTED = {"type": "http", "method": "POST", "headers": [(b"host", b"tea.example")]}
 
 
 def initialize(said):
@@ -129,38 +124,6 @@ def test_what_a_client_says_of_itself_is_short_and_not_kept():
     assert not any("mcp-session-id" in answer.headers for answer in answers)
     assert large.status_code == 413
     assert listening.status_code == ending.status_code == 405
-
-
-def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(serving, "BODY_SECONDS", 0.01)
-    sent = []
-
-    async def stuck():
-        await asyncio.Event().wait()
-
-    async def send(message):
-        sent.append(message)
-
-    async def app(scope, receive, send):
-        await receive()
-
-    asyncio.run(serving._HttpGuard(app, ["tea.example"], None)(POSTED, stuck, send))
-    assert sent[0]["status"] == 408
-
-
-def test_more_requests_at_once_than_there_is_room_for_are_refused():
-    statuses = []
-
-    async def send(message):
-        statuses.append(message.get("status"))
-
-    async def app(scope, receive, _):
-        await served(POSTED, None, send)  # while this one is being answered
-
-    served = serving._HttpGuard(app, ["tea.example"], None)
-    served._requests = serving.MOST_REQUESTS - 1
-    asyncio.run(served(POSTED, None, send))
-    assert statuses[0] == 503
 
 
 def test_with_a_token_only_those_that_have_it_are_served():

@@ -1,7 +1,5 @@
 """What each tool returns is what the library says about the same website."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
@@ -72,8 +70,8 @@ def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(url, tree, talk):
     assert len(failed["sitemaps"]) == len(by_state) == 2
     missing, broken = by_state["failed"], by_state["incomplete"]
     assert missing["url"].endswith("/moved-away.xml")
-    assert (missing["code"], missing["status"]) == ("not-found", 404)
-    assert missing["todo"]
+    assert (missing["code"], missing["status"]) == ("SM150", 404)
+    assert missing["reason"]
     assert broken["url"].endswith("/shop.xml")
     assert broken["problems"] == 7
 
@@ -141,14 +139,16 @@ def test_sitemaps_that_a_list_does_not_need_are_not_downloaded_until_another_nee
 
 def test_a_summary_counts(url, tree, talk):
     summary = talk().result("summarise_site", url=url)
+    assert summary["verdict"].startswith("red: ")
     assert summary["pages"] == tree.page_count()
     assert summary["sitemaps"] == tree.sitemap_count()
     assert (summary["oldest"], summary["newest"]) == ("2017-01-01", "2025-05-02")
-    assert {"name": "/shop/", "count": 4} in summary["sections"]["top"]
-    assert {"name": "de", "count": 2} in summary["languages"]["top"]
-    assert {one["code"] for one in summary["source"]["missing"]} == {"truncated", "not-found"}
-    (gone,) = [one for one in summary["source"]["missing"] if one["code"] == "not-found"]
-    assert "correct the URL where the sitemap is declared" in gone["todo"]
+    assert (summary["sections"]["/shop/"], summary["languages"]["de"]) == (4, 2)
+    wrong = {one["name"]: one for one in summary["source"]["findings"]}
+    assert wrong.keys() == {"truncated", "not-found"}
+    gone = wrong["not-found"]
+    assert "Correct the URL where the sitemap is declared" in gone["hint"]
+    assert gone["examples"][0]["sitemap"].endswith("/moved-away.xml")
 
 
 def test_a_check_finds_what_the_library_finds_folded_by_rule(url, talk):

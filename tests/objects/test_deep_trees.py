@@ -1,7 +1,5 @@
 """How deep a tree is, its website or folder decides: nothing recurses in it."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import sys

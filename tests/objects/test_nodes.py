@@ -1,7 +1,5 @@
 """The nodes of the tree: content, order, equality, dictionaries, pickles."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 

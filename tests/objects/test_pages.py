@@ -1,7 +1,5 @@
 """Pages and what a sitemap says about them are plain values."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -1,7 +1,5 @@
 """A Chromium to look at reports with."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Trees for the tests of the report, and what is in them, counted the plain way."""
 
-from __future__ import annotations
-
+import base64
+import gzip
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
-from usp._crawl.receiver import parse_document
-from usp.objects.page import SitemapPage
+from usp._crawl.given_documents import parse_document
+from usp.objects.page import SitemapPage, fields_of
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
@@ -80,6 +80,11 @@ def script(text: str, name: str) -> str:
     return text.partition(f'id="{name}">')[2].partition("</script>")[0]
 
 
+def unpacked(text: str) -> Any:
+    """Return what is in an embedded text."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
 def charts(text: str) -> dict[str, Any]:
     """Return the data of the charts of a page."""
     return json.loads(script(text, "charts-data"))
@@ -104,7 +109,8 @@ def with_lists(node: AbstractSitemap) -> AbstractSitemap:
 
 
 def section(url: str) -> str:
-    folders = urlsplit(url).path.split("/")[1:-1][:2]
+    path, query = urlsplit(url).path, urlsplit(url).query
+    folders = (path if query else path.rstrip("/")).split("/")[1:-1][:2]
     return "/".join(["", *folders, ""])
 
 
@@ -121,7 +127,8 @@ def expected(pages: Iterable[SitemapPage]) -> dict[str, Counter]:
         date = page.last_modified
         found["month"][f"{date.year:04}-{date.month:02}" if date else ""] += 1
         found["frequency"][page.change_frequency.value if page.change_frequency else ""] += 1
-        found["priority"][int(page.priority * 10)] += 1
+        if fields_of(page).declared_priority is not None:
+            found["priority"][int(page.priority * 10)] += 1
         found["language"].update(language.lower() for language, _ in page.alternates or ())
         found["section"][section(page.url)] += 1
         found["host"][urlsplit(page.url).netloc.lower()] += 1

@@ -1,7 +1,5 @@
 """What a notebook shows of a tree."""
 
-from __future__ import annotations
-
 import re
 
 from report_trees import SITE, elements, hostile_website, many_sitemaps, sitemap, website
@@ -51,10 +49,12 @@ def test_failed_and_incomplete_sitemaps_are_shown_as_such_and_counted():
     text = repr_html(website(cut, again, *lost))
     shown = re.sub(r"<[^>]*>", " ", text)
     words = " ".join(shown.split())
-    assert words.startswith("33 sitemaps , 30 failed , 1 incomplete")
-    assert "/a.xml XML, 0 pages incomplete: the transfer of /a.xml broke off" in words
-    assert "/i.xml not followed: Recursion detected" in words
-    assert "/0.xml failed: 404 Not Found" in words
+    assert words.startswith(
+        "amber: 31 sitemaps are missing or incomplete. 33 sitemaps, 32 findings"
+    )
+    assert "/a.xml XML, 0 pages incomplete warning SM060: the transfer of /a.xml broke off" in words
+    assert "/i.xml not followed warning SM060: Recursion detected" in words
+    assert "/0.xml failed warning SM060: 404 Not Found" in words
     assert "… 12 more, 12 failed" in words.replace(" ,", ",")
 
     sound = repr_html(website(PagesXMLSitemap(url, [])))
@@ -77,3 +77,13 @@ def test_what_websites_write_stays_text():
     tags = {tag for tag, _ in elements(text)}
     assert tags == {"div", "details", "summary", "bdi", "span"}
     assert text.isprintable()
+
+
+def test_the_same_finding_again_is_counted_and_what_is_not_known_is_not_called_none():
+    bad = [f"<loc>{SITE}/{at}</loc><lastmod>never</lastmod>" for at in range(9)]
+    text = repr_html(website(sitemap("a.xml", *bad)))
+    assert text.count("which is not a date") == 1
+    assert "SM550: 9 times: search engines ignore this lastmod" in text
+    assert "9 errors; usp check looks closer." in text
+    assert "no findings" not in repr_html(website(sitemap("a.xml", f"<loc>{SITE}/a</loc>")))
+    assert "If there is a sitemap elsewhere" in repr_html(website())

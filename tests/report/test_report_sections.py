@@ -1,9 +1,8 @@
 """What is wrong, and what changed since another tree: counted, listed in part, and escaped."""
 
-from __future__ import annotations
-
 from report_trees import SITE, sitemap, website
 
+from usp.checks import RULES
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, problems, summarise
@@ -13,8 +12,8 @@ FRAGMENTS = [f"<loc>{SITE}/tea#{number}</loc>" for number in range(30)]
 
 
 def card(page: str) -> str:
-    """Return the section about checks."""
-    return page.partition('id="problems"')[2].partition("</section>")[0]
+    """Return the section about findings."""
+    return page.partition('id="findings"')[2].partition("</section>")[0]
 
 
 def test_findings_are_counted_by_rule_with_examples():
@@ -22,7 +21,16 @@ def test_findings_are_counted_by_rule_with_examples():
     found = next(row for row in summarise(tree).checks.rules if row.code == "SM407")
     assert (found.count, found.sitemaps, len(found.examples)) == (31, 2, 5)
     shown = card(html(tree))
-    for part in ("SM407 url-fragment", "31 times", "2 sitemaps", "and 26 more", found.hint[:20]):
+    rule = RULES["SM407"]
+    for part in (
+        rule.summary,
+        'id="rule-SM407"',
+        "SM407 url-fragment",
+        "31 findings",
+        "2 sitemaps",
+        "and 26 more",
+        found.hint[:20],
+    ):
         assert part in shown
 
 

@@ -1,7 +1,5 @@
 """The numbers of a report are those of the tree."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_trees import SITE, expected, hostile_website, sitemap, website, with_lists
 
+import usp
 from profiles import examples
 from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
@@ -54,8 +53,9 @@ def test_the_numbers_of_the_demo_are_those_of_its_tree(demo):
     assert_equal_numbers(summary, demo)
     assert summary.totals.sitemaps == len(nodes)
     assert summary.totals.failures == len(demo.failures())
-    assert summary.totals.problems == sum(len(node.problems) for node in nodes)
-    assert summary.problems.lost == sum(p.lost for node in nodes for p in node.problems)
+    assert summary.totals.findings == sum(one.times for one in usp.check(demo))
+    lost = sum(row.lost for row in summary.checks.rules)
+    assert lost == sum(p.lost for node in nodes for p in node.problems)
     rows = [(row.url, row.pages) for row in summary.sitemaps]
     assert rows == [(node.url, node.page_count()) for node in (demo, *nodes)]
     assert summary.totals.received > 0
@@ -114,19 +114,6 @@ def test_urls_without_a_path_and_with_slashes_in_the_query_have_their_section():
     assert_equal_numbers(summarise(tree), tree)
     tree = hostile_website()
     assert summarise(tree).totals.pages == tree.page_count()
-
-
-def test_sitemaps_with_more_pages_than_there_is_patience_are_not_read_for_problems(monkeypatch):
-    monkeypatch.setattr("usp.report.summary.MAX_OTHER_PAGES", 3)
-    monkeypatch.setattr("usp.report.summary.MAX_ODD_PAGES", 3)
-    sound = sitemap("sound.xml", *(f"<loc>{SITE}/{at}</loc>" for at in range(4)))
-    odd = sitemap("odd.xml", f"<loc>{SITE}/x</loc><lastmod>never</lastmod>")
-    tree = website(sound, odd)
-    summary = summarise(tree)
-    assert [row.problems for row in summary.sitemaps] == [0, 0, None, 1]
-    assert (summary.problems.looked_at, summary.problems.sitemaps) == (2, 3)
-    everything = summarise(tree, all_problems=True)
-    assert [row.problems for row in everything.sitemaps] == [0, 0, 0, 1]
 
 
 def test_a_sitemap_may_be_the_root():
@@ -203,9 +190,6 @@ def test_failures_are_counted_by_their_codes_though_their_words_differ():
     tree = IndexWebsiteSitemap(f"{SITE}/", [], not_found=[*loose, *slow, *gone])
     reasons = dict(summarise(tree).failure_reasons.items)
     assert reasons == {timeout.message: 3, "404": 2, "words 0": 1, "words 1": 1}
-
-
-# Counting in bounded memory -----------------------------------------------------------------------
 
 
 keys = st.lists(st.lists(st.integers(0, 60).map(str)), max_size=8)

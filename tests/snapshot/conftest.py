@@ -1,7 +1,5 @@
 """What the tests of snapshots share: websites that are recorded, updates and watches on every front."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import ExitStack
 

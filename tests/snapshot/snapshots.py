@@ -1,7 +1,5 @@
 """What the tests of snapshots share: websites that change, and what it means that two trees are equal."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from pathlib import Path

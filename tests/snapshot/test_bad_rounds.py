@@ -1,7 +1,5 @@
 """One bad round empties nothing: what fails is kept and marked, and what collapses must be accepted."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 
@@ -231,6 +229,35 @@ def test_half_of_the_pages_may_go_on_a_small_website_too(site, path):
         done = usp.update(path)
         assert done.accepted == bool(accepted)
         assert done.tree.page_count() == (after if accepted else before)
+
+
+@pytest.mark.parametrize(("share", "lost", "status"), [
+    ("10%", 3, 1), ("12.5%", 3, 0), ("0", 1, 1), ("50%", 13, 1), ("60%", 13, 0), ("100%", PAGES - 1, 0),
+])  # fmt: skip
+def test_how_many_pages_may_go_is_an_option(site, path, run, share, lost, status):
+    site.answers["/index.xml"] = index("/0.xml")
+    site.answers["/0.xml"] = urlset(*(f"/{n}" for n in range(PAGES)))
+    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
+    site.answers["/0.xml"] = urlset(*(f"/{n}" for n in range(PAGES - lost)))
+    ended, _, told = run("update", path, "--max-removed", share)
+    assert (ended, "would be gone" in told) == (status, bool(status))
+
+
+def test_a_share_is_one(path, run):
+    for share in ("101%", "-1", "half"):
+        assert run("update", path, "--max-removed", share)[0] == 2
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        usp.update(path, max_removed=50)
+
+
+def test_a_website_that_moved_to_another_host_is_new_there_and_gone_here(site, path):
+    with closing(rounds(site, path)) as watch:
+        next(watch)
+        for name, answer in good().items():
+            site.answers[name] = Answer(redirect="{alt}" + name)
+            site.answers[f"alt:{name}"] = str(answer).replace("{base}", "{alt}")
+        current = next(watch)
+        assert [len(list(some)) for some in (current, current.removed())] == [PAGES, PAGES]
 
 
 def test_pages_that_are_replaced_or_moved_are_not_gone(site, path):

@@ -1,7 +1,5 @@
 """A snapshot says what was: whoever reads it decides about limits, patterns, pauses and memory."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import gc

@@ -1,7 +1,5 @@
 """A process that is killed while it records or updates leaves the old file, or the new one."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -1,8 +1,7 @@
 """A snapshot is a WARC file that other programs can read, and that holds no secrets."""
 
-from __future__ import annotations
-
 import asyncio
+import base64
 import gzip
 import io
 import json
@@ -10,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from snapshots import mixed
+from snapshots import assert_same, mixed
 
 import usp
 import usp.aio
@@ -19,7 +18,7 @@ from usp._snapshot.warc_writing import ENTRY_FIELD
 from usp.snapshot import load
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, robots, urlset
+from website import ONE_PAGE, Answer, Request, TaggedSite, dated, index, robots, urlset
 
 warcio = pytest.importorskip("warcio.archiveiterator")
 checker = pytest.importorskip("warcio.checker")
@@ -182,3 +181,79 @@ def test_records_name_the_address_that_responded(serve, path, client):
         if record.rec_type == "response" and data
     }
     assert known == {"127.0.0.1"}
+
+
+# Logins and cookies: used where they were given, and never written --------------------------------
+
+
+class GuardedSite(TaggedSite):
+    """A website that wants a login, and sets a cookie with every answer, 304 included."""
+
+    login = "anna:hush-password"
+
+    def answer(self, request: Request) -> Answer:
+        """Refuse whoever does not log in."""
+        wanted = base64.b64encode(self.login.encode()).decode()
+        if self.login and request.headers.get("Authorization") != f"Basic {wanted}":
+            return Answer("no", 401)
+        answer = super().answer(request)
+        answer.headers["Set-Cookie"] = "id=hush-cookie"
+        return answer
+
+    @property
+    def start(self) -> str:
+        """The homepage with the login."""
+        return self.base.replace("//", f"//{self.login}@") + "/"
+
+
+@pytest.fixture
+def guarded():
+    with GuardedSite(ONE_PAGE) as guarded:
+        yield guarded
+
+
+def written(path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def test_of_unchanged_documents_the_time_is_written_and_no_cookie(guarded, path):
+    guarded.login = ""
+    usp.sitemap_tree_for_homepage(guarded.base, record=path)
+    done = usp.update(path)
+    assert done.not_modified == 2
+    assert b"revisit" in written(path)
+    assert written(path).count(b'"seen":') >= 2
+    assert b"hush" not in written(path)
+
+
+def test_every_round_of_a_watch_logs_in(guarded, path, watched):
+    for count in (2, 1):
+        rounds = watched(guarded.start, path, every=0.01, rounds=count)
+        assert [(current.error, current.failures) for current in rounds] == [(None, ())] * count
+    assert b"hush" not in written(path)
+
+
+def listed(guarded, path: str) -> str:
+    return guarded.start.rstrip("/") + path
+
+
+def test_a_listed_url_with_a_login_is_fetched_with_that_login(guarded):
+    guarded.answers["/robots.txt"] = f"Sitemap: {listed(guarded, '/a.xml')}"
+    tree = usp.sitemap_tree_for_homepage(guarded.start)
+    assert [page.url for page in tree.all_pages()] == [guarded.url("/tea")]
+
+
+def test_logins_of_listed_urls_are_in_the_documents_only(guarded, path):
+    """The bytes of a document are the website's own; nothing that we write repeats them."""
+    guarded.answers["/robots.txt"] = robots("/index.xml")
+    known = dated(listed(guarded, "/a.xml"), "2024-01-01", "sitemap")
+    guarded.answers["/index.xml"] = index(known, listed(guarded, "/lost.xml"))
+    tree = usp.sitemap_tree_for_homepage(guarded.start, record=path)
+    assert written(path).count(b"hush") == 2
+    assert_same(usp.load(path), tree)
+    (current,) = usp.watch(guarded.start, path, rounds=1)
+    assert (current.update.not_modified, current.update.changed, current.update.added) == (3, 0, 0)
+    (current,) = usp.watch(guarded.start, path, rounds=1, trust_lastmod=True)
+    assert current.update.not_asked == 1
+    assert written(path).count(b"hush") == 2
+    assert usp.load(path) == tree

@@ -1,7 +1,5 @@
 """A tree that was recorded and loaded is the one that was crawled, in everything that it says."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import pickle

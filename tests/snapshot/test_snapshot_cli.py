@@ -1,7 +1,5 @@
 """The commands record, update, and take a snapshot wherever they take a URL."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """No file is left after the tree is gone, after an exception, after Ctrl-C, after a kill."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

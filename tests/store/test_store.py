@@ -1,7 +1,5 @@
 """The store of one tree: small documents in memory up to a budget, the rest in one file."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import threading

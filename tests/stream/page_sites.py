@@ -3,8 +3,6 @@
 Each is a table for the server on loopback; LEAVES are there, too.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Mapping

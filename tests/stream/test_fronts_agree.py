@@ -1,7 +1,5 @@
 """Tree and stream, on threads and on asyncio: the same nodes, the same pages, in the same order."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import itertools
@@ -193,9 +191,6 @@ def test_callbacks_are_asked_the_same_questions_and_events_are_the_same_but_for_
         seen.append((asked, sorted((type(event).__name__, event.url) for event in events)))
     assert all(one == seen[0] for one in seen)
     assert all(seen[0])
-
-
-# Mistakes -----------------------------------------------------------------------------------------
 
 
 def test_a_bad_url_is_refused_at_once():

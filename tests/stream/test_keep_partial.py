@@ -1,7 +1,5 @@
 """With ``keep_partial`` an interrupt, or a cancelled task, ends a crawl with what was found so far."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

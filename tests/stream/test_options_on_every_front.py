@@ -1,7 +1,5 @@
 """An option does the same wherever it is given: tree, stream, asyncio, ``SitemapFetcher``."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

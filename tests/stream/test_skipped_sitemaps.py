@@ -1,7 +1,5 @@
 """A child that an index shows to be old or unwanted is not requested, on every front, and is named."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import UTC, date, datetime
 

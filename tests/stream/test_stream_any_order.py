@@ -3,8 +3,6 @@
 No threads and no clock here: the test itself decides which piece of which document comes next.
 """
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -1,7 +1,5 @@
 """The first page comes with the first piece of the first sitemap, not with its last."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 import zlib

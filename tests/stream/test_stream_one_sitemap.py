@@ -1,7 +1,5 @@
 """One sitemap, page by page: what its tree has, on threads and on asyncio."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """When the consumer stops, so does everything else: requests, threads, files."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import itertools

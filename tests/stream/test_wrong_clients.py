@@ -1,7 +1,5 @@
 """Clients that are not as they should be cost the document they were asked for, and no other."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """Generated websites in memory: any documents that declare, and redirect to, any others."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

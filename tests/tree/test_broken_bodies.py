@@ -1,7 +1,5 @@
 """Bodies that break off: asked for again, and the most that came of them is kept."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 

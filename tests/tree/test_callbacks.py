@@ -1,7 +1,5 @@
 """Callbacks: what they are told, in which order, in which thread, and what they decide."""
 
-from __future__ import annotations
-
 import threading
 from datetime import datetime
 

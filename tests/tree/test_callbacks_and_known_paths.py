@@ -1,7 +1,5 @@
 """What callbacks exclude is not requested, and a known path that robots.txt declares is not expanded."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

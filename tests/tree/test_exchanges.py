@@ -1,7 +1,5 @@
 """What was said when a document was fetched is known to its node."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether a tree is complete, and if not, what is missing and why."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import pickle
@@ -213,9 +211,6 @@ def test_failures_stand_in_the_order_of_the_tree_after_what_stands_nowhere(serve
     assert urls == ["/sitemap.xml", "/y.xml", "/x.xml", "/z.xml"]
 
 
-# Documents at hand --------------------------------------------------------------------------------
-
-
 def test_a_document_at_hand_that_breaks_off_is_named(tmp_path):
     whole = urlset("http://h/1", "http://h/2").encode()
     assert usp.sitemap_from_bytes(whole, "http://h/s.xml").is_complete
@@ -278,9 +273,6 @@ def test_a_failure_is_a_value():
     assert {failure: 1}[usp.Failure("http://h/", "no", 2, 500)] == 1
     with pytest.raises(AttributeError):
         failure.url = "x"
-
-
-# Clients of users ---------------------------------------------------------------------------------
 
 
 def failing(message: str, retryable: bool) -> Web:

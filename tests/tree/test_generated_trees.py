@@ -1,7 +1,5 @@
 """A generated website, served over HTTP, comes back as the tree that was meant."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import pickle

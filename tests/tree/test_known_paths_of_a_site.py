@@ -1,7 +1,5 @@
 """The homepage, what is looked for below it, and the known paths, in a fixed order."""
 
-from __future__ import annotations
-
 import logging
 
 import usp

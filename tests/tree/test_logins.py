@@ -1,7 +1,5 @@
 """A login in the address of the start is used for its host, and stands nowhere."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

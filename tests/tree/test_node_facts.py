@@ -1,7 +1,5 @@
 """What a fetched node knows beside its content: dates, problems, counts, reasons."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import UTC, datetime
 

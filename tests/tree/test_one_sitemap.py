@@ -1,7 +1,5 @@
 """One sitemap: by its address, or from text, bytes or a file at hand."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 

@@ -1,7 +1,5 @@
 """A fetched tree can be pickled, and the copy lives on its own."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import gzip

@@ -1,7 +1,5 @@
 """Indexes below indexes: cycles, depth, shared documents, stray pages."""
 
-from __future__ import annotations
-
 import pytest
 
 from cases import cases

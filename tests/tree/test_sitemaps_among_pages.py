@@ -1,7 +1,5 @@
 """Sitemaps that stand among pages are followed, as pages that stand among sitemaps are kept."""
 
-from __future__ import annotations
-
 from cases import cases
 from fronts import every_front
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap

@@ -3,8 +3,6 @@
 Each document is requested once, however often it is declared.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Asks both clients the same, and fakes what is around them: names, and where addresses are."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import inspect

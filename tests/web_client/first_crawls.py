@@ -4,8 +4,6 @@ Nothing of ours may be imported before the patch, unless the moment says so: wha
 functions are there when our modules are loaded.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

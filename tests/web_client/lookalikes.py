@@ -1,7 +1,5 @@
 """A website in memory, and clients, responses and sessions that only look like ours."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Responses as servers send them, byte by byte, and the one outcome that every client has for each."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import socket

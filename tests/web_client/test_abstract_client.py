@@ -1,7 +1,5 @@
 """The interface's own parts: local clients, the pause between requests, retries by hand."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import time

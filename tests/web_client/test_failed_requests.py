@@ -1,7 +1,5 @@
 """Failed requests: in words for people, and whether to ask again; the same for every client."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno
@@ -65,9 +63,6 @@ def error(url: str, **options) -> WebClientErrorResponse:
     assert all((first.message(), second.message()))
     assert sorted_as(first) == sorted_as(second)
     return second
-
-
-# Servers --------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager

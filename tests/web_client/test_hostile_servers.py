@@ -1,7 +1,5 @@
 """Servers that never come to an end, or send heads that are none: an error, in time, and nothing worse."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -140,8 +138,6 @@ def test_a_location_that_leads_nowhere_is_shown_in_part(serve):
     assert paths(tree, site.base) == []
     assert all(len(failure.reason) < 600 for failure in tree.failures())
 
-
-# Robots are turned away ---------------------------------------------------------------------------------
 
 BLOCKS = [
     (403, {}, True), (401, {}, False), (404, {}, False), (429, {}, False), (503, {}, False),

@@ -1,7 +1,5 @@
 """Clients, sessions and answers that only look like ours work, and what is wrong with them is told."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import gzip
@@ -216,7 +214,7 @@ def test_a_client_that_is_none_is_told_at_once():
 # Sessions ----------------------------------------------------------------------------------------
 
 
-@together("kind", KINDS, ids=lambda kind: kind.__name__)
+@together("kind", KINDS)
 def test_a_session_needs_get_with_five_keywords(kind):
     session = Session(kind)
     client = RequestsWebClient(session=session, verify=False)
@@ -260,7 +258,6 @@ def test_a_mock_of_a_session_and_one_that_takes_less(session):
         lambda *_, **__: object(),
         mock.Mock(side_effect=KeyError("in the session")),
     ],
-    ids=["takes too little", "takes nothing", "gives nothing", "gives a stranger", "raises"],
 )
 def test_what_is_wrong_with_a_session_is_told(get):
     session = mock.Mock(spec=["get"], get=get)
@@ -268,7 +265,7 @@ def test_what_is_wrong_with_a_session_is_told(get):
         tree_of(RequestsWebClient(session=session))
 
 
-@together("kind", KINDS, ids=lambda kind: kind.__name__)
+@together("kind", KINDS)
 def test_a_success_response_can_be_made_of_any_answer(kind):
     response = RequestsWebClientSuccessResponse(respond(f"{H}/a.xml", kind), 10)
     assert response.raw_data() == DOCS["/a.xml"][:10].encode()
@@ -276,9 +273,6 @@ def test_a_success_response_can_be_made_of_any_answer(kind):
     assert response.status_message() == "OK"
     assert response.header("Content-Type") == "text/xml"
     assert response.url() == f"{H}/a.xml"
-
-
-# Copies ------------------------------------------------------------------------------------------
 
 
 COPIES = {

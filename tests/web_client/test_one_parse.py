@@ -1,7 +1,5 @@
 """A URL is read once: the host that is judged is the one that every library would connect to."""
 
-from __future__ import annotations
-
 import http.client
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """The options of clients: both take the same and mean the same; each reaches the server, or keeps from it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -154,9 +152,6 @@ def test_auth_may_be_whatever_the_library_takes(site):
     site.requests.clear()
     fetch("aiohttp", site.url("/"), auth=aiohttp.BasicAuth("me", "secret"))
     assert sent(site)["Authorization"] == "Basic bWU6c2VjcmV0"
-
-
-# Timeouts, pauses, concurrency ----------------------------------------------------------------------
 
 
 @together("kind", KINDS)
@@ -321,9 +316,6 @@ def test_a_response_says_what_it_is_and_which_redirects_led_there(site, kind):
     assert {("X-One", "1"), ("Content-Length", "4")} <= set(response.headers())
     if kind == "requests":
         assert response.status_message() == "OK"
-
-
-# Without aiohttp ------------------------------------------------------------------------------------
 
 
 def test_without_aiohttp_the_error_says_what_to_install_and_a_bad_url_is_still_one(monkeypatch):

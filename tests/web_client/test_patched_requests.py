@@ -1,12 +1,11 @@
-"""Whatever people put in the place of ``requests.Session``, or below it, is what we use."""
-
-from __future__ import annotations
+"""What people put in the place of ``requests.Session``, or below it, is used; else urllib3 directly."""
 
 import gzip
 import io
 import logging
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -15,13 +14,22 @@ import requests
 import requests_cache
 import requests_mock
 import vcr
+from both import fetch
 from first_crawls import MOMENTS, PATCHES
+from hypothesis import given
+from hypothesis import strategies as st
 from lookalikes import PAGES, H, body_of, respond
 
+from patience import calls
 from together import together
+from usp._base import urls
+from usp._base.urls import BadUrl, read_url
+from usp._http.requests_own import OwnSession
+from usp.limits import Limits
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
+from usp.web_client.zones import AddressGate
 from website import Answer, index, indexed, pages_at, paths, robots, urlset
 
 SITE = indexed("/p.xml", "/b.xml") | {"/b.xml": Answer(redirect="/q.xml")} | pages_at("p", "q")
@@ -131,9 +139,6 @@ def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
         assert RequestsWebClient().get(f"{H}/a.xml").raw_data() == b""
 
 
-# In fresh processes ------------------------------------------------------------------------------
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_patch_around_the_first_crawl_of_a_process_is_seen(moment):
@@ -199,3 +204,128 @@ def test_a_mocked_adapter_can_be_mounted_on_a_session():
         session.mount("mock://", adapter)
         response = RequestsWebClient(session=session).get("mock://h/a.txt")
     assert response.raw_data() == b"http://h/p\n"
+
+
+# A request to which nothing is added goes straight to urllib3 -------------------------------------
+
+
+CALLS = 300  # Python functions that are called for one small response, those of libraries included
+
+
+@pytest.fixture
+def plain(serve):
+    return serve(
+        {"/a": "plain", "/a?b=c": "with a query"} | {f"/{n}": f"body {n}" for n in range(30)}
+    )
+
+
+@pytest.fixture
+def direct(monkeypatch) -> list[str]:
+    """What was asked for without requests."""
+    asked, real = [], OwnSession.get
+
+    def get(session, url, text, *args):
+        asked.append(text)
+        return real(session, url, text, *args)
+
+    monkeypatch.setattr(OwnSession, "get", get)
+    return asked
+
+
+def bodies(count):
+    return [f"body {number}".encode() for number in range(count)]
+
+
+def test_what_nobody_has_touched_is_asked_for_directly(plain, direct):
+    paths = {"/a": b"plain", "/a?b=c": b"with a query", "/a#b": b"plain"}
+    client = RequestsWebClient()
+    assert [client.get(plain.url(path)).raw_data() for path in paths] == list(paths.values())
+    assert direct == [plain.url(path) for path in paths]
+    sent = {name.lower() for name in plain.requests[0].headers}
+    assert sent == {"host", "user-agent", "accept-encoding", "accept", "connection"}
+
+
+CHANGES = {
+    "auth": lambda session: setattr(session, "auth", ("user", "word")),
+    "params": lambda session: setattr(session, "params", {"k": "v"}),
+    "cookies": lambda session: session.cookies.set("k", "v"),
+    "hooks": lambda session: session.hooks.update(response=[lambda response, **_: None]),
+    "a secret": lambda session: session.headers.update({"X-Api-Key": "k"}),
+    "a method": lambda session: setattr(session, "send", session.send),
+}
+
+
+@together("change", CHANGES)
+def test_a_session_with_something_of_its_own_is_used(plain, direct, change):
+    plain.answers["/a?k=v"] = "plain"
+    client = RequestsWebClient()
+    CHANGES[change](client._session)
+    assert client.get(plain.url("/a")).raw_data() == b"plain"
+    assert direct == []
+
+
+def test_the_logins_of_the_user_s_netrc_are_used(plain, direct, monkeypatch, tmp_path):
+    file = tmp_path / "netrc"
+    file.write_text("machine 127.0.0.1\nlogin user\npassword word\n")
+    monkeypatch.setenv("NETRC", str(file))
+    RequestsWebClient().get(plain.url("/a"))
+    assert plain.requests[0].headers["Authorization"].startswith("Basic ")
+    assert direct == []
+
+
+@given(rest=st.text("az/.:?&=%#@!~-+()[]|é 0", max_size=12))
+def test_what_is_written_as_it_is_would_be_written_so_anyway(rest):
+    url = f"http://h.example:81/{rest}"
+    try:
+        written = read_url(url).text()
+    except BadUrl:
+        return
+    assert written == urls._escaped(urls._escaped(url.rstrip()))
+
+
+# What is the same for many requests is done once, and what differs is still sent as it is ----------
+
+
+@together("kind", ["requests", "aiohttp"])
+def test_a_connection_is_checked_once(plain, monkeypatch, kind):
+    checked, real = [], AddressGate.connected
+
+    def connected(self, host, address):
+        checked.append((host, address))
+        real(self, host, address)
+
+    monkeypatch.setattr(AddressGate, "connected", connected)
+    paths = [plain.url(f"/{number}") for number in range(5)]
+    assert fetch(kind, *paths, start=plain.url("/"), limits=Limits()) == bodies(5)
+    assert checked == [("127.0.0.1", "127.0.0.1")]
+
+
+def test_a_header_that_differs_or_is_added_to_a_session_in_use_is_sent_as_it_is(plain):
+    client = RequestsWebClient()
+    client.set_conditions(
+        {(plain.url(f"/{n}"),) * 2: {"If-None-Match": f'"{n}"'} for n in range(30)}
+    )
+    assert [client.get(plain.url(f"/{n}")).raw_data() for n in range(30)] == bodies(30)
+    sent = [request.headers["If-None-Match"] for request in plain.requests]
+    assert sent == [f'"{n}"' for n in range(30)]
+    assert {request.headers["Accept"] for request in plain.requests} == {"*/*"}
+    client._session.headers["Accept-Language"] = "de"
+    client.get(plain.url("/1")).raw_data()
+    client._session.headers = {"Accept-Language": "fr"}
+    client.get(plain.url("/2")).raw_data()
+    languages = [request.headers.get("Accept-Language") for request in plain.requests]
+    assert languages[29:] == [None, "de", "fr"]
+
+
+def test_one_more_request_costs_few_calls(plain):
+    client = RequestsWebClient()
+
+    def read(requests):
+        for number in range(requests):
+            response = client.get(plain.url(f"/{number}"))
+            assert b"".join(response.body())
+            response.close()
+
+    read(2)  # what is found out once is found out now
+    few, many = (calls(partial(read, requests)) for requests in (10, 30))
+    assert (many - few) / 20 <= CALLS

@@ -1,7 +1,5 @@
 """One table of what servers send: every client of ours has the same outcome, and goes on unharmed."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Secrets go home only: not to other hosts, not where HTTPS was left, not into messages and trees."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import socket

@@ -1,7 +1,5 @@
 """Where an address is, and where a crawl may go: decided without a network."""
 
-from __future__ import annotations
-
 import dataclasses
 import ipaddress
 import pickle

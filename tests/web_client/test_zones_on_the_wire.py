@@ -1,7 +1,5 @@
 """A website cannot lead a client into somebody's network: by address, by name, by redirect, by lie."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

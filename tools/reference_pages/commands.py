@@ -21,21 +21,26 @@ _READ = {
     1: "no sitemap with pages could be read (for a file or standard input: the document itself), "
     "or the result could not be written",
 }
-_WRONG = {2: "wrong usage"}
+_WRONG = {
+    2: "wrong usage: an option, a URL or a file that does not exist, or a file that cannot be written"
+}
+_UNWRITTEN = {1: "the result could not be written"}
 _STRICT = {3: "only with `--strict`: something is missing or incomplete"}
 _STOPPED = {
     130: "interrupted by Ctrl-C; files that were being written are left as they were before"
 }
 _USUAL = {**_READ, **_WRONG, **_STRICT, **_STOPPED}
 STATUSES: dict[str, dict[int, str]] = {
-    "ls": _USUAL,
     "tree": _USUAL,
-    "graph": _USUAL,
+    "ls": _USUAL,
     "report": _USUAL,
-    "snapshot": _USUAL,
+    "snapshot": {
+        **_USUAL,
+        1: f"{_READ[1]}; or no pages were found, and an existing file was left as it was",
+    },
     "update": {
         **_USUAL,
-        1: "more than half of the pages are gone or could not be read, or sitemaps have suddenly lost theirs: the snapshot still has them",
+        1: "more of the pages are gone than `--max-removed`, or more than half could not be read, or sitemaps have suddenly lost theirs: the snapshot still has them",
     },
     "diff": {
         0: "nothing changed",
@@ -48,8 +53,9 @@ STATUSES: dict[str, dict[int, str]] = {
     "watch": {
         0: "stopped by Ctrl-C or SIGTERM, or all `--rounds` are over; what failed is reported, and the "
         "next round tries again",
-        1: "what was found could not be written; or all `--rounds` are over, and in the last one more than "
-        "half of the pages were gone or could not be read: the snapshot still has them",
+        1: "what was found could not be written, or another watch has the snapshot; or all `--rounds` are over, and in "
+        "the last one more of the pages were gone than `--max-removed`, or more than half could not be read: the "
+        "snapshot still has them",
         **_WRONG,
         3: "only with `--strict`: all `--rounds` are over, and in the last one a sitemap was missing or incomplete, or "
         "nothing could be read",
@@ -57,34 +63,38 @@ STATUSES: dict[str, dict[int, str]] = {
     "check": {
         0: "nothing was found that is as severe as `--fail-on` says",
         1: "something was",
-        2: "it could not be checked: wrong usage, no response, no sitemaps at all, a file that cannot be "
-        "written",
+        2: "something could not be checked, whatever was found elsewhere: wrong usage, no response, no sitemaps at all, robots "
+        "are turned away, a file that cannot be written",
         3: "only with `--strict`: nothing was found that fails, but a sitemap is missing",
         **_STOPPED,
     },
-    "rule": {0: "the rules were explained", 2: "there is no such rule, or other wrong usage"},
+    "rule": {
+        0: "the rules were explained",
+        **_UNWRITTEN,
+        2: "there is no such rule, or other wrong usage",
+    },
     "crawl": {
         0: "every site of the list is in the dataset, those that failed with a reason each",
         1: "not every site is: the run could not go on, or `--retry-failed` left out sites that were never "
-        "crawled",
+        "crawled; or sites that were crawled again failed or lost more than half of their pages, and keep what they had",
         2: "wrong usage: no such list, or a folder that is not a dataset",
         130: "interrupted by Ctrl-C; the sites that were finished are in the dataset, and the same command "
         "goes on",
     },
     "stats": {
         0: "the dataset was read",
-        1: "it could not be read",
+        1: "it could not be read, or the result could not be written",
         2: "wrong usage: no such dataset",
         **_STOPPED,
     },
     "mcp": {
         0: "the client has ended the connection",
-        1: "the extra `mcp` is not installed",
+        1: "the extra `mcp` is not installed, or the address of `--http` is taken",
         **_WRONG,
         130: "interrupted by Ctrl-C",
     },
-    "demo": {0: "the demo has ended", **_WRONG, 130: "interrupted by Ctrl-C"},
-    "help": {0: "the page was shown", 2: "there is no such topic"},
+    "demo": {0: "the demo has ended", **_UNWRITTEN, **_WRONG, 130: "interrupted by Ctrl-C"},
+    "help": {0: "the page was shown", **_UNWRITTEN, 2: "there is no such topic"},
 }
 
 GUIDES = {
@@ -106,7 +116,7 @@ GUIDES = {
 _ENDLESS = "<!-- not run: runs until it is stopped -->"
 _OTHER = "<!-- not run: needs another program -->"
 NOTES: dict[str, dict[int, str]] = {
-    "demo": {1: _ENDLESS, 2: _ENDLESS},
+    "demo": {1: _OTHER, 3: _ENDLESS, 4: _ENDLESS},
     "tree": {3: _OTHER},
     "diff": dict.fromkeys(range(4), "<!-- exit status 1 -->"),
     "watch": dict.fromkeys(range(3), _ENDLESS),
@@ -121,7 +131,10 @@ NOTES: dict[str, dict[int, str]] = {
 _SNAPSHOT = "<!-- run: usp snapshot example.org -o site.warc.gz -->"
 BEFORE: dict[str, list[str]] = {
     "tree": ["<!-- run: cp public/sitemap_index.xml . -->"],
-    "report": [_SNAPSHOT.replace("site.", "last-week.")],
+    "report": [
+        _SNAPSHOT.replace("site.", "last-week."),
+        "<!-- run: mkdir snapshots; cp last-week.warc.gz snapshots -->",
+    ],
     "update": [_SNAPSHOT],
     "diff": [
         _SNAPSHOT,
@@ -146,8 +159,8 @@ BEFORE: dict[str, list[str]] = {
 MORE = {
     "tree": "`-f json` has every sitemap with its `type`, `status`, `bytes`, `pages`, `failure`, `code` and `lastmod`, "
     "nested like the tree; with `-p` also its `problems`, one for each [code](../problems.md) with its count, first "
-    "line and an example.\n\n![The tree of the demo website](../../images/tree.svg)",
-    "graph": "Square boxes are indexes, rounded boxes are sitemaps with pages, and dashed boxes failed. Each box shows the "
+    "line and an example.\n\n![The tree of the demo website](../../images/tree.svg)\n\n"
+    "With `-f dot`, `mermaid` or `svg` it is a graph. Square boxes are indexes, rounded boxes are sitemaps with pages, and dashed boxes failed. Each box shows the "
     "number of pages in it or below it. Sitemaps are drawn in the order in which they are listed; if there are many, the "
     "others share one box.\n\n![The tree of the demo website as a graph](../../images/graph.svg)\n\n"
     "In Python: `usp.graph.dot(tree)`, `usp.graph.mermaid(tree)`, `usp.graph.svg(tree)`.",
@@ -279,14 +292,14 @@ def _exit_statuses() -> str:
         _COMMENT.replace("the command", "the commands"),
         (
             "A script can tell from the exit status whether to go on. Standard error always says what is missing, "
-            "with `--json` as JSON."
+            "with `--log-format json` as JSON."
         ),
         "## " + ", ".join(f"usp {name}" for name in usual),
         table("status | meaning", _rows(_USUAL)),
         (
             "One dead sitemap of many is not a failure: `usp ls example.org -f pages > urls.txt && next` goes on. "
             "`--strict` (also `USP_STRICT=1`, or `strict = true` in `usp.toml`) is for scripts that need "
-            "everything. An index that lists itself counts as complete."
+            "everything. An index that lists itself counts as complete, and so does what `--limit` leaves out."
         ),
     ]
     for name, statuses in rows:

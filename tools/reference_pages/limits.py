@@ -69,7 +69,7 @@ def show(event):
 usp.sitemap_tree_for_homepage("https://example.org/", on_event=show)
 ```
 
-For one sitemap the order is *found*, *started* (once for each attempt), *received*, *finished*, and for one with pages *pages ready*.
+For one sitemap the order is *found*, *started* (once for each attempt, with *retrying* between them), *received*, *finished*, and for one with pages *pages ready*.
 One that failed ends with *failed*; one that is not downloaded has *skipped* only.
 """
 

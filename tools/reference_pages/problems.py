@@ -45,8 +45,8 @@ for node in tree.all_sitemaps():
 ```
 
 No code is used twice: problems and failures share one namespace. Codes are added, never renamed. They
-are in the column `code` of `usp ls -f sitemaps` and of a dataset's tables, and in the JSON of `usp tree
--f json` and `--json`.
+are in the column `code` of `usp ls --sitemaps` and of a dataset's tables, and in the JSON of `usp tree
+-f json` and `--log-format json`.
 """
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from tools.reference_pages.markup import table
 
+from usp._base.names import COMPUTED_COLUMNS
 from usp.export.schema import arrow_schema
 from usp.export.sitemaps import SITEMAP_COLUMNS
 from usp.fleet import schema_of, wide_schema
@@ -21,7 +22,7 @@ PAGES = {
     "lastmod_precision": "the precision of the date in the sitemap: `year`, `month`, `day`, `minute`, `second` or "
     "`fraction`; null without a date",
     "changefreq": "`always` to `never`; a value that the protocol does not define is read as `always`",
-    "priority": "0.5 if the sitemap has none",
+    "priority": "from 0 to 1; null if the sitemap has none, or none that can be read",
     "sitemap": "the address of the sitemap that lists the page",
     "news": "the news story; feeds have a title and a date",
     "images": "the images on the page",
@@ -29,6 +30,13 @@ PAGES = {
     "alternates": "the page in other languages",
     "mobile": "whether the page is marked as a mobile page (for feature phones)",
     "site": "the homepage",
+}
+COMPUTED = {
+    "path": "what follows the host in the URL, query included",
+    "section": "the part of the website that the page belongs to: the first folder of its path",
+    "news.title": "the title of the news story",
+    "news.date": "its date of publication",
+    "image_count": "how many images the page has",
 }
 SITEMAPS = {
     "site": "the homepage",
@@ -93,6 +101,9 @@ _NOTES = """
   parsed date is known: midnight without an offset then counts as `day` (although it may have been a month), a date with
   microseconds as `fraction`, and everything else as `second`.
 """
+_COMPUTED = """
+More columns can be selected in every format (`--columns`, `columns=`); CSV has the last three without being asked:
+"""
 _SITEMAPS = """\
 ## Sitemaps
 
@@ -114,6 +125,7 @@ _WIDE = """
 def pages() -> dict[str, str]:
     """Return the page."""
     parts = [_BEGIN, _PAGES, _table(arrow_schema(), PAGES), _NOTES]
+    parts += [_COMPUTED, _table(arrow_schema(COMPUTED_COLUMNS), COMPUTED)]
     for field in arrow_schema():
         parts += _nested(field.name, field.type)
     known = schema_of("sitemaps")

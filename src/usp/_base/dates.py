@@ -187,23 +187,19 @@ def _read(text: str) -> datetime | None:
     try:
         match = _ISO.fullmatch(text)
         if match:
-            return _iso_date(match.groupdict())
+            part = match.groupdict()
+            year, month, day, hour = (int(part[name] or least) for name, least in _FIRST.items())
+            zone = UTC if (part["zone"] or "").isalpha() else offset_zone(part["zone"] or "")
+            return date_of_parts(part, year, month, day, hour, zone)
         basic = _BASIC.fullmatch(text)
         if basic:
-            day, time, zone = basic.groups("")
-            return datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
+            digits, clock, offset = basic.groups("")
+            return datetime.fromisoformat(f"{digits}T{clock or '000000'}{offset.upper()}")
         if _LOOKS_ISO.match(text) and not _HAS_WORDS.search(text):
             return datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
     except ValueError:
         return None
     return read_words(text)
-
-
-def _iso_date(part: dict[str, str | None]) -> datetime:
-    year, month, day, hour = (int(part[name] or least) for name, least in _FIRST.items())
-    zone = part["zone"] or ""
-    known = UTC if zone.isalpha() else offset_zone(zone)
-    return date_of_parts(part, year, month, day, hour, known)
 
 
 # What is done with dates ---------------------------------------------------------------------------

@@ -8,15 +8,17 @@ Buckets are used through ``deltalake``, which reads credentials from the usual e
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
 import secrets
 import select
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 from usp._base.display import excerpt
 from usp._base.names import load_extra
@@ -97,7 +99,14 @@ class NewFile(contextlib.AbstractContextManager["NewFile"]):
         self.stream.close()
         target = path or self.path
         self._temporary.replace(target)
-        sync_folder(target.parent)
+        with contextlib.suppress(
+            OSError
+        ):  # where it is possible, its name survives a power failure
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def remove(self) -> None:
         """Remove the file, unless it has been moved into place."""
@@ -107,6 +116,37 @@ class NewFile(contextlib.AbstractContextManager["NewFile"]):
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+def lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed, or its process ends; raises ``OSError`` if it is locked."""
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl  # noqa: PLC0415
+
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock beside a file; raises ``BlockingIOError`` if somebody else does."""
+    beside = path.with_name(f".{path.name[:_LONGEST]}.lock")
+    with beside.open("ab") as file:
+        try:
+            lock(file)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+                yield  # no locks on this file system
+                return
+            raise BlockingIOError(error.errno, f"{str(path)!r} is in use") from error
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # Windows keeps it, which locks nothing
+                beside.unlink()
 
 
 def open_pipe(path: Path) -> IO[bytes]:
@@ -127,16 +167,6 @@ def is_ready(file: IO[bytes], seconds: float | None) -> bool:
         return bool(select.select([file], [], [], seconds)[0])
     except (io.UnsupportedOperation, TypeError, ValueError):  # not a file of the system
         return True
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the new name survives a power failure, where that is possible."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # Stores of datasets --------------------------------------------------------------------------------
@@ -330,3 +360,12 @@ class StoredFile:
             self._stream.close()  # fails on a full disk, and the file is there nevertheless
         with contextlib.suppress(DatasetError, OSError), self._store.words():
             self._store.files().delete_file(self._name)
+
+
+def is_pipe(stream: TextIO) -> bool:
+    """Return whether somebody reads what is written to a stream while it is written."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

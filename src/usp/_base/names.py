@@ -1,4 +1,4 @@
-"""Names and modules that are loaded on first use, and optional dependencies.
+"""Names and modules that are loaded on first use, optional dependencies, columns and formats.
 
 ``usp`` itself offers what most programs need. The other modules also offer the names that those of
 ultimate-sitemap-parser 1.8.1 imported, so that ``from usp.helpers import urlparse`` works.
@@ -64,6 +64,8 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         "usp.checks.rules": "RULES",
         "usp.checks.finding": "Baseline Finding Severity",
         "usp.checks.registry": "Group Rule",
+        "usp.checks.node_findings": "findings_of",
+        "usp.checks.verdicts": "Color RuleRow Verdict verdict",
         "usp.checks.checking": "check check_async",
     },
     "usp.cli": {"usp.cli.": "cli"},
@@ -144,6 +146,28 @@ def lazy_getattr(module: str) -> Callable[[str], Any]:
         return getattr(found, attribute) if attribute else found
 
     return getattr_of_module
+
+
+# Columns and formats, which help texts list without loading what writes them -----------------------
+
+
+PAGE_COLUMNS = (
+    *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
+    *("news", "images", "videos", "alternates", "mobile"),
+)
+"""The columns of a table of pages."""
+
+COMPUTED_COLUMNS = ("path", "section", "news.title", "news.date", "image_count")
+"""More columns of such a table: what is in the others, as spreadsheets can show it."""
+
+PAGE_FORMATS = ("csv", "json", "jsonl", "parquet", "xml")
+
+SITEMAP_COLUMNS = (
+    *("url", "parent", "type", "status", "bytes", "pages", "problems", "problem_codes"),
+    *("failure", "code"),
+)
+SITEMAP_FORMATS = ("text", "csv", "json", "jsonl", "parquet")
+"""Of a table of sitemaps; ``text`` has tabs between the columns."""
 
 
 # The other distribution of the same name -----------------------------------------------------------

@@ -126,16 +126,10 @@ def _open_descriptors() -> int:
     for folder in ("/proc/self/fd", "/dev/fd"):
         with contextlib.suppress(OSError):
             return len(os.listdir(folder))  # noqa: PTH208 - names only, no paths
-    # Listing them takes a descriptor: there is none, or no such folder.
-    return 0 if _can_open() else (descriptor_limit() or 0)
-
-
-def _can_open() -> bool:
-    try:
+    with contextlib.suppress(OSError):  # listing them takes one: there is none, or no such folder
         os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError:
-        return False
-    return True
+        return 0
+    return descriptor_limit() or 0
 
 
 def _left() -> int | None:

@@ -177,7 +177,9 @@ def read_url(text: str) -> HttpUrl:
         userinfo, _, authority = authority.rpartition("@")
         if _NOT_IN_AUTHORITY.search(userinfo):
             raise BadUrl(_ODD, text)
-        login = _login(userinfo)
+        user, _, password = userinfo.partition(":")
+        if user or password:
+            login = Login(unquote_to_bytes(user), unquote_to_bytes(password))
     if _CONTROL.search(rest):
         raise BadUrl("has a control character in it", text)
     try:
@@ -190,12 +192,6 @@ def read_url(text: str) -> HttpUrl:
     authority = written if port is None else f"{written}:{port}"
     site = written if port == usual else authority
     return HttpUrl(scheme, host, usual if port is None else port, site, authority, rest, login)
-
-
-def _login(userinfo: str) -> Login | None:
-    user, _, password = userinfo.partition(":")
-    login = Login(unquote_to_bytes(user), unquote_to_bytes(password))
-    return login if login.user or login.password else None
 
 
 @cached(4096)
@@ -392,6 +388,17 @@ def host_in(url: str) -> str:
     return parts[2].lower() if len(parts) > 2 else ""  # noqa: PLR2004 - scheme, nothing, host
 
 
+def path_of(url: str) -> str:
+    """Return the path of an address, and its query; quick, for many URLs."""
+    return "/" + "".join(url.partition("#")[0].split("/", 3)[3:])
+
+
+def section_of(url: str) -> str:
+    """Return the section of a website that a page belongs to: the first folder of its path."""
+    folder, slash, _ = path_of(url).partition("?")[0][1:].partition("/")
+    return f"/{folder}/" if slash else "/"
+
+
 # Relative URLs, resolved as RFC 3986 says ----------------------------------------------------------
 
 # RFC 3986, appendix B. What is missing is None, and something else than what is empty.
@@ -469,7 +476,8 @@ known_base = functools.lru_cache(maxsize=64)(Base)  # returns the Base of a URL,
 # URLs that look like those of sitemaps, before anything is fetched ---------------------------------
 
 DOCUMENTS = (".xml", ".txt", ".rss", ".atom")  # suffixes of sitemaps, feeds and robots.txt
-ARCHIVES = (".warc", ".wacz")  # suffixes of web archives, which are files and never hosts
+ARCHIVES = (".warc", ".wacz", ".warc.zst")  # of web archives: files, never hosts
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # which are no hosts, too
 PAGES = (".html", ".htm", ".xhtml")  # suffixes of pages, which stand for their website
 
 

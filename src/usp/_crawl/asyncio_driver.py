@@ -46,6 +46,7 @@ class AsyncioDriver(DriverCore):
         super().__init__(search, client, streams=streams)
 
     async def __aenter__(self) -> Self:
+        self._shown.__enter__()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -57,6 +58,7 @@ class AsyncioDriver(DriverCore):
             await asyncio.gather(*self._tasks, return_exceptions=True)
             done = kind is None
         finally:
+            self._shown.__exit__(None, None, None)
             if self._recorder is not None:
                 await asyncio.to_thread(self._recorder.close, keep=done)
 

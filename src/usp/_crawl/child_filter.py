@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.dates import MAX_REMEMBERED, in_utc, known_date, precision_of_text
 from usp._base.filters import Patterns, period
+from usp._base.loc_urls import USUAL
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
 from usp._crawl.tree_slots import TreeSlot, listed
@@ -142,7 +143,8 @@ def refuse(
 ) -> Reason | None:
     """Return why a sitemap must not be requested, or None; ``above`` are URLs without fragments."""
     try:
-        read_url(url)
+        if not USUAL.fullmatch(url):  # most are, and need not be parsed until they are requested
+            read_url(url)
     except BadUrl as error:
         text = f"is not a HTTP(s) URL{f': it {error.why}' if error.is_http else ''}"
         return Reason(FailureCode.BAD_URL, f"it {text}", full=f"URL {redact_url(url)} {text}.")

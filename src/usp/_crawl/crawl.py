@@ -2,7 +2,7 @@
 
 A crawl has *documents* and *slots*. A document is what a URL returns: it is fetched once. A slot is
 its position in the tree: a document that two indexes declare has two slots. Documents are fetched in
-any order; slots are settled in the order of the tree, depth first, so that the order in which
+any order; slots are decided in the order of the tree, depth first, so that the order in which
 callbacks run and limits take effect does not depend on the network.
 """
 
@@ -39,7 +39,6 @@ from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
 from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
-from usp.objects.sitemap import AbstractIndexSitemap
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
@@ -56,7 +55,7 @@ class Crawl:
 
     A driver gets orders (:meth:`next_fetches`), executes them, and reports the results
     (:meth:`finished`) until the crawl is ``complete``. ``awaited`` is the next slot of the tree,
-    whose document has not arrived yet; :meth:`take_settled` returns the slots before it, in order.
+    whose document has not arrived yet; :meth:`take_decided` returns the slots before it, in order.
     ``roots`` decides which of the slots at the top are in the tree, if not all of them are;
     ``limits_of`` which limits are those of a child, by its URL and those above it. Once ``ending`` has
     a reason, nothing more is requested, and fetches in progress should end soon.
@@ -83,11 +82,13 @@ class Crawl:
         self.ending: Reason | None = None
         self.ends_at = math.inf  # once it has begun, if there is a time limit
         self.wanted: list[TreeSlot] = []  # at the top
+        # With pages, by the root that they are below; if somebody wants to know.
+        self.arrived: dict[int, dict[FetchOrder, None]] | None = None
         self._start = start
         self._orders: dict[tuple[Role, str], FetchOrder] = {}
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
-        self._collect_events = options.on_event is not None
+        self._collect_events = options.on_event is not None or options.progress
         self._events: list[events.Event] = []
         self._final: list[FetchOrder] = []  # with a result that was not taken yet
         self._schedule = Schedule(options, per_host, chance)
@@ -95,7 +96,7 @@ class Crawl:
         self._later: list[TreeSlot] = []  # known paths that may turn out to be excluded
         self._ahead: list[tuple[TreeSlot, bool]] = []  # a stack; whether children are done
         self._advancing = False
-        self._settled: list[TreeSlot] = []
+        self._decided: list[TreeSlot] = []
         self._slots = 0  # in the tree
         self._pages = 0
         self._url_text = 0  # characters of the URLs that indexes declare
@@ -115,7 +116,7 @@ class Crawl:
         """Add a document at the top of the tree, after those that were added before.
 
         A ``guess`` may well not exist: it is retried less often, and failures are logged quietly. If
-        children may be left out, it is requested only when everything before it is settled: it may
+        children may be left out, it is requested only when everything before it is decided: it may
         be one of them.
         """
         position = (len(self.wanted),)
@@ -190,7 +191,7 @@ class Crawl:
             if given_up is not None:
                 self._schedule.done(order)
                 error = HostGivenUp(given_up, retryable=False)
-                self._settle(order, order.partial or Failed(error, order.last))
+                self._keep_result(order, order.partial or Failed(error, order.last))
                 continue
             order.attempt += 1
             order.is_active = True
@@ -219,7 +220,7 @@ class Crawl:
         for order in list(self._orders.values()):
             if order.result is None and (active or not order.is_active):
                 error = NotRequested(self.ending, retryable=False)
-                self._settle(order, order.partial or Failed(error, order.last))
+                self._keep_result(order, order.partial or Failed(error, order.last))
 
     # Results in -----------------------------------------------------------------------------------
 
@@ -247,9 +248,16 @@ class Crawl:
             pause = self._schedule.repeat(order, error, now, ending=self.ending is not None)
             journal.request_failed(order, error, pause, quiet=given_up)
             if pause is not None:
+                known = result.exchange
+                if known is not None and known.started is not None:
+                    order.earlier += ((known.started, known.seconds),)
+                if self._collect_events:
+                    often = (order.attempt + 1, self._schedule.attempts(order, error))
+                    event = events.SitemapRetrying(order.url, *often, pause, error.retry_after)
+                    self._events.append(event)
                 return
             result = order.partial or result
-        self._settle(order, result)
+        self._keep_result(order, result)
 
     def recall(self, order: FetchOrder, final: FinalResult) -> None:
         """Take the result of an order in another crawl: it is not retried, and no host is judged."""
@@ -257,10 +265,10 @@ class Crawl:
         order.is_active = False
         order.attempt = final.attempts
         if order.result is None:
-            self._settle(order, final.result)
+            self._keep_result(order, final.result)
 
     def take_documents(self) -> list[FinalResult]:
-        """Return the documents that were settled since the last call, each with its result."""
+        """Return the documents that have a final result since the last call."""
         orders, self._final = self._final, []
         return [order.final_result() for order in orders if order.result is not None]
 
@@ -278,18 +286,20 @@ class Crawl:
         taken, self._events = self._events, []
         return taken
 
-    def _settle(self, order: FetchOrder, result: Received | Failed) -> None:
+    def _keep_result(self, order: FetchOrder, result: Received | Failed) -> None:
         if isinstance(result, Received) and result.probe.children:
             result = self._bounded(result)
         order.result, order.arrival = result, None
         self._final.append(order)
         if order.role is Role.ROBOTS:
             delay = result.probe.crawl_delay if isinstance(result, Received) else None
-            self._schedule.robots_settled(order.host, delay)
+            self._schedule.keep_crawl_delay(order.host, delay)
         if self._collect_events:
             self._events += self._events_of(order, result)
         if isinstance(result, Received):
             journal.received(result.document, result.probe, quiet=order.quiet)
+            if self.arrived is not None and result.probe.has_pages and not result.probe.children:
+                self.arrived.setdefault(order.position[0], {})[order] = None
             if not self._filter.has_callbacks:
                 self._fetch_ahead(order, result)
         self._advance()
@@ -324,7 +334,7 @@ class Crawl:
             yield events.PagesReady(final_url, pages)
 
     def _fetch_ahead(self, order: FetchOrder, result: Received) -> None:
-        """Queue the children of a document before its slot is settled: no callback will object."""
+        """Queue the children of a document before its slot is decided: no callback will object."""
         level = order.level + 1
         children, _ = self._filter.select(result.probe, order.level, frozenset(), ask=False)
         for at, child in enumerate(children):
@@ -343,17 +353,17 @@ class Crawl:
         """Return whether what is at or below a slot is in the tree."""
         return self.roots is None or self.roots.includes(self._root_of(slot))
 
-    def take_settled(self) -> list[TreeSlot]:
-        """Return the slots that were settled since the last call, in the order of their pages."""
-        settled, self._settled = self._settled, []
-        return settled
+    def take_decided(self) -> list[TreeSlot]:
+        """Return the slots that were decided since the last call, in the order of their pages."""
+        decided, self._decided = self._decided, []
+        return decided
 
     def _advance(self) -> None:
         """Go on as far as possible.
 
         If a callback raises an exception, its slot is tried again the next time.
         """
-        if self._advancing:  # settling a slot has ended the crawl, and brought more results
+        if self._advancing:  # deciding on a slot has ended the crawl, and brought more results
             return
         self._advancing = True
         self.awaited = None
@@ -370,7 +380,7 @@ class Crawl:
                 if not slot.is_there:
                     self.awaited = slot
                     return
-                self._settle_slot(slot)
+                self._decide(slot)
                 # Pages of an index are among its children; those of all others come first.
                 pages_at = (slot.received.probe.pages_at if slot.received else None) or 0
                 first, last = slot.children[:pages_at], slot.children[pages_at:]
@@ -394,7 +404,7 @@ class Crawl:
         """Count the pages of a slot, and leave out those beyond the limit."""
         most = self.limits.pages
         pages = slot.received.probe.pages if slot.received else None
-        self._settled.append(slot)
+        self._decided.append(slot)
         if most is None or not pages or not self.includes(slot):
             return
         room = most - self._pages
@@ -405,7 +415,7 @@ class Crawl:
             slot.leave_out(LeftOut(pages - room, reason), "pages")
             self.end(reason)
 
-    def _settle_slot(self, slot: TreeSlot) -> None:
+    def _decide(self, slot: TreeSlot) -> None:
         result = slot.result
         if isinstance(result, Failed):
             slot.reason = _why_failed(slot, result)
@@ -419,7 +429,7 @@ class Crawl:
         received = slot.received
         if received is not None and slot.order is not None:
             self._slots += slot.order.is_guess  # a known path counts once it is in the tree
-            if received.probe.kind and issubclass(received.probe.kind, AbstractIndexSitemap):
+            if received.probe.kind and not received.probe.kind.lists_pages:
                 self._add_children(slot, received)
 
     def _root_of(self, slot: TreeSlot) -> TreeSlot:

@@ -159,6 +159,7 @@ def _exchange(order: FetchOrder, error: WebClientErrorResponse, started: float) 
         content_type=known.header("Content-Type"),
         content_encoding=known.header("Content-Encoding"),
         attempts=order.attempt,
+        earlier=order.earlier,
         started=datetime.now(UTC) - timedelta(seconds=seconds),
         seconds=seconds,
     )

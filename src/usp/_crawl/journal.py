@@ -16,7 +16,7 @@ from usp._base.display import get_logger
 from usp._crawl.orders import ClientRaised, FetchOrder, NoNetwork, Probe
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
-from usp._formats.unpack import gunzip_complaint
+from usp.helpers import gunzip_complaint
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of, words_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def received(document: Document, probe: Probe, *, quiet: bool = False) -> None:
             names = _ELEMENT.findall(StoredPages(document, None).text(_MOST_READ))
             for name in filter(probe.namespace[0].__ne__, dict.fromkeys(names)):
                 documents.debug("Assuming %s should be in sitemap namespace", name)
-    if probe.broken is None:  # else it has been told as a failed request
+    if probe.broken is None:  # else it was logged as a failed request
         for problem in probe.problems:
             if probe.unfinished is not None and problem.code is probe.unfinished.code:
                 documents.error("Parsing sitemap from URL %s failed: %s", url, problem)

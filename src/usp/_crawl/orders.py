@@ -11,15 +11,17 @@ from usp._base.reason import Reason
 from usp._base.urls import Login, with_login
 from usp._formats.document import Role
 from usp.objects.failure_codes import FailureCode
-from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from usp._formats.abstract_parser import ChildEntry
     from usp._http.flow import Conditions
     from usp._store import Document, DocumentWriter
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Problem
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
     from usp.options import CrawlOptions
 
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
@@ -55,6 +57,7 @@ class FetchOrder:
     is_active: bool = False  # requested, and not finished
     arrival: Arrival | None = None  # what is being received, until there is a result
     partial: Received | None = None  # the longest part of a document that broke off
+    earlier: tuple[tuple[datetime, float], ...] = ()  # attempts that failed: when, and how long
     last: Exchange | None = None  # the last request that failed
     result: Received | Failed | None = None
     failed_as_guess: bool = False
@@ -78,7 +81,7 @@ class FetchOrder:
         return FinalResult(self.url, self.role, self.lastmod, *known)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Received:
     """A document was received; with ``kept``, at an earlier time."""
 
@@ -154,7 +157,7 @@ class HasEarlierResults(abc.ABC):
 
     @abc.abstractmethod
     def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
-        """Return the earlier document if a response, told without secrets, says it is the same."""
+        """Return the earlier document if a response, given without secrets, says it is the same."""
 
 
 class NoNetwork(WebClientErrorResponse):
@@ -207,7 +210,7 @@ class LeftOut:
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Probe:
     """What reading a document for the first time showed.
 
@@ -236,6 +239,4 @@ class Probe:
     @property
     def has_pages(self) -> bool:
         """Whether it is a page sitemap, or an index with stray pages."""
-        kind = self.kind
-        is_pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
-        return is_pages or self.pages_at is not None
+        return (self.kind is not None and self.kind.lists_pages) or self.pages_at is not None

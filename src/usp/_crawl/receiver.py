@@ -1,7 +1,6 @@
 """Receives a document and reads it for the first time: what it is, and what it declares.
 
-:class:`DocumentProbe` reads; :class:`BodyReceiver` stores what a client receives, within limits;
-:func:`parse_document` takes a document that is given.
+:class:`DocumentProbe` reads; :class:`BodyReceiver` stores what a client receives, within limits.
 """
 
 from __future__ import annotations
@@ -10,19 +9,15 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from http import HTTPStatus
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
-from usp._crawl import journal
-from usp._crawl.child_filter import child_slot
 from usp._crawl.orders import (
-    UNFETCHED,
     Arrival,
     ClientRaised,
     Failed,
@@ -34,18 +29,18 @@ from usp._crawl.orders import (
     Received,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._crawl.tree_slots import TreeSlot, node_of
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
-from usp._formats.document import DocumentParser, Role
-from usp._formats.values import date
+from usp._formats.document import DocumentParser
 from usp._http.identity import safe_headers
 from usp._store import Document, DocumentWriter, SpoolFull, Store
-from usp.limits import DEFAULT, LimitReached, Limits
+from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
-from usp.objects.problem import Failure, Problem
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.objects.problem import Problem
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
+
+if TYPE_CHECKING:
+    from usp.objects.sitemap import AbstractPagesSitemap
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -59,22 +54,13 @@ _MAX_LASTMOD = 100  # characters: no date has more
 class DocumentProbe:
     """Reads a document for the first time, while it is received: ``steps`` of chunks, then ``close``.
 
-    Relative URLs are resolved against ``base``; ``exchange`` is what the response said about it. Pages
-    are counted if the parser does more than ``glance`` at them.
+    Relative URLs are resolved against ``base``; the ``options`` are those of the parser. Pages are
+    parsed only if their number is limited.
     """
 
-    def __init__(
-        self,
-        base: str | None,
-        exchange: Exchange,
-        limits: Limits = DEFAULT,
-        *,
-        role: Role = Role.SITEMAP,
-        glance: bool = False,
-    ) -> None:
-        self.parser = DocumentParser(
-            base, exchange, role=role, glance=glance, fast=True, limits=limits
-        )
+    def __init__(self, base: str | None, limits: Limits = DEFAULT, **options: Any) -> None:
+        options.setdefault("skip_pages", limits.pages is None)
+        self.parser = DocumentParser(base, fast=True, limits=limits, **options)
         self._base = base
         self._limits = limits
         self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
@@ -82,7 +68,7 @@ class DocumentProbe:
         self._left_out = 0
         self._left_out_by = "sitemaps"  # the limit that was reached
         self._pages_at: int | None = None
-        self._pages: UniquePages | None = None  # once there are some: a glance finds none
+        self._pages: UniquePages | None = None  # once there are some: none if they are skipped
         self._count = 0
         self._start = b""
         self._read = 0  # bytes
@@ -90,8 +76,8 @@ class DocumentProbe:
     @property
     def page_kind(self) -> type[AbstractPagesSitemap] | None:
         """The class of the document's node, once it is known to be a page sitemap."""
-        kind = self.parser.parser.sitemap_class if self.parser.parser else None
-        return kind if kind is not None and issubclass(kind, AbstractPagesSitemap) else None
+        kind: Any = self.parser.parser.sitemap_class if self.parser.parser else None
+        return kind if kind is not None and kind.lists_pages else None
 
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
@@ -170,7 +156,9 @@ class DocumentProbe:
 
         ``late`` is called after each step: a reason ends the reading.
         """
-        probe = DocumentProbe(self._base, document.exchange, self._limits)
+        probe = DocumentProbe(
+            self._base, self._limits, exchange=document.exchange, skip_pages=False
+        )
         for chunk in document.chunks():
             for _ in probe.steps(chunk):
                 yield
@@ -234,15 +222,13 @@ class BodyReceiver:
             headers=safe_headers(call_newer(response, "headers", ResponseFacts.headers)),
             redirects=tuple(map(without_login, redirects)),
             attempts=order.attempt,
+            earlier=order.earlier,
             started=datetime.now(UTC) - timedelta(seconds=self._window - started),
             content_type=excerpt(_text(response.header("Content-Type"))) or None,
             content_encoding=excerpt(_text(response.header("Content-Encoding"))) or None,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
-        glance = limits.pages is None
-        self._probe = DocumentProbe(
-            final_url, self._exchange, limits, role=order.role, glance=glance
-        )
+        self._probe = DocumentProbe(final_url, limits, exchange=self._exchange, role=order.role)
         self._writer = DocumentWriter(context.store)
 
     @property
@@ -371,95 +357,3 @@ def _blamed(client: object) -> FailureCode:
     """Return who is to blame for an exception: a client that is not ours, or this library."""
     foreign = client is not None and not getattr(client, "is_ours", False)
     return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR
-
-
-# A document that is given --------------------------------------------------------------------------
-
-LOCAL_URL = "http://usp-local-dummy.local/"
-"""The URL of a document that has none."""
-
-
-def parse_document(
-    chunks: Iterable[bytes],
-    url: str | None,
-    *,
-    name: str = LOCAL_URL,
-    limits: Limits = DEFAULT,
-    **given: Any,
-) -> AbstractSitemap:
-    """Parse a document that is given; ``url`` is where it came from, if that is known.
-
-    Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
-    until then is the document. The rest is ``given`` as to :func:`read_document`.
-    """
-    received = read_document(chunks, url, url or name, limits=limits, **given)
-    return unfetched_tree(received, limits, resolves=url is not None)
-
-
-def read_document(
-    chunks: Iterable[bytes],
-    base: str | None,
-    url: str,
-    *,
-    content_type: str | None = None,
-    role: Role = Role.SITEMAP,
-    limits: Limits = DEFAULT,
-    store: Store | None = None,
-) -> Received:
-    """Return a document that is given as if it were received; relative URLs belong to ``base``."""
-    writer, ended = DocumentWriter(store or Store()), None
-    exchange_of = partial(Exchange, url, url, status=None, attempts=0, content_type=content_type)
-    first = DocumentProbe(base, exchange_of(), limits, role=role, glance=limits.pages is None)
-    try:
-        for chunk in chunks:
-            writer.write(chunk)
-            for _ in first.steps(chunk):
-                pass
-            if first.parser.refusal is not None:
-                break
-    except LimitReached as limit:
-        ended = limits.reached(limit.name)
-    probe = first.close(ended=ended)
-    document = writer.finish(
-        exchange_of(received=writer.size, charset=first.parser.decoder.encoding)
-    )
-    if first.parser.may_have_children:
-        probe = result_of(first.again(document))
-    elif ended is not None and probe.kind is None:
-        probe = replace(probe, refusal=ended)
-    return Received(document, probe)
-
-
-def unfetched_tree(
-    received: Received,
-    limits: Limits = DEFAULT,
-    *,
-    resolves: bool = True,
-    above: frozenset[str] | None = None,
-) -> AbstractSitemap:
-    """Return the node of a document whose children nobody fetches.
-
-    With the URLs ``above`` them, those that a crawl would refuse have its reasons.
-    """
-    probe, url = received.probe, received.exchange.url
-    journal.received(received.document, probe)
-    top = TreeSlot(url, order=FetchOrder(url, result=received), resolves=resolves)
-    top.examine()
-    pages, most = probe.pages or 0, limits.pages
-    if most is not None and pages > most:
-        top.most = most
-        top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
-    if probe.left_out is not None:
-        top.leave_out(probe.left_out, "sitemaps")
-    nodes = []
-    for at, entry in enumerate(probe.children):
-        child = None if above is None else child_slot(top, at, entry, above, limits)
-        if child is not None and child.reason is not None:
-            nodes.append(node_of(child, [], limits))
-        else:  # a slot takes longer than all the rest
-            failure = Failure.of(entry.loc, UNFETCHED)
-            lastmod = date(entry.lastmod)
-            nodes.append(
-                InvalidSitemap(entry.loc, UNFETCHED.text, last_modified=lastmod, failure=failure)
-            )
-    return node_of(top, nodes, limits)

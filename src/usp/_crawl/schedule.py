@@ -272,6 +272,12 @@ class Schedule:
             self.add(order, not_before=now + pause)
         return pause
 
+    def attempts(self, order: FetchOrder, error: WebClientErrorResponse) -> int:
+        """Return how often a document is requested in all if it goes on failing like this."""
+        kind = failure_kind(error)
+        policy = GUESSED if order.is_guess else DECLARED
+        return order.attempt + int(getattr(policy, kind)) - self._failures[order, kind]
+
     def wait_out(self, order: FetchOrder, code: int, now: float) -> None:
         """Add a document again that could not be fetched because this machine lacks resources.
 
@@ -287,7 +293,7 @@ class Schedule:
             order.attempt -= 1
             self.add(order, not_before=now + SHORTAGE_PAUSE)
 
-    def robots_settled(self, host: str, delay: float | None) -> None:
+    def keep_crawl_delay(self, host: str, delay: float | None) -> None:
         """Respect the Crawl-delay of a robots.txt from now on, if there is one."""
         if self._keeps_delay:
             self._restrain(host, 1 if delay else self._per_host, delay)

@@ -7,6 +7,7 @@ twice, where they are, and what is wrong with them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -20,10 +21,15 @@ from usp._formats.abstract_parser import (
     Entry,
     PageBatch,
     PageEntry,
+    ignore,
     own_columns,
 )
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
+from usp._formats.extension_reader import alternates
+from usp._formats.values import text as text_of
+from usp._formats.xml.namespaces import Space
+from usp._formats.xml.raw_entries import RawEntry
 from usp.limits import DEFAULT, Limits
 from usp.objects.page_blocks import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, ProblemCode, Problems, how_many
@@ -262,6 +268,11 @@ class StoredPages(NodePages):
 # A close reading -----------------------------------------------------------------------------------
 
 _AFTER_NAME = tuple(" \t\r\n/>")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
+_FETCHED = {  # fields whose URLs search engines fetch
+    Space.IMAGE: ("image", ("loc",)),
+    Space.VIDEO: ("video", ("thumbnail_loc", "content_loc", "player_loc")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,15 +290,15 @@ _NOWHERE = SourcePosition()
 class ExaminedBlock:
     """Some entries of a document, in their order.
 
-    ``written`` are their URLs as written, if any of them differs. ``text`` is what they were read
-    from, if they were read together; then they have no problems.
+    ``written`` are their URLs as written, if any of them differs; ``entries`` is how all else is
+    written, if they were read one by one.
     """
 
     pages: PageBlock
     written: Sequence[str | None] | None = None
     _block: BlockText | None = None
     _lines: Sequence[int | None] = ()
-    _own_texts: Mapping[str, Sequence[str]] | None = None
+    entries: Sequence[PageEntry] = ()
 
     @property
     def urls(self) -> Sequence[str]:
@@ -296,25 +307,33 @@ class ExaminedBlock:
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return ``lastmod``, ``changefreq`` and ``priority`` as written; None if that is not known."""
-        if self._own_texts is None and isinstance(self.pages, PageBatch):
-            return self.pages.own_texts()
-        return self._own_texts
+        if self.entries:
+            return own_columns(self.entries)
+        return self.pages.own_texts() if isinstance(self.pages, PageBatch) else None
 
-    @property
-    def text(self) -> str | None:
-        """The text that the entries were read from, if they were read together."""
-        return None if self._block is None else self._block.text
+    def relative_urls(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the URLs in extensions that have no scheme: their entry, what they are of, the URL."""
+        for at, entry in enumerate(self.entries):
+            records = entry.records if isinstance(entry, RawEntry) else {}
+            links = (one[2] for one in records.get(Space.XHTML, ()))
+            found = [("link", href) for _, href in alternates(links, ignore)]
+            for space, (kind, names) in _FETCHED.items():
+                for one in records.get(space, ()):
+                    fields = zip(one[::3], one[1::3], strict=True)
+                    found += [(kind, text_of(raw) or "") for name, raw in fields if name in names]
+            yield from ((at, kind, url) for kind, url in found if url and not _SCHEME.match(url))
 
     def place(self, at: int) -> SourcePosition:
         """Return where an entry begins."""
         if self._block is None:
-            return SourcePosition(self._lines[at]) if self._lines else _NOWHERE
+            column = self.entries[at].column if self.entries else None
+            return SourcePosition(self._lines[at], column) if self._lines else _NOWHERE
         if at >= len(self._starts):
             return _NOWHERE
         start = self._starts[at]
         before = self._block.text.rfind("\n", 0, start) + 1
-        # What precedes the block on its first line is not known.
-        return SourcePosition(self.lines[at], start - before + 1 if before else None)
+        column = start - before + (1 if before else self._block.column)
+        return SourcePosition(self.lines[at], column)
 
     @cached_property
     def lines(self) -> Sequence[int | None]:
@@ -329,7 +348,7 @@ class ExaminedBlock:
     def _starts(self) -> list[int]:
         """The positions in the text at which entries begin; empty if that is not certain."""
         assert self._block is not None
-        text, _, entry = self._block
+        text, _, entry, _ = self._block
         if entry == "\n":
             return [at + 1 for at, character in enumerate(text) if character == "\n"]
         found = list(_tags(text, f"<{entry}"))
@@ -358,7 +377,7 @@ class Examination:
         self._limits = limits
         self.children: list[ChildEntry] = []
         self.given_up: Reason | None = None  # why the rest was not read, if it was not
-        self.is_vouched = True  # whether all pages were read in blocks that are well-formed
+        self.is_well_formed = True  # whether all pages were read in blocks that are well-formed
 
     @property
     def problems(self) -> list[Problem]:
@@ -378,11 +397,13 @@ class Examination:
         """
         for group in _grouped(self._entries(given_up)):
             if not isinstance(group, PageBatch):
-                self.is_vouched = False
+                self.is_well_formed = False
                 yield from self._single(group)
             elif group.urls:
-                self.is_vouched = self.is_vouched and group.block is not None
-                yield ExaminedBlock(group, group.as_written, group.block, group.lines)
+                self.is_well_formed = self.is_well_formed and group.block is not None
+                yield ExaminedBlock(
+                    group, group.as_written, group.block, group.lines, group.entries
+                )
 
     def _entries(self, given_up: Callable[[], Reason | None]) -> Iterator[Entry]:
         for chunk in self.document.chunks():
@@ -407,7 +428,7 @@ class Examination:
         pages: list[SitemapPage] = []
         read: list[PageEntry] = []
         for entry in entries:
-            page = entry.page(partial(_note, self.parser.problems, entry.line))
+            page = entry.page(partial(_note, self.parser.problems, entry))
             if self._limits.too_long(page.url):
                 note_length(self.parser.problems, self._limits, page.url, entry.line)
             else:
@@ -415,7 +436,7 @@ class Examination:
                 read.append(entry)
         if pages:
             written, lines = [one.as_written for one in read], [one.line for one in read]
-            yield ExaminedBlock(PageList(pages), written, None, lines, own_columns(read))
+            yield ExaminedBlock(PageList(pages), written, None, lines, read)
 
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
@@ -423,5 +444,5 @@ def note_length(problems: Problems, limits: Limits, url: str, line: int | None =
     problems.note(limits.reached("url_length").after("a URL is too long"), line, url)
 
 
-def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str) -> None:
-    problems.add(code, line, excerpt or None)
+def _note(problems: Problems, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
+    problems.add(code, entry.line, excerpt or None, page=entry.url, column=entry.column)

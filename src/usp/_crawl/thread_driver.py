@@ -6,6 +6,7 @@ import math
 import queue
 import threading
 import time
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -30,6 +31,7 @@ from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from usp._crawl.website import OneSitemap, Search, Website
     from usp.web_client.abstract_client import AbstractWebClient
@@ -42,6 +44,7 @@ INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
 
 _TOTAL_FACTOR = 2  # total requests of a crawl at a time, as a multiple of those to one host
 _HEAD_START = 0.003  # seconds
+_IDLE = 1.0  # seconds without a new page after which progress is not shown
 
 
 class DriverCore:
@@ -60,13 +63,21 @@ class DriverCore:
 
     def __init__(self, search: Search, client: Any, *, streams: bool) -> None:
         options, most = search.options, concurrency_of(client)
+        self._listeners = [] if options.on_event is None else [options.on_event]
+        self._shown: AbstractContextManager[None] = nullcontext()
+        if options.progress:
+            from usp._base.progress_line import Progress, shown  # noqa: PLC0415 - few ask for it
+
+            self._progress = Progress()
+            self._progress_at = 0.0  # when pages were last asked for
+            self._shown = shown(self._progress, self._is_idle)
+            self._listeners.append(self._progress)
         self.crawl = Crawl(options, per_host=most, start=read_url(search.start_url))
         self.top = search.begin(self.crawl)
         self.stream = PageStream(self.crawl, time.monotonic) if streams else None
         self._most = most * _TOTAL_FACTOR if most > 1 else 1  # requests in progress, in total
         self._busy = 0
         self._is_stopped = False  # the results are no longer wanted
-        self._on_event = options.on_event
         self._ends_at: float | None = None
         self._others_at = 0.0  # when other requests may follow the first one, once it was sent
         self._starved = False  # whether there were fewer descriptors than room
@@ -83,6 +94,14 @@ class DriverCore:
         limits = self.crawl.limits
         given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
         self._context = FetchContext(*given, self._announce if streams else None, earlier)
+
+    def _is_idle(self) -> bool:
+        """Return whether nobody asks for pages, and count those that were given."""
+        stream, progress, now = self.stream, self._progress, time.monotonic()
+        if stream is None or not stream.is_reading or progress.pages != stream.count:
+            self._progress_at = now
+        progress.pages = stream.count if stream else 0
+        return now - self._progress_at > _IDLE
 
     def _orders(self) -> list[FetchOrder]:
         """Return what to fetch now, as far as there is room and a descriptor for it."""
@@ -115,9 +134,9 @@ class DriverCore:
         """Emit the events, and record the documents, since the last call."""
         if self._recorder is not None:
             self._recorder.take(self.crawl.take_documents())
-        if self._on_event is not None:
-            for event in self.crawl.take_events():
-                self._on_event(event)
+        for event in self.crawl.take_events() if self._listeners else ():
+            for listener in self._listeners:
+                listener(event)
 
     def _stop_reason(self) -> Reason | None:
         """Return why a fetch should end, if it should; may be called from any thread."""
@@ -179,6 +198,7 @@ class ThreadDriver(DriverCore):
         super().__init__(search, client, streams=streams)
 
     def __enter__(self) -> Self:
+        self._shown.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
@@ -193,6 +213,7 @@ class ThreadDriver(DriverCore):
                 thread.join(max(0.0, deadline - time.monotonic()))
             done = kind is None
         finally:
+            self._shown.__exit__(None, None, None)
             if self._recorder is not None:
                 self._recorder.close(keep=done)
 

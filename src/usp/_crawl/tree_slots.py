@@ -14,10 +14,10 @@ from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Failure, FailureCode, Problem, ProblemCode
 from usp.objects.sitemap import (
-    AbstractPagesSitemap,
     AbstractSitemap,
     InvalidSitemap,
     PagesXMLSitemap,
+    read_from,
 )
 from usp.web_client.abstract_client import status_of
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class TreeSlot:
     """A position in the tree where a document is declared.
 
-    When its turn comes it is settled: ``received`` is then the sitemap that is there, ``reason`` why
+    When its turn comes it is decided: ``received`` is then the sitemap that is there, ``reason`` why
     there is none; if both are None, nothing was requested, as the sitemap is elsewhere in the tree.
     """
 
@@ -171,24 +171,25 @@ def node_of(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> 
         return InvalidSitemap(
             slot.node_url, reason, problems=slot.problems, missing=missing, **facts
         )
-    probe, document, exchange = received.probe, received.document, received.exchange
-    assert probe.kind is not None
-    url, facts["size"], facts["status"] = exchange.final_url, document.size, exchange.status
+    probe, document = received.probe, received.document
+    kind: Any = probe.kind
+    url, facts["size"] = document.exchange.final_url, document.size
     base = url if slot.resolves else None
-    source = StoredPages(document, base, limits, slot.most)
-    if issubclass(probe.kind, AbstractPagesSitemap):
+    if kind.lists_pages:
         # Parsing the pages finds all other problems, but not that of the transfer.
         known = () if probe.transfer is None else (probe.transfer,)
-        return probe.kind(url, source, problems=(*known, *slot.problems), **facts)
+        source = StoredPages(document, base, limits, slot.most)
+        return kind(url, source, problems=(*known, *slot.problems), **facts)  # type: ignore[no-any-return]
     problems = [*probe.problems, *slot.problems]
     if probe.pages_at is not None:
-        stray = PagesXMLSitemap(url, source, status=exchange.status, exchange=exchange)
+        source = StoredPages(document, base, limits, slot.most)
+        stray = PagesXMLSitemap(url, source, exchange=document.exchange)
         children.insert(min(probe.pages_at, len(children)), stray)
         code = ProblemCode.PAGES_IN_INDEX
         problems.append(Problem(code.message, code=code))
-    node = probe.kind(url, children, problems=problems, skipped=slot.skipped, **facts)
-    node.read_from(StoredPages(document, base, limits))
-    return node
+    node = kind(url, children, problems=problems, skipped=slot.skipped, **facts)
+    read_from(node, StoredPages(document, base, limits))
+    return node  # type: ignore[no-any-return]
 
 
 def failure_of(slot: TreeSlot) -> Failure | None:

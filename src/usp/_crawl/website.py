@@ -16,7 +16,7 @@ from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap, keep_fetched
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, status_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class OneSitemap:
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
         tree = node_for(self._slot, self.crawl.limits)
-        tree.keep(self.crawl.fetched(*self.start))
+        keep_fetched(tree, self.crawl.fetched(*self.start))
         return tree
 
 
@@ -151,7 +151,7 @@ class Website:
                 there.add(slot.order)
                 tried.append(exchange)
         tree = IndexWebsiteSitemap(self.url, roots, not_found=list(self._not_found()), tried=tried)
-        tree.keep(self.crawl.fetched(*self.start))
+        keep_fetched(tree, self.crawl.fetched(*self.start))
         return tree
 
     def _not_found(self) -> Iterator[Failure]:
@@ -200,7 +200,7 @@ class Website:
         return included
 
     def is_declared(self, url: str) -> bool:
-        """Return whether robots.txt's subtree, settled by now, declares a URL, followed or not."""
+        """Return whether robots.txt's subtree, decided by now, declares a URL, followed or not."""
         return without_fragment(url) in self._declared
 
     @cached_property

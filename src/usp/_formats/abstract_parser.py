@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
-from usp.objects.page import DeferredPage, SitemapPage
+from usp.objects.page import DeferredPage, SitemapPage, page_of
 from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def ignore(code: ProblemCode, excerpt: str) -> None:
 TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its end")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class ChildEntry:
     """A child sitemap as an index declares it; ``loc`` is absolute, ``lastmod`` as written.
 
@@ -48,6 +48,9 @@ class PageEntry:
     line: int | None = None
     """The line of the document where the entry begins, if it is known."""
 
+    column: int | None = None
+    """The column on that line."""
+
     as_written: str | None = None
     """The URL as written, if it is known."""
 
@@ -59,15 +62,15 @@ class PageEntry:
     url: str
     """The URL of a page that is finished."""
 
-    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
-        """Read the fields of the entry, which is the only one here; ``note`` is called for damage."""
+    def fields(self, note: Note | None = None) -> PageFields:
+        """Read the fields of the entry; ``note`` is called for damage."""
         raise NotImplementedError
 
     def page(self, note: Note | None = None) -> SitemapPage:
         """Return the page; its fields are read at once if there is a ``note`` to call for damage."""
         if note is None:
-            return DeferredPage(self.url, self.fields, 0)
-        return SitemapPage.of(self.url, self.fields(0, note))
+            return DeferredPage(self.url, lambda _: self.fields(), 0)
+        return page_of(self.url, self.fields(note))
 
 
 class BlockText(NamedTuple):
@@ -76,6 +79,7 @@ class BlockText(NamedTuple):
     text: str
     line: int
     entry: str
+    column: int = 1
 
 
 class PageBatch:
@@ -91,6 +95,9 @@ class PageBatch:
 
     lines: Sequence[int] = ()
     """The lines where the entries of the pages begin, if these are known without their text."""
+
+    entries: Sequence[PageEntry] = ()
+    """The entries of the pages, if they were read one by one."""
 
     _rows: Sequence[PageFields] = ()
 

@@ -1,28 +1,41 @@
-"""Pages in batches: cut out of a block and read on demand, or read as entries."""
+"""Pages in batches: cut out of a block and read on demand, or read as entries.
+
+Of entries that are written with the same tags, fields are read in columns, all texts of an element at a
+time; of the others as trees, and of what is damaged by the scanner.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from usp._formats import values
-from usp._formats.abstract_parser import PageBatch, ignore, own_columns
+from usp._formats.abstract_parser import PageBatch, PageEntry, ignore, own_columns
+from usp._formats.extension_reader import COLUMNS, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
-from usp.objects.page import PageFields, SitemapPageChangeFrequency
+from usp._formats.xml.raw_entries import ElementRole
+from usp._formats.xml.text_columns import in_order, split_alike
+from usp._formats.xml.tree_reader import IGNORE
+from usp.objects.page import PageFields, SitemapPageChangeFrequency, fields_of
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from usp._formats.abstract_parser import Note, PageEntry
+    from usp._formats.abstract_parser import Note
     from usp._formats.xml.cut import EntryShape
+    from usp._formats.xml.namespaces import Space
+    from usp._formats.xml.text_columns import Elements, EntryColumns
+    from usp._formats.xml.tree_reader import TreeReader
     from usp.objects.page import PageBlock
 
-    ReadBlock: TypeAlias = Callable[[str, str], Sequence[PageFields]]
-    """``read(block, end)``: all fields of the entries of a block, which end so."""
+_BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
+_FEW = 4  # entries that are not halved any more
 
 
 class OwnField(NamedTuple):
@@ -36,9 +49,9 @@ class OwnField(NamedTuple):
     problem: ProblemCode
     default: Any
 
-    def value(self, text: str | None) -> Any:
+    def value(self, text: str) -> Any:
         """Return the value of a text; that of a page without the field if it is blank."""
-        if not text or text.isspace():
+        if not text.strip():
             return _NOTHING[self.place]
         found = self.read(text)
         return self.default if found is None else found
@@ -71,33 +84,110 @@ new_fields = partial(tuple.__new__, PageFields)
 """Makes the fields of a page of all of them in turn, much faster than their class does."""
 
 
+def own_values(name: str, texts: Sequence[str]) -> Iterable[Any]:
+    """Return the values of a field of the protocol in many pages; empty texts are none."""
+    if name == "lastmod":
+        return values.dates(texts)
+    # Words and numbers repeat: there are few in a block.
+    known = {text: OWN_FIELDS[name].value(text) for text in set(texts)}
+    return map(known.get, texts)
+
+
 def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
     """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
     rows: list[Any] = [*map(repeat, _NOTHING)]  # which have no end
-    for name, field in OWN_FIELDS.items():
+    for name, own in OWN_FIELDS.items():
         texts = columns.get(name, ())
         if any(texts):
-            # Words and numbers repeat: there are few in a block.
-            known = {} if name == "lastmod" else {text: field.value(text) for text in set(texts)}
-            rows[field.place] = map(known.get, texts) if known else values.dates(texts)
+            rows[own.place] = own_values(name, texts)
     return [*map(new_fields, islice(zip(*rows, strict=False), len(columns["loc"])))]
 
 
 def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
     """Return whether there is no problem with any of the values in columns."""
-    lastmod, changefreq, priority = (columns.get(name, ()) for name in FIELDS)
-    return (
-        None not in values.dates(list(filter(None, lastmod)))
-        and None not in map(values.change_frequency, filter(None, set(changefreq)))
-        and None not in map(values.priority, filter(None, set(priority)))
-    )
+    given = {name: [*filter(None, columns.get(name, ()))] for name in FIELDS}
+    known = (OWN_FIELDS[name].read(text) for name in FIELDS[1:] for text in set(given[name]))
+    return None not in values.dates(given["lastmod"]) and None not in known
+
+
+@dataclass(eq=False)
+class BlockReader:
+    """Reads the fields of blocks directly below the root of a document.
+
+    Pages keep it, and need not keep the parser with it.
+    """
+
+    _url: str | None
+    _root: str  # its tag
+    _trees: TreeReader
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # pages may be read by threads
+
+    def fields(self, block: str, end: str) -> list[PageFields]:
+        """Return all fields of all entries of a block, which end in the same way."""
+        with self._lock:
+            alike, others = split_alike(block, end, self._trees)
+            parts = []
+            for numbers, entries in alike:
+                rows = self._rows(entries)
+                if rows is None:
+                    others += numbers
+                else:
+                    parts.append((numbers, rows))
+            if others:
+                written = block.split(end)
+                parts.append((others, self._read([written[number] for number in others], end)))
+            return in_order(parts)
+
+    def _read(self, entries: list[str], end: str) -> list[PageFields]:
+        """Read entries as trees of fewer and fewer of them, and the rest one by one."""
+        found = self._trees.entries(end.join([*entries, ""]), IGNORE)
+        if found is not None and len(found) == len(entries):
+            return [cast("PageEntry", entry).fields() for entry in found]
+        if len(entries) <= _FEW:
+            return [self._scanned(entry + end) for entry in entries]
+        half = len(entries) // 2
+        return self._read(entries[:half], end) + self._read(entries[half:], end)
+
+    def _scanned(self, entry: str) -> PageFields:
+        """Return the fields of a damaged entry."""
+        dialect, text = self._trees.dialect, f"{self._root}{entry}{_BEHIND}"
+        scanning = dialect.tables(self._url, fast=True, longest=dialect.longest)
+        pages = (one.page() for one in scanning.scan(text) if isinstance(one, PageEntry))
+        page = next(pages, None)
+        return fields_of(page) if page else PageFields()
+
+    def _rows(self, entries: EntryColumns) -> list[PageFields] | None:
+        """Return the fields of entries in columns; None if they have to be read one by one."""
+        columns: list[Any] = [*map(repeat, PageFields())]
+        found: dict[Space, list[Elements]] = {}
+        names = set()
+        for (role, name, space), element in entries.skeleton.elements:
+            if role is ElementRole.RECORD:
+                found.setdefault(space, []).append([(name, element)])
+            elif role is ElementRole.RECORD_FIELD:
+                found.setdefault(space, [[]])[-1].append((name, element))
+            elif name in names:
+                return None  # of two fields one counts, by their texts
+            elif name in OWN_FIELDS:
+                columns[OWN_FIELDS[name].place] = own_values(name, entries.texts(element))
+                names.add(name)
+        for space, records in found.items():
+            read_columns = COLUMNS.get(space)
+            values = read_columns and read_columns(records, entries, self._trees.base)
+            if values is None:
+                rows = zip(*map(entries.records, records), strict=True)
+                values = map(
+                    READERS[space], map(list, rows), repeat(ignore), repeat(self._trees.base)
+                )
+            columns[PLACES[space]] = values
+        return [*map(new_fields, islice(zip(*columns, strict=False), entries.number))]
 
 
 class LazyBatch(PageBatch):
     """Pages whose URLs were cut out of a block; everything else is read on demand.
 
     ``columns`` are the locs and the fields of the protocol, if they are cut already and there are no
-    others. ``read`` reads all fields of such a block.
+    others. ``reader`` reads all fields of such a block.
     """
 
     def __init__(
@@ -105,13 +195,13 @@ class LazyBatch(PageBatch):
         urls: list[str],
         block: str,
         shape: EntryShape,
-        read: ReadBlock,
+        reader: BlockReader,
         columns: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.urls = urls
         self._block = block
         self._shape = shape
-        self._read = read
+        self._reader = reader
         self._columns = columns  # empty if they cannot be cut
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
@@ -138,17 +228,15 @@ class LazyBatch(PageBatch):
             return None
         urls, end = self.urls, self._shape.url_end
         block = end.join([texts[at] for at in numbers] + [""])
-        return LazyBatch([urls[at] for at in numbers], block, self._shape, self._read)
+        return LazyBatch([urls[at] for at in numbers], block, self._shape, self._reader)
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
         if not self._rows:
-            columns = self._cut_columns()
-            self._rows = (
-                rows_of_columns(columns)
-                if columns
-                else self._read(self._block, self._shape.url_end)
-            )
+            if columns := self._cut_columns():
+                self._rows = rows_of_columns(columns)
+            else:
+                self._rows = self._reader.fields(self._block, self._shape.url_end)
         return self._rows
 
     def _cut_columns(self) -> Mapping[str, Sequence[str]]:
@@ -162,20 +250,20 @@ class ParsedBatch(PageBatch):
     """Pages of entries that were read; with ``note``, their fields are read at once."""
 
     def __init__(self, entries: Sequence[PageEntry], note: Note | None = None) -> None:
-        self._entries = entries
+        self.entries = entries
         self.urls = [entry.url for entry in entries]
         if note is not None:
-            self._rows = [entry.fields(0, note) for entry in entries]
+            self._rows = [entry.fields(note) for entry in entries]
             self.as_written = [entry.as_written for entry in entries]
 
     def own_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the fields of the protocol in columns."""
-        return own_columns(self._entries)
+        return own_columns(self.entries)
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page; the entries are not needed after that."""
-        entries, rows = self._entries, self._rows  # which another thread may be reading
+        entries, rows = self.entries, self._rows  # which another thread may be reading
         if not rows:
             rows = self._rows = [entry.fields() for entry in entries]
-            self._entries = ()
+            self.entries = ()
         return rows

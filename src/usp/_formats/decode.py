@@ -25,6 +25,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARKED = b"\xef\xff\xfe\0"  # how these begin
 _HEAD = 256  # bytes that are looked at before the encoding is decided
 _DECLARED = re.compile(rb"""<\?xml[^<>]{0,200}?encoding\s*+=\s*+["']\s*+([A-Za-z0-9._:-]{1,40})""")
 _CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
@@ -47,10 +48,8 @@ _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x":
 _ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
 _WIDE = ("utf-16", "utf-32")
 _NO_CHARSETS = frozenset(  # what Python can decode and no document is written in
-    {
-        *("idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined"),
-        *("unicode-escape", "utf-7"),
-    }
+    {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined"}
+    | {"unicode-escape", "utf-7"}
 )
 _SEVEN_BIT = ("iso2022", "hz")  # their bytes are always valid UTF-8, and say nothing
 _ALIASES = {  # what labels mean on the web: the larger sets that the names are used for
@@ -101,7 +100,8 @@ class Decoder:
     ) -> None:
         self.problems = problems if problems is not None else Problems()
         self._unpacker = Unpacker(self.problems, content_encoding=content_encoding, limits=limits)
-        self._content_type = content_type
+        charset = _CHARSET.search(content_type or "")
+        self._charset = charset[1] if charset else None  # of the header
         self._first = b""  # what the encoding is decided by
         self.size = 0  # bytes without compression, so far
         self._fallback: str | None = None  # the encoding of bytes that are not UTF-8,
@@ -120,11 +120,10 @@ class Decoder:
     @property
     def labels(self) -> Labels:
         """What the document says about its encoding."""
-        mark = next((name for bom, name in _BOMS if self._first.startswith(bom)), None)
+        _, mark = _byte_order(self._first)
         wide = mark or (b"\0" in self._first[:4] and _shape(self._first))
         first = self._first.replace(b"\0", b"") if wide else self._first
-        header = _CHARSET.search(self._content_type or "")
-        return Labels(mark, header[1] if header else None, _declared(first))
+        return Labels(mark, self._charset, _declared(first))
 
     @property
     def is_mislabelled(self) -> bool:
@@ -160,25 +159,18 @@ class Decoder:
         """Decide the encoding by the first bytes, and return their text."""
         head, self._rest = self._rest, b""
         first = self._first = head[:_HEAD]
-        skip, encoding = 0, None
-        if not first.startswith(b"<?xml"):
-            for bom, name in _BOMS:
-                if first.startswith(bom):
-                    skip, encoding = len(bom), name
-                    break
-            if encoding is None and b"\0" in first[:4]:
-                encoding = _shape(first)
+        bom, encoding = _byte_order(first) if first[:1] in _MARKED else (b"", None)
+        if encoding is None and b"\0" in first[:4]:
+            encoding = _shape(first)
         if encoding is None:
-            # The documents of a website begin alike.
-            label = _declared(first[: first.find(b">") + 1]) or _declared(first)
-            # Servers send few content types; one that is long or new each time need not be kept.
-            short = self._content_type is None or len(self._content_type) <= _LONGEST_TYPE
-            labelled = (_known_labelled if short else _labelled)(self._content_type, label)
-            encoding, self._fallback, self._guesses = labelled
+            label = None
+            if b"<?xml" in first:  # the documents of a website begin alike
+                label = _declared(first[: first.find(b">") + 1]) or _declared(first)
+            encoding, self._fallback, self._guesses = _labelled(self._charset, label)
         self.encoding = encoding
         if encoding != "utf-8":
             self._turn(encoding)
-        return self._decode(head[skip:])
+        return self._decode(head[len(bom) :])
 
     def _turn(self, encoding: str) -> None:
         self.encoding = encoding
@@ -236,6 +228,11 @@ class Decoder:
         return text.replace(_STAND_IN, "\ufffd")
 
 
+def _byte_order(first: bytes) -> tuple[bytes, str | None]:
+    """Return the byte order mark at the beginning, and its encoding."""
+    return next((one for one in _BOMS if first.startswith(one[0])), (b"", None))
+
+
 @lru_cache(maxsize=64)
 def _declared(head: bytes) -> str | None:
     """Return the encoding of the XML declaration, as it is written."""
@@ -251,9 +248,9 @@ class _Labelled(NamedTuple):
     guesses: bool = False
 
 
-def _labelled(content_type: str | None, declared: str | None) -> _Labelled:
-    from_header = _CHARSET.search(content_type or "")
-    labels = [known_encoding(from_header[1] if from_header else None), known_encoding(declared)]
+@lru_cache(maxsize=256)
+def _labelled(header: str | None, declared: str | None) -> _Labelled:
+    labels = [known_encoding(header), known_encoding(declared)]
     # No zero byte stands where UTF-16 and UTF-32 would have one: such a label is mistaken.
     trusted = [label for label in labels if label and not label.startswith(_WIDE)]
     others = [label for label in trusted if label != "utf-8"]
@@ -262,10 +259,6 @@ def _labelled(content_type: str | None, declared: str | None) -> _Labelled:
     if trusted[0].startswith(_SEVEN_BIT):
         return _Labelled(trusted[0])
     return _Labelled("utf-8", others[0])
-
-
-_LONGEST_TYPE = 100  # characters
-_known_labelled = lru_cache(maxsize=256)(_labelled)
 
 
 def _shape(head: bytes) -> str | None:

@@ -36,6 +36,7 @@ _LOOK_SHORT = 1024  # the same, where it begins as HTML does
 _LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
 _MAX_BLANK = 1024 * 1024  # white space in front of a document
 _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
+_DOUBTFUL = f"{_BLANKS}<"  # what a robots.txt does not usually begin with
 _LONGEST_TAG = 200  # of a stray entry, with its prefix
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
 _ROOT = re.compile(
@@ -92,9 +93,9 @@ class DocumentParser:
 
     Its labels are those of its ``exchange``, or those that are given.
     ``parser`` is the parser for the document, once its kind is known; if it is not a sitemap,
-    ``refusal`` is the reason. With ``glance``, the pages of a page sitemap are not parsed: it is only
-    decompressed, to see what it is and whether it is complete. With ``fast``, problems inside entries
-    are not looked for. With ``scanner_only``, it is read tag by tag, without blocks.
+    ``refusal`` is the reason. With ``skip_pages``, the pages of a page sitemap are not parsed: it is
+    only decompressed, to see what it is and whether it is complete. With ``fast``, problems inside
+    entries are not looked for. With ``scanner_only``, it is read tag by tag, without blocks.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class DocumentParser:
         role: Role = Role.SITEMAP,
         content_type: str | None = None,
         content_encoding: str | None = None,
-        glance: bool = False,
+        skip_pages: bool = False,
         fast: bool = False,
         scanner_only: bool = False,
         limits: Limits = DEFAULT,
@@ -126,8 +127,8 @@ class DocumentParser:
             limits=limits,
             problems=self.problems,
         )
-        self._glance = glance
-        self._glances = False  # whether it does, once the kind of the document is known
+        self._skip_pages = skip_pages
+        self._is_skipping = False  # whether it does, once the kind of the document is known
         self._fast = fast
         self._scanner_only = scanner_only
         self.beginning = ""  # the first characters of the text
@@ -138,7 +139,7 @@ class DocumentParser:
         self.namespace: tuple[str, str] | None = None  # of a root that is not in that of sitemaps
         self._xml: RootFinder | None = None  # looks for a root that is not a usual one
         self._tail = ""
-        self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
+        self.may_have_children = False  # whether there may be sitemaps among pages that are skipped
         self._has_more = False  # whether there is more after the root than the tail
 
     def feed(self, data: bytes) -> Iterable[Entry]:
@@ -169,7 +170,7 @@ class DocumentParser:
             entries.extend(self._read(part))
         if self.parser is None:
             entries.extend(self._read("", final=True))
-        if self._glances:
+        if self._is_skipping:
             self._check_end()
         elif self.parser is not None:
             entries.extend(self.parser.close())
@@ -185,7 +186,7 @@ class DocumentParser:
             self.beginning += text[: _BEGINNING - len(self.beginning)]
         if self.parser is None:
             text = self._begin(text, final=final)
-        if not self._glances:
+        if not self._is_skipping:
             return () if self.parser is None else self.parser.feed(text)
         if self.markup is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
@@ -202,22 +203,25 @@ class DocumentParser:
             if self._role is Role.SITEMAP and not self._head:
                 found = usual_beginning(text)
             if found is not None:
-                root, self.namespace = found.root, found.root.namespace
-                kind = root.parser.sitemap_class
-                self._glances = self._glance and issubclass(kind, AbstractPagesSitemap)
-                if self._glances:
-                    self.parser = self.markup = root.example
+                (self.namespace, root), end = found
+                kind = root.sitemap_class
+                self._is_skipping = self._skip_pages and issubclass(kind, AbstractPagesSitemap)
+                if self._is_skipping:
+                    self.parser = self.markup = root
                 else:
-                    self.parser = self.markup = root.parser(
+                    self.parser = self.markup = type(root)(
                         self.url,
                         self.problems,
                         fast=self._fast,
                         longest=self._url_length,
-                        root=root.known,
-                        line=found.line,
+                        root=root,
+                        skipped=text[:end],
                     )
                     self.parser.scanner_only = self._scanner_only
-                return text[found.end :]
+                return text[end:]
+            if self._role is Role.ROBOTS and not self._head and text[:1] not in _DOUBTFUL:
+                self.parser = RobotsParser(self.url, self.problems)
+                return text
             self._head.append(text)
             self._missing -= len(text)
             if self._missing > 0 and not final:
@@ -230,8 +234,8 @@ class DocumentParser:
             self._head.clear()
         if self._xml is not None:
             text = self._look_for_root(self._xml, text, final=final)
-        if self._glance and self.parser is not None:
-            self._glances = issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
+        if self._skip_pages and self.parser is not None:
+            self._is_skipping = issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
         return text
 
     def _look_for_root(self, xml: RootFinder, text: str, *, final: bool) -> str:

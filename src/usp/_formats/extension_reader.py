@@ -5,10 +5,10 @@ A field that cannot be read is a problem and is not set; a value without a requi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.loc_urls import SCHEMES, resolved
@@ -22,9 +22,8 @@ from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
     from usp._formats.abstract_parser import Note
+    from usp._formats.xml.text_columns import Elements, EntryColumns
 
 Read: TypeAlias = "Callable[[list[Record], Note, str | None], Any]"
 """``read(records, note, base)``: what the elements of an extension in one entry become."""
@@ -32,13 +31,7 @@ Read: TypeAlias = "Callable[[list[Record], Note, str | None], Any]"
 _ReadText: TypeAlias = Callable[[str | None], Any]
 """Returns the value of a field; None if the text cannot be read."""
 
-Places: TypeAlias = list[tuple[str, int]]
-"""The elements of a record in entries of one shape: their names, and their places in the entry."""
-
-_Column: TypeAlias = "Callable[[int], list[Element]]"
-"""``column(place)``: an element of all entries of one shape."""
-
-_text_of = attrgetter("text")
+_MISSING = (None,)  # a column without any value
 
 _READ: Mapping[Kind, _ReadText] = {
     Kind.TEXT: values.text,
@@ -50,6 +43,11 @@ _READ: Mapping[Kind, _ReadText] = {
     Kind.WHOLE: values.whole_number,
     Kind.FLAG: values.yes_no,
 }
+_COLUMN_READERS: Mapping[_ReadText, Callable[[Sequence[str]], Sequence[Any]]] = {
+    values.text: values.texts,
+    values.date: values.dates,
+}
+"""What reads a whole column faster."""
 
 
 def _resolved_if_path(text: str, base: str | None) -> str:
@@ -73,20 +71,17 @@ class _Step(NamedTuple):
 
 
 class TableReader:
-    """Reads the elements of one record as a value of its table."""
+    """Reads the elements of an extension: the records of one entry, or of all that are alike."""
 
-    def __init__(self, table: Table, prefix: str) -> None:
+    def __init__(self, table: Table, prefix: str, *, many: bool = True) -> None:
+        self._table = table
         self._element = table.element
         self._prefix = prefix
-        value = table.value
-        self._make: Callable[..., Any] = (
-            value if value is not None else lambda **found: table.make(found)
-        )
+        self._many = many
+        self._make: Callable[..., Any] = table.value or (lambda **found: table.make(found))
         self._has_own = OWN in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
-        # Whether its constructor takes the fields in their order, each of which may be None.
-        self._is_positional = self._is_empty and value in (SitemapImage, SitemapNewsStory)
-        self._order = [spec.argument or spec.name for spec in table.in_order]
+        self._has_columns = table.value in (SitemapImage, SitemapNewsStory)  # only plain fields
         self._required = [(one.argument or one.name, one) for one in table.specs if one.required]
         self._each = [spec.name for spec in table.specs if spec.many == EACH]
         self._steps: dict[str, list[_Step]] = {}
@@ -116,8 +111,25 @@ class TableReader:
         if len(steps) == 1 and not (spec.attribute or inside or spec.many == EACH):
             self._alone[tag] = key, read, resolve
 
+    def read_all(self, records: list[Record], note: Note, base: str | None) -> Any:
+        """Return the values of one entry, or the last if it can have only one; None without any."""
+        if not self._many:
+            return self.read(records[-1], note, base)
+        values = [self.read(record, note, base) for record in records]
+        return [value for value in values if value is not None] or None
+
+    def read_columns(
+        self, records: list[Elements], entries: EntryColumns, base: str | None
+    ) -> Iterable[Any] | None:
+        """Return the same for entries in columns; None if they have to be read one by one."""
+        read = records if self._many else records[-1:]
+        found = [self._read_column(record, entries, base) for record in read]
+        if None in found:
+            return None
+        return map(list, zip(*found, strict=True)) if self._many else found[0]
+
     def read(self, record: Record, note: Note, base: str | None) -> Any | None:
-        """Return the value, or None if it lacks a required field."""
+        """Return the value of a record, or None if it lacks a required field."""
         begun = record[0] == self._element
         if self._has_own and not begun:
             place = f"{self._prefix}:{record[0]}"
@@ -140,43 +152,34 @@ class TableReader:
             if found.get(key) is None:
                 self._note_missing(spec, record, note)
                 return None
-        if self._each or self._inside:
-            self._complete(found)
-        return self._make(**found)
-
-    def read_column(
-        self, record: Places, column: _Column, base: str | None
-    ) -> Iterable[Any] | None:
-        """Return the values of a record of all entries; None if it has more than plain fields."""
-        if not self._is_positional or record[0][0] != self._element:
-            return None
-        found: dict[str, Iterable[Any]] = {}
-        for name, at in record[1:]:
-            if name not in self._alone or self._alone[name][0] in found:
-                return None
-            key, read, resolve = self._alone[name]
-            values = [*map(read, map(_text_of, column(at)))]
-            if resolve:
-                values = [value and resolve(value, base) for value in values]
-            found[key] = values
-        rows = (found.get(key, repeat(None)) for key in self._order)
-        required = [found.get(key, repeat(None)) for key, _ in self._required]
-        if not any(None in values for values in required):
-            return map(self._make, *rows)
-        return (
-            None if None in needed else self._make(*row)
-            for needed, row in zip(
-                zip(*required, strict=False), zip(*rows, strict=False), strict=False
-            )
-        )
-
-    def _complete(self, found: dict[str, Any]) -> None:
-        """Make the values that consist of several."""
         for name in self._each:
             found[name] = tuple(found.get(name, ()))
-        for name, table in self._inside.items():
-            if name in found:
-                found[name] = table.make(found[name])
+        for name in self._inside.keys() & found:
+            found[name] = self._inside[name].make(found[name])
+        return self._make(**found)
+
+    def _read_column(
+        self, record: Elements, entries: EntryColumns, base: str | None
+    ) -> Sequence[Any] | None:
+        """Return the values of a record of all entries; None if any lacks a field, or has more."""
+        fields = [self._alone.get(name) for name, _ in record[1:]]
+        if not self._has_columns or record[0][0] != self._element or None in fields:
+            return None
+        found: dict[str, Sequence[Any]] = {}
+        for (_, at), field in zip(record[1:], fields, strict=True):
+            assert field is not None
+            key, read, resolve = field
+            if key in found:
+                return None
+            column = entries.texts(at)
+            read_column = _COLUMN_READERS.get(read)
+            given = read_column(column) if read_column else [*map(read, column)]
+            if resolve and not all(map(str.startswith, column, repeat(SCHEMES))):
+                given = [value and resolve(value, base) for value in given]
+            found[key] = given
+        if any(None in found.get(key, _MISSING) for key, _ in self._required):
+            return None
+        return made_of_columns(self._table, found, entries.number)
 
     def _read_element(
         self, element: Record, found: dict[str, Any], note: Note, base: str | None
@@ -217,64 +220,56 @@ class TableReader:
         note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
 
 
-class ExtensionReader:
-    """Reads what the elements of an extension become: of one entry, or of all that are alike."""
-
-    def __init__(self, extension: Extension) -> None:
-        self._table = TableReader(extension.table, extension.prefix)
-        self._many = extension.many
-
-    def read(self, records: list[Record], note: Note, base: str | None) -> Any:
-        """Return the values of one entry, or the last if it can have only one; None without any."""
-        if not self._many:
-            return self._table.read(records[-1], note, base)
-        values = [self._table.read(record, note, base) for record in records]
-        return [value for value in values if value is not None] or None
-
-    def read_columns(
-        self, records: list[Places], column: _Column, base: str | None
-    ) -> Iterable[Any] | None:
-        """Return the same for all entries of one shape; None if they have to be read one by one."""
-        found = []
-        for record in records if self._many else records[-1:]:
-            values = self._table.read_column(record, column, base)
-            if values is None:
-                return None
-            found.append(values)
-        if not self._many:
-            return found[0]
-        rows = zip(*found, strict=False)
-        return ([value for value in row if value is not None] or None for row in rows)
+def made_of_columns(table: Table, found: Mapping[str, Iterable[Any]], number: int) -> list[Any]:
+    """Return values of a table: much faster than their constructor, which makes one at a time."""
+    kind: Any = table.value
+    made: list[Any] = [*map(object.__new__, repeat(kind, number))]
+    for spec in table.specs:
+        nothing: Any = repeat(() if spec.many else None)
+        values: Iterable[Any] = found.get(spec.argument or spec.name, nothing)
+        if spec.many:
+            values = map(list, values)
+        deque(map(getattr(kind, spec.name).__set__, made, values), 0)
+    return made
 
 
 def _link_columns(
-    records: list[Places], column: _Column, base: str | None
-) -> Iterable[list[tuple[str, str]] | None]:
-    links = zip(*(column(at) for ((_, at),) in records), strict=True)
-    return map(_read_links, links, repeat(ignore), repeat(base))
+    records: list[Elements], entries: EntryColumns, base: str | None
+) -> Iterable[list[tuple[str, str]]] | None:
+    """Return the alternates of entries; None if they are not written in the usual way."""
+    del base
+    found = []
+    for ((_, at),) in records:
+        given = entries.attributes(at)
+        languages, addresses = {*given.get("hreflang", ())}, given.get("href", ())
+        is_usual = len(given) == _USUAL and {*given.get("rel", ())} == {"alternate"}
+        language = languages.pop().strip() if len(languages) == 1 else ""
+        if not (is_usual and language and all(map(str.startswith, addresses, repeat(SCHEMES)))):
+            return None
+        found.append(zip(repeat(language), addresses, strict=False))
+    return map(list, zip(*found, strict=True))
 
 
 def _read_links(
     links: Iterable[Written], note: Note, base: str | None
 ) -> list[tuple[str, str]] | None:
     """Return language and address of each alternate; links of other kinds are passed over."""
-    found = []
+    found = [(language, resolved(href, base)) for language, href in alternates(links, note)]
+    return found or None
+
+
+def alternates(links: Iterable[Written], note: Note) -> Iterator[tuple[str, str]]:
+    """Yield language and address of each alternate, as they are written."""
     for link in links:
-        if not isinstance(link, str) and len(link.attrib) == _USUAL:
-            language, href = link.get("hreflang", "").strip(), link.get("href", "")
-            if link.get("rel") == "alternate" and language and href.startswith(SCHEMES):
-                found.append((language, href.rstrip()))
-                continue
         given = given_in(link, note)
         rel = given.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
             continue
         language, href = given.get("hreflang", "").strip(), given.get("href", "").strip()
         if language and href:
-            found.append((language, resolved(href, base)))
+            yield language, href
         elif "media" not in given and not _is_other_kind(href, given.get("type", "")):
             note(ProblemCode.BAD_ALTERNATE, language or href)
-    return found or None
 
 
 def _is_other_kind(href: str, media_type: str) -> bool:
@@ -292,13 +287,10 @@ _USUAL = 3  # the attributes of a link that has nothing else
 _PAGE_TYPES = ("", "text/html", "application/xhtml+xml")
 
 
-def _read_mobile(records: list[Record], note: Note, base: str | None = None) -> bool:
-    """Return True: the element has no content."""
-    del note, base
-    return bool(records)
-
-
 _SPACES: Mapping[Space, Extension] = {Space[one.prefix.upper()]: one for one in EXTENSIONS}
+
+STORIES = _SPACES[Space.NEWS].table
+"""The table of news stories, which the entries of feeds are, too."""
 
 NAMES: Mapping[Space, ElementNames] = {
     space: ElementNames(one.table.element, frozenset(one.table.names()))
@@ -306,12 +298,16 @@ NAMES: Mapping[Space, ElementNames] = {
 }
 """The elements of each extension that are read."""
 
-_TABLES = {space: ExtensionReader(one) for space, one in _SPACES.items() if one.table.specs}
+_TABLES = {
+    space: TableReader(one.table, one.prefix, many=one.many)
+    for space, one in _SPACES.items()
+    if one.table.specs
+}
 
 READERS: Mapping[Space, Read] = {
-    **{space: reader.read for space, reader in _TABLES.items()},
+    **{space: reader.read_all for space, reader in _TABLES.items()},
     Space.XHTML: lambda records, *given: _read_links([one[2] for one in records], *given),
-    Space.MOBILE: _read_mobile,
+    Space.MOBILE: lambda *_: True,  # the element has no content
 }
 """What reads each extension."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from usp._base.dates import MAX_REMEMBERED
 from usp._base.loc_urls import absolute_url
 from usp._base.urls import is_http_url
 from usp._formats import values
-from usp._formats.abstract_parser import PageEntry, ignore
+from usp._formats.abstract_parser import PageBatch, PageEntry, ignore
+from usp._formats.extension_reader import STORIES, made_of_columns
+from usp._formats.xml import cut
 from usp._formats.xml.blocks import BlockParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import (
@@ -23,15 +25,16 @@ from usp._formats.xml.raw_entries import (
     given_in,
     note_scheme,
 )
+from usp._formats.xml.text_columns import EntryColumns, StartTag, in_order, split_alike
+from usp._formats.xml.tree_reader import IGNORE
 from usp.objects.page import PageFields, SitemapNewsStory
 from usp.objects.problem import ProblemCode
-from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from usp._formats.abstract_parser import Entry, Note
-
 
 _SIGNS = frozenset("/.?#:")  # of an address; a word alone is the text of a link
 _BODY = re.compile(  # the text of <content> or <content:encoded>, comments and sections aside
@@ -46,6 +49,19 @@ _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a
 def _relation(rel: str) -> str:
     """Return what a link is to its entry: the page itself, unless it is written otherwise."""
     return (values.text(rel) or "alternate").lower().removeprefix(_IANA)
+
+
+class FeedBatch(PageBatch):
+    """Pages whose fields are read when they are needed."""
+
+    def __init__(self, urls: list[str], read: Callable[[], list[PageFields]]) -> None:
+        self.urls = urls
+        self._read = read
+
+    def rows(self) -> Sequence[PageFields]:
+        """Return everything except the URL of each page."""
+        self._rows = self._rows or self._read()
+        return self._rows
 
 
 class FeedEntry(RawEntry, PageEntry):
@@ -128,33 +144,56 @@ class FeedEntry(RawEntry, PageEntry):
             note_scheme(self.as_written, self, notes)
         return True
 
-    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
+    def fields(self, note: Note | None = None) -> PageFields:
         """Read title and date, which are the news story of the page.
 
         Without a title there is no story, and the date is that of the page.
         """
-        del at
         date = self._date(note)
         for name in self.titles:
             for title in self._texts(name):
                 return PageFields(news_story=SitemapNewsStory(title, date))
         return PageFields(last_modified=date)
 
+    @classmethod
+    def address_column(
+        cls, fields: Mapping[str, Sequence[StartTag]], entries: EntryColumns
+    ) -> Sequence[str | None]:
+        """Return the addresses of entries in columns; nothing if they may stand elsewhere."""
+        return values.texts(entries.texts(fields["link"][0])) if "link" in fields else ()
+
+    @classmethod
+    def rows(
+        cls, fields: Mapping[str, Sequence[StartTag]], entries: EntryColumns
+    ) -> list[PageFields]:
+        """Return what :meth:`fields` returns, for entries in columns."""
+
+        def first(names: tuple[str, ...], read: Callable[[Sequence[str]], Any]) -> list[Any]:
+            found = [None] * entries.number
+            for at in (at for name in names for at in fields.get(name, ())):
+                if None not in found:
+                    break
+                column = read(entries.texts(at))
+                found = [old or new for old, new in zip(found, column, strict=True)]
+            return found
+
+        titles, dates = first(cls.titles, values.texts), first(cls.dates, values.dates)
+        stories = made_of_columns(STORIES, {"title": titles, "publish_date": dates}, entries.number)
+        return [
+            PageFields(news_story=story) if story.title else PageFields(last_modified=date)
+            for story, date in zip(stories, dates, strict=True)
+        ]
+
     def _date(self, note: Note | None) -> datetime | None:
         """Return the first date that can be read."""
-        for name in self.dates:
-            unreadable = None
-            for text in self._texts(name):
-                date = values.date(text)
-                if unreadable and note and unreadable != text:
-                    note(ProblemCode.BAD_FEED_DATE, unreadable)
-                if date is not None:
-                    if note:
-                        values.note_zone(text, date, note)
-                    return date
-                unreadable = text
-            if unreadable and note:
-                note(ProblemCode.BAD_FEED_DATE, unreadable)
+        for text in (text for name in self.dates for text in dict.fromkeys(self._texts(name))):
+            date = values.date(text)
+            if date is not None:
+                if note:
+                    values.note_zone(text, date, note)
+                return date
+            if note:
+                note(ProblemCode.BAD_FEED_DATE, text)
         return None
 
 
@@ -210,6 +249,17 @@ class AtomEntry(FeedEntry):
     titles = ("title", "summary", "tagline")
     dates = ("published", "issued", "pubDate", "updated", "modified", "created")
 
+    @classmethod
+    def address_column(
+        cls, fields: Mapping[str, Sequence[StartTag]], entries: EntryColumns
+    ) -> Sequence[str | None]:
+        """Return the addresses of the first alternate link."""
+        for at in fields.get("link", ()):
+            given = entries.attributes(at)
+            if {_relation(rel.strip()) for rel in {*given.get("rel", [""])}} == {"alternate"}:
+                return given.get("href", ())
+        return ()
+
     def addresses(self) -> Iterator[str]:
         """Yield the alternate link, then the feed's own, then the first; without any, the id."""
         links = self._links_of("alternate", "self", "")
@@ -219,16 +269,46 @@ class AtomEntry(FeedEntry):
 class RssParser(BlockParser):
     """Reads an RSS feed."""
 
-    sitemap_class = PagesRSSSitemap
+    sitemap_class: type[AbstractPagesSitemap] = PagesRSSSitemap
     vocabulary = frozenset({Space.RSS})
     entries: ClassVar = {"item": Item, "entry": AtomEntry}
     bodies = _BODY
 
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Read entries that are written alike in columns, if problems are not requested."""
+        end, number = f"</{self._name}>", block.count(f"</{self._name}")
+        if self.report_problems or block.count(end) != number or not block.endswith(end):
+            return None
+        trees = self.trees()
+        alike, others = split_alike(block, end, trees)
+        if not alike:
+            return None
+        parts: list[Any] = []
+        for numbers, columns in alike:
+            kind, fields = cast("type[FeedEntry]", columns.skeleton.kind), columns.fields()
+            urls = kind.address_column(fields, columns)
+            if cut.are_plain(urls):
+                parts.append((numbers, urls, partial(kind.rows, fields, columns)))
+            else:
+                others += numbers
+        if others:
+            written = block.split(end)
+            found = trees.entries("".join(written[number] + end for number in others), IGNORE)
+            finished = (page for entry in found or () for page in entry.finish(IGNORE))
+            pages = [page for page in finished if isinstance(page, PageEntry)]
+            if len(pages) != len(others):
+                return None
+            urls = [page.url for page in pages]
+            parts.append((others, urls, lambda: [page.fields() for page in pages]))
+        all_urls = in_order((numbers, urls) for numbers, urls, _ in parts)
+        return [
+            FeedBatch(all_urls, lambda: in_order((numbers, read()) for numbers, _, read in parts))
+        ]
 
-class AtomParser(BlockParser):
+
+class AtomParser(RssParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap
     vocabulary = frozenset({Space.ATOM})
     entries: ClassVar = {"entry": AtomEntry, "item": Item}
-    bodies = _BODY

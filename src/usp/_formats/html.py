@@ -1,6 +1,6 @@
-"""HTML: a homepage, read for its links to sitemaps, and pages where a sitemap was expected.
+"""HTML: the heads of pages, and pages where a sitemap was expected.
 
-The latter are most often error pages, sometimes challenges to robots.
+A homepage is read for its links to sitemaps; the others are most often error pages, or challenges.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from usp._base.loc_urls import absolute_url
 from usp._base.reason import Reason, Topic, advised
 from usp._formats.abstract_parser import ChildEntry, FormatParser, ignore
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.scanner import DEAF, Scanner, TokenHandler
+from usp._formats.xml.scanner import Scanner, TokenHandler
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap
@@ -50,7 +50,7 @@ _SILENT = frozenset({"script", "style", "template", "svg", "textarea", "title"})
 """Elements in which no tag means anything, whatever is quoted there."""
 
 
-class _HeadParser(TokenHandler):
+class HeadParser(TokenHandler):
     """Reads tags that have a meaning in the head of a page."""
 
     silent = _SILENT
@@ -77,7 +77,7 @@ class _HeadParser(TokenHandler):
             self._inside = None
 
 
-class HomepageLinksParser(_HeadParser, FormatParser):
+class HomepageLinksParser(HeadParser, FormatParser):
     """Parses a homepage: a child for every ``<link rel="sitemap" href="…">`` and every feed.
 
     A feed is ``<link rel="alternate" type="application/rss+xml" href="…">``, or one of Atom.
@@ -87,7 +87,7 @@ class HomepageLinksParser(_HeadParser, FormatParser):
 
     def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
         FormatParser.__init__(self, url, problems)
-        _HeadParser.__init__(self)
+        HeadParser.__init__(self)
         self._base: str | None = None  # of URLs, if the page declares one
         self._room = MAX_HEAD
         self._found: list[ChildEntry] = []
@@ -125,37 +125,3 @@ class HomepageLinksParser(_HeadParser, FormatParser):
             self.problems.add(ProblemCode.BAD_SITEMAP_LINK, self._scanner.line, attributes)
         else:
             self._found.append(ChildEntry(url))
-
-
-class PageHeadParser(_HeadParser):
-    """Reads what a page tells search engines: whether to index it, and which page it is a copy of.
-
-    ``robots`` are the contents of ``<meta name="robots">``, ``canonical`` is the address in
-    ``<link rel="canonical">``, as written.
-    """
-
-    silent = _SILENT | {"noscript"}  # search engines run scripts
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.robots: list[str] = []
-        self.canonical: str | None = None
-        self._in_body = False
-
-    def read(self, text: str) -> None:
-        """Read the beginning of a page."""
-        self._scanner.feed(text[:MAX_HEAD])
-        self._scanner.close()
-        self._scanner.handler = DEAF  # they know each other
-
-    def _look_at(self, name: str, attributes: str) -> None:
-        if name == "body":
-            self._in_body = True
-        elif name == "meta":
-            given = read_attributes(attributes, ignore)
-            if given.get("name", "").strip().lower() in ("robots", "googlebot", "bingbot"):
-                self.robots.append(given.get("content", ""))
-        elif name == "link" and not self._in_body and self.canonical is None:
-            given = read_attributes(attributes, ignore)
-            if "canonical" in given.get("rel", "").lower().split():
-                self.canonical = given.get("href", "").strip() or None

@@ -17,7 +17,6 @@ from usp.objects.sitemap import PagesTextSitemap
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, Note
 
-
 MAX_LINE = 64 * 1024
 """Longer lines are ignored."""
 
@@ -44,7 +43,7 @@ class Lines:
         for written in lines:
             line = written
             if self._length:
-                self._hold(written)
+                self.hold(written)
                 line = "".join(self._parts)
                 self._parts, self._length = [], 0
             self.number += 1
@@ -52,7 +51,7 @@ class Lines:
                 yield self.number, line
             else:
                 self._problems.add(ProblemCode.LONG_LINE, self.number)
-        self._hold(last[:-1])
+        self.hold(last[:-1])
 
     def close(self) -> Iterator[tuple[int, str]]:
         """Yield the last line, unless the document breaks off in it."""
@@ -62,7 +61,8 @@ class Lines:
         elif self._length:
             yield from self.feed("\n")
 
-    def _hold(self, text: str) -> None:
+    def hold(self, text: str) -> None:
+        """Hold a part of a line until the rest comes."""
         part = text[: MAX_LINE + 1 - self._length]
         if part:
             self._parts.append(part)
@@ -87,9 +87,9 @@ class _TextLine(PageEntry):
         self.url = url
         self.line = line
 
-    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
+    def fields(self, note: Note | None = None) -> PageFields:
         """Return no fields: nothing but the URL is known."""
-        del at, note
+        del note
         return _NOTHING
 
 
@@ -110,6 +110,12 @@ class _Batch(PageBatch):
     def texts(self) -> dict[str, list[str]]:
         """Return no columns: lines have no fields."""
         return {}
+
+
+def _found(urls: Iterable[tuple[str | None, int]]) -> list[Entry]:
+    """Return the URLs of lines with their numbers; None where there is none."""
+    found = [(url, number) for url, number in urls if url is not None]
+    return [_Batch([url for url, _ in found], lines=[at for _, at in found])] if found else []
 
 
 class PlainTextParser(FormatParser):
@@ -138,27 +144,23 @@ class PlainTextParser(FormatParser):
         lines = block.splitlines() if block[-1] == "\n" and self._lines.idle else []
         if not lines or max(map(len, lines)) > min(self.url_length or MAX_LINE, MAX_LINE):
             return self._pages(self._lines.feed(block))
-        batch = self._batch(lines, block)
+        batches = self._batches(lines, block)
         self._lines.number += len(lines)
-        return [batch] if batch.urls else []
+        return batches
 
-    def _batch(self, lines: list[str], block: str) -> _Batch:
+    def _batches(self, lines: list[str], block: str) -> list[Entry]:
         """Return all lines of a block that are URLs; most are plain, which is seen at once."""
         urls = list(map(str.strip, lines))
         begins_well = list(map(cut.BEGINS_WELL.match, urls))
         is_sure = cut.plain(list(compress(urls, begins_well)))
         if is_sure and all(begins_well) and len(urls) == block.count("\n"):
             text = None if self.fast else BlockText("\n" + block, self._lines.number, "\n")
-            return _Batch(urls, text)
-        found, numbers = [], []
-        for number, (url, well) in enumerate(
-            zip(urls, begins_well, strict=True), self._lines.number + 1
-        ):
-            address = url if is_sure and well else self._url(url.strip("\ufeff"), number)
-            if address is not None:
-                found.append(address)
-                numbers.append(number)
-        return _Batch(found, lines=numbers)
+            return [_Batch(urls, text)]
+        numbered = enumerate(zip(urls, begins_well, strict=True), self._lines.number + 1)
+        return _found(
+            (url if is_sure and well else self._url(url, number), number)
+            for number, (url, well) in numbered
+        )
 
     def close(self) -> list[Entry]:
         """Return the page of the last line."""
@@ -166,11 +168,12 @@ class PlainTextParser(FormatParser):
 
     def _pages(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
         """Return the lines that are URLs, each by itself."""
-        urls = ((self._url(line.strip().strip("\ufeff"), at), at) for at, line in lines)
-        return [_TextLine(url, at) for url, at in urls if url is not None]
+        urls = ((self._url(line.strip(), number), number) for number, line in lines)
+        return [_TextLine(url, number) for url, number in urls if url is not None]
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""
+        text = text.strip("\ufeff")
         if can_be_requested(text):
             return text
         if is_on_host(text, self.url):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from usp._base.loc_urls import begins_with_host, child_url
 from usp._base.urls import is_http_url, urlsplit
 from usp._formats.abstract_parser import ChildEntry, FormatParser
-from usp._formats.plain_text import Lines
+from usp._formats.plain_text import MAX_LINE, Lines
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
@@ -36,11 +36,13 @@ _DIRECTIVE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-_RULES = ("disallow:", "allow:")
-_USUAL = re.compile(  # a line with one URL that has nothing around it, and nothing odd in it
-    r"sitemap[ \t]*+:[ \t]*+(https?://[a-z0-9][a-z0-9.-]*+(?::[0-9]{1,5}+)?+/[\w.~%&=+/?-]*+)",
-    re.IGNORECASE | re.ASCII,
+_USUAL = re.compile(  # a line with one URL that has nothing around it, in lower case
+    r"sitemap[ \t]*+:[ \t]*+(https?://[a-z0-9][a-z0-9.-]*+(?::[0-9]{1,5}+)?+/[\w.~%&=+/?-]*+)\n",
+    re.ASCII,
 )
+_IN_LINES = ("map", "http")  # one of them is in each line that may declare a sitemap
+_ODD_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what else ends a line
+_DELAYS = ("crawl-delay", "crawldelay")
 _DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 MAX_CRAWL_DELAY = 60.0
@@ -64,45 +66,79 @@ class RobotsParser(FormatParser):
         super().__init__(url, problems)
         self.crawl_delay: float | None = None
         self._lines = Lines(self.problems)
+        self._rules = ""  # the last lines, if nothing was looked for in them but sitemaps
         self._for_all = True  # whether the lines are about all robots
         self._in_agents = False  # whether agents are just being listed
         self._awaited = False  # whether a Sitemap line had no address, and the next one may have
 
     def feed(self, text: str) -> list[ChildEntry]:
         """Return the children of the lines that are complete so far."""
-        return list(self._children(self._lines.feed(text)))
+        children: list[ChildEntry] = []
+        at = 0
+        while at < len(text):
+            # What has begun ends with its line. No block has a line that is too long.
+            begins = self._lines.idle and not self._awaited
+            end = text.rfind("\n", at, at + MAX_LINE) if begins else text.find("\n", at)
+            block = text[at : end + 1 or len(text)]
+            at += len(block)
+            is_whole = begins and end >= 0
+            children += self._found(block) if is_whole else self._read(self._lines.feed(block))
+        return children
 
     def close(self) -> list[ChildEntry]:
         """Return the child of the last line."""
-        return list(self._children(self._lines.close()))
+        return self._read(self._lines.close())
+
+    def _found(self, text: str) -> list[ChildEntry]:
+        """Return the children of whole lines, few of which are looked at."""
+        low = text.lower()
+        if len(low) != len(text) or any(map(text.__contains__, _ODD_ENDS)):
+            return self._read(self._lines.feed(text))
+        self._follow(self._rules.splitlines())
+        self._rules = text
+        if "delay" in low:
+            self._follow(text.splitlines())
+        children, number, end = [], self._lines.number + 1, 0
+        self._lines.number += text.count("\n")
+        low += "map http"  # the end, where nothing else is
+        by_name, by_scheme = map(low.find, _IN_LINES)
+        while (at := min(by_name, by_scheme)) < len(text):
+            start = text.rfind("\n", end, at) + 1
+            number += text.count("\n", end, at)
+            if usual := _USUAL.match(low, start):
+                begin, end = usual.span(1)
+                url = text[begin:end]
+                children.append(ChildEntry(url, None, url, number))
+            else:
+                end = text.find("\n", at)
+                children += self._children([(number, text[start:end])])
+                if self._awaited:
+                    lines = text[end + 1 :].splitlines()
+                    return [*children, *self._children(enumerate(lines, number + 1))]
+            if by_name < end:
+                by_name = low.find("map", end)
+            if by_scheme < end:
+                by_scheme = low.find("http", end)
+        return children
+
+    def _read(self, numbered: Iterable[tuple[int, str]]) -> list[ChildEntry]:
+        """Return the children of lines, each of which is looked at."""
+        lines = list(numbered)
+        if lines:
+            self._follow([*self._rules.splitlines(), *(line for _, line in lines)])
+        return list(self._children(lines))
 
     def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
         for number, written in lines:
-            low = written.lower()
-            if not (self._awaited or "map" in low or "http" in low):  # as in most lines
-                if low.startswith(_RULES):
-                    self._in_agents = False
-                else:
-                    self._look_for_delay(_cleaned(low))
-                continue
-            usual = _USUAL.fullmatch(written)
-            if usual:
-                self._awaited = False
-                yield ChildEntry(usual[1], written=usual[1], line=number)
-                continue
-            line = _cleaned(written)
-            if not line:
-                continue
-            value = self._value(line, number)
-            if value is None:
-                self._look_for_delay(line)
-                continue
-            for address in self._addresses(value, number):
+            matters = self._awaited or any(map(written.lower().__contains__, _IN_LINES))
+            line = _cleaned(written) if matters else ""
+            value = self._value(line, number) if line else None
+            for address in () if value is None else self._addresses(value, number):
                 url = child_url(address, self.url) if address else None
                 if url is None:
                     self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, number, address, lost=1)
                 else:
-                    yield ChildEntry(url, written=address, line=number)
+                    yield ChildEntry(url, None, address, number)
 
     def _value(self, line: str, number: int) -> str | None:
         """Return the part of a line that should be URLs of sitemaps; None if it is another line."""
@@ -164,17 +200,20 @@ class RobotsParser(FormatParser):
             self.problems.add(ProblemCode.SITEMAP_LINE_REPAIRED, number, value)
         return [mended] if value else []
 
-    def _look_for_delay(self, line: str) -> None:
-        name, _, value = line.partition(":")
-        name, value = name.strip("\ufeff \t").lower(), value.strip()
-        if name in ("user-agent", "useragent"):
-            # Agents that are listed one after another share the lines that follow.
-            self._for_all = value == "*" or (self._in_agents and self._for_all)
-            self._in_agents = True
-        elif name:
-            self._in_agents = False
-            if name in ("crawl-delay", "crawldelay") and self._for_all and _DELAY.fullmatch(value):
-                self.crawl_delay = min(float(value), MAX_CRAWL_DELAY)
+    def _follow(self, lines: list[str]) -> None:
+        """Follow which robots lines are about, to find the delay of all of them."""
+        self._rules = ""
+        for line in filter(None, lines):
+            name, _, value = _cleaned(line).lower().partition(":")
+            name, value = name.strip("\ufeff \t"), value.strip()
+            if name in ("user-agent", "useragent"):
+                # Agents that are listed one after another share the lines that follow.
+                self._for_all = value == "*" or (self._in_agents and self._for_all)
+                self._in_agents = True
+            elif name and "map" not in name and not name.startswith("http"):  # no sitemap
+                self._in_agents = False
+                if name in _DELAYS and self._for_all and _DELAY.fullmatch(value):
+                    self.crawl_delay = min(float(value), MAX_CRAWL_DELAY)
 
 
 def _cleaned(line: str) -> str:

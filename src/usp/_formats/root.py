@@ -13,7 +13,7 @@ from usp._formats.abstract_parser import ignore
 from usp._formats.feeds import AtomParser, RssParser
 from usp._formats.html import HTML
 from usp._formats.xml.namespaces import Name, Scope, Space
-from usp._formats.xml.raw_entries import MAX_NAME, KnownRoot
+from usp._formats.xml.raw_entries import MAX_NAME
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import TAG, Scanner, TokenHandler
 from usp._formats.xml_sitemaps import SitemapIndexParser, UrlsetParser
@@ -70,20 +70,10 @@ _MAX_REMEMBERED = 2000  # characters of a root tag
 
 
 class _Root(NamedTuple):
-    """A root tag without problems, and the parser for what is below it; ``example`` reads nothing."""
+    """A root tag without problems: a parser that has read it and nothing else."""
 
-    parser: type[XmlParser]
     namespace: tuple[str, str] | None
-    known: KnownRoot
     example: XmlParser
-
-
-class Beginning(NamedTuple):
-    """Where a usual root tag ends, on which line, and the root."""
-
-    end: int
-    line: int
-    root: _Root
 
 
 @lru_cache(maxsize=128)
@@ -101,8 +91,10 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
     parser = ROOTS.get(meaning.local)
     if parser is None:
         return None
-    example = parser(root=KnownRoot(name, attributes, meaning, scope, None, {}))
-    return _Root(parser, _foreign_namespace(meaning, parser), example.learned(), example)
+    example = parser()
+    example.start(name, attributes, empty=False)
+    example.learn()
+    return _Root(_foreign_namespace(meaning, parser), example)
 
 
 def _foreign_namespace(root: Name, parser: type[XmlParser]) -> tuple[str, str] | None:
@@ -112,8 +104,8 @@ def _foreign_namespace(root: Name, parser: type[XmlParser]) -> tuple[str, str] |
     return root.local, "" if root.space is Space.NONE else excerpt(root.uri)
 
 
-def usual_beginning(text: str) -> Beginning | None:
-    """Return how a document begins, if there is nothing unusual up to the end of its root tag."""
+def usual_beginning(text: str) -> tuple[_Root, int] | None:
+    """Return the root of a document and where its tag ends, if there is nothing unusual up to there."""
     before = _PROLOG.match(text)
     tag = TAG.match(text, before.end()) if before else None
     if tag is None or tag.end() - tag.start() > _MAX_REMEMBERED:
@@ -122,8 +114,7 @@ def usual_beginning(text: str) -> Beginning | None:
     if slash or attributes[-1:] == "/" or len(name) > MAX_NAME:
         return None
     root = _usual_root(name, attributes)
-    end = tag.end()
-    return None if root is None else Beginning(end, 1 + text.count("\n", 0, end), root)
+    return None if root is None else (root, tag.end())
 
 
 class RootFinder(TokenHandler):
@@ -168,13 +159,9 @@ class RootFinder(TokenHandler):
             return self.scanner.rest()
         if final or self._is_far_astray():
             self._refuse_rootless()
-        if self._is_refused:
+        if self.refusal is not None:
             self.scanner.rest()  # is of no use, and would wait for the garbage collector
         return ""
-
-    @property
-    def _is_refused(self) -> bool:
-        return self.refusal is not None
 
     def _is_far_astray(self) -> bool:
         astray = self._stray or self._wrapper is not None
@@ -266,19 +253,15 @@ class RootFinder(TokenHandler):
             self._silent = local if local in _SILENT and not empty else None
             self._note_stray()
         elif local in _LOST_ROOTS and root.space in _OWN and not (self._open or empty):
-            self._begin_without_root(name, local).start(name, attributes, empty)
+            lost = _LOST_ROOTS[local]
+            concrete = self._begin(ROOTS[lost])
+            concrete.start_without_root(name[: name.rfind(":") + 1] + lost)
+            concrete.start(name, attributes, empty)
         else:
             self._is_direct = not (empty or self._open or ":" in name)
             self._open += not empty
             if self._wrapper is None:
                 self._wrapper, self._wrapper_line = excerpt(name), self.scanner.line
-
-    def _begin_without_root(self, name: str, local: str) -> XmlParser:
-        prefix, colon, _ = name.rpartition(":")
-        root = _LOST_ROOTS[local]
-        concrete = self._begin(ROOTS[root])
-        concrete.start_without_root(f"{prefix}{colon}{root}")
-        return concrete
 
     def end(self, name: str) -> None:
         """Pass over an end tag in front of the root."""

@@ -7,19 +7,17 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 from usp._base.reason import Reason
-from usp.exceptions import GunzipException
 from usp.limits import DEFAULT, Limits
-from usp.objects.problem import FailureCode, Problem, ProblemCode, Problems
+from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 MAX_LAYERS = 4
 """How many compressions around each other are removed."""
 
 _BREAKS_OFF = Reason(FailureCode.GZIP_CUT_OFF, "the compressed data breaks off")
-_DAMAGE = frozenset({FailureCode.GZIP_CUT_OFF, FailureCode.GZIP_BROKEN})
-_MAGIC = b"\x1f\x8b\x08"
+MAGIC = b"\x1f\x8b\x08"
 _SLICE = 8 * 1024  # unpacks to 8 MiB at most: what a bomb can make us hold
 _LARGE = 16 * 1024 * 1024  # up to here, anything may unpack to however much
-_GZIP, _ZLIB, _RAW = 31, 15, -15
+GZIP, _ZLIB, _RAW = 31, 15, -15
 _ZEROS = re.compile(rb"\0*+")
 _DEFLATE_HEAD = 16  # so many printable bytes in a row are text, not a raw deflate stream
 _PRINTABLE = frozenset(b"\t\n\r") | frozenset(range(0x20, 0x7F))
@@ -87,18 +85,18 @@ class Inflater:
 
     def _next_member(self, data: bytes, at: int) -> int:
         """Check what follows a member; return the position up to which that was checked."""
-        if self._window != _GZIP:
+        if self._window != GZIP:
             self._junk()
             return at
         if not self._head:
             zeros = _ZEROS.match(data, at)
             at = zeros.end() if zeros else at
-        head = self._head + data[at : at + len(_MAGIC) - len(self._head)]
+        head = self._head + data[at : at + len(MAGIC) - len(self._head)]
         at += len(head) - len(self._head)
         self._head = head
-        if not _MAGIC.startswith(head):
+        if not MAGIC.startswith(head):
             self._junk()
-        elif head == _MAGIC:
+        elif head == MAGIC:
             self._inflate = zlib.decompressobj(self._window)
         return at
 
@@ -116,22 +114,6 @@ def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
         except zlib.error:
             break
     return bytes(saved)
-
-
-def gunzip_complaint(
-    url: str, content_type: str | None, start: bytes, problems: Iterable[Problem]
-) -> str | None:
-    """Return why a document is not gzip although its URL, type or first bytes say so."""
-    if start[:2] == _MAGIC[:2]:
-        damage = next((problem for problem in problems if problem.code in _DAMAGE), None)
-        reason = damage and damage.message
-        if damage and damage.code is FailureCode.GZIP_CUT_OFF:  # in words of Python's own
-            reason = "Compressed file ended before the end-of-stream marker was reached"
-    else:
-        path = url.partition("?")[0].partition("#")[0].lower()
-        promised = path.endswith(".gz") or "gzip" in (content_type or "").lower()
-        reason = f"Not a gzipped file ({start[:2]!r})" if promised else None
-    return None if reason is None else f"Unable to gunzip data: {reason}"
 
 
 class Unpacker:
@@ -176,10 +158,10 @@ class Unpacker:
         """
         if self._inflater is None and not self._plain:
             self._head += data
-            if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)) and not final:
+            if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(MAGIC)) and not final:
                 return ()
             data, self._head = self._head, b""
-            window = _GZIP if data.startswith(_MAGIC) else None
+            window = GZIP if data.startswith(MAGIC) else None
             if window is None and self._deflated:
                 window = _deflate_window(data)
             self._plain = window is None or self._layer >= MAX_LAYERS
@@ -234,29 +216,3 @@ def _deflate_window(head: bytes) -> int | None:
     if head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0:
         return _ZLIB
     return None if _PRINTABLE.issuperset(head[:_DEFLATE_HEAD]) else _RAW
-
-
-def gunzip_all(data: bytes, max_output_bytes: int | None = None) -> bytes:
-    """Unpack gzip data strictly: anything wrong with it raises ``GunzipException``."""
-    if data is None:
-        raise GunzipException("Data is None.")
-    if not isinstance(data, bytes):
-        raise GunzipException(f"Data is not bytes: {data!r}")
-    if not data:
-        raise GunzipException("Data is empty (no way an empty string is a valid Gzip archive).")
-    if not data.startswith(_MAGIC):
-        raise GunzipException(f"Unable to gunzip data: Not a gzipped file ({data[:2]!r})")
-    problems = Problems()
-    inflater = Inflater(_GZIP, problems, Limits(ratio=None))
-    result = bytearray()
-    for piece in inflater.feed(data):
-        result += piece
-        if max_output_bytes is not None and len(result) > max_output_bytes:
-            raise GunzipException(
-                "Unable to gunzip data: Gunzipped data exceeds maximum output size of "
-                f"{max_output_bytes} bytes."
-            )
-    inflater.close()
-    for problem in problems.listed():
-        raise GunzipException(f"Unable to gunzip data: {problem.message}")
-    return bytes(result)

@@ -5,11 +5,10 @@ The value is None if the text cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -43,6 +42,14 @@ def text(raw: str | None) -> str | None:
     return raw.strip() or None if raw else None
 
 
+def texts(raw: Sequence[str]) -> Sequence[str | None]:
+    """Return a column of texts, as :func:`text` does each."""
+    if "&" in "".join(raw):
+        return [*map(text, raw)]
+    stripped = [*map(str.strip, raw)]
+    return stripped if all(stripped) else [one or None for one in stripped]
+
+
 def date(raw: str | None) -> datetime | None:
     """Return a date; short texts are remembered, but not times, which do not repeat."""
     if raw and raw[10:11] == "T" and raw[:4] > "0001":
@@ -62,12 +69,13 @@ def note_zone(raw: str, date: datetime, note: Note) -> None:
         note(ProblemCode.UNKNOWN_ZONE, raw)
 
 
-def dates(texts: Sequence[str]) -> Iterable[datetime | None]:
-    """Return the dates of a column of texts without references.
+def dates(texts: Sequence[str]) -> Sequence[datetime | None]:
+    """Return the dates of a column of texts.
 
     Days repeat, and are remembered; times do not, and are read at once if all are written in ISO 8601.
     """
-    if max(map(len, texts), default=0) > _DAY:
+    longest = max(map(len, texts), default=0)
+    if longest > _DAY:
         given = texts if all(texts) else list(filter(None, texts))
         # A missing date is often written as year 0 or 1.
         if set(map(_after_day_parts, given)) <= _ISO_MARKS and min(given) > "0002":
@@ -77,7 +85,7 @@ def dates(texts: Sequence[str]) -> Iterable[datetime | None]:
                     return found
                 dates = iter(found)
                 return [next(dates) if text else None for text in texts]
-    return map(known_date, texts)
+    return [*map(date if longest > _DAY else known_date, texts)]
 
 
 _after_day_parts = itemgetter(slice(4, 11, 3))  # what follows the year, the month and the day
@@ -130,13 +138,4 @@ def yes_no(raw: str | None) -> bool | None:
 
 def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
     """Return the items of a list, without empty ones; whitespace is the default separator."""
-    if raw is None or len(raw) > MAX_REMEMBERED:
-        return _items(raw, separator)
-    return _known_items(raw, separator)
-
-
-def _items(raw: str | None, separator: str | None) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, (text(raw) or "").split(separator))))
-
-
-_known_items = lru_cache(maxsize=1024)(_items)  # keywords repeat, genres and countries even more

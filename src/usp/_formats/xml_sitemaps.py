@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING, ClassVar
 from usp._base.loc_urls import USUAL, absolute_url, child_url
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
-from usp._formats.batches import LazyBatch, can_be_read, new_fields, read_own
-from usp._formats.block_reader import BlockReader
+from usp._formats.batches import BlockReader, LazyBatch, can_be_read, new_fields, read_own
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
 from usp._formats.xml.cut import CutNames
-from usp._formats.xml.namespaces import Name, Scope, Space, space_of
+from usp._formats.xml.namespaces import Scope, Space
 from usp._formats.xml.raw_entries import (
     Dialect,
     ElementRole,
-    KnownRoot,
     Notes,
     RawEntry,
     Written,
     loc_text,
     note_scheme,
 )
-from usp._formats.xml.references import decode_text
-from usp._formats.xml.tree_reader import LARGEST_TREE, declared
+from usp._formats.xml.tree_reader import LARGEST_TREE, TreeReader
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -43,8 +40,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, Note
     from usp.objects.page import PageFields
 
-_MAX_PREFIXES = 10  # that are looked for, each by itself
-_EARLY = 64 * 1024  # characters whose entries are cut with all fields: most documents have no more
+_MAX_PREFIXES, _MAX_OTHERS = 10, 30  # that are looked for, each by itself
 
 
 class UrlEntry(RawEntry, PageEntry):
@@ -54,9 +50,7 @@ class UrlEntry(RawEntry, PageEntry):
     extensions = NAMES
 
     def __init__(self, line: int | None, base: str | None) -> None:
-        self.line = line
-        self.base = base
-        self.records = {}
+        super().__init__(line, base)
         self._fields: dict[str, str] = {}
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
@@ -90,9 +84,8 @@ class UrlEntry(RawEntry, PageEntry):
         """The fields of the protocol as written."""
         return {name: values.text(text) or "" for name, text in self._fields.items()}
 
-    def fields(self, at: int = 0, note: Note | None = None) -> PageFields:
-        """Read the fields of the entry, which is the only one here."""
-        del at
+    def fields(self, note: Note | None = None) -> PageFields:
+        """Read the fields of the entry."""
         note = note or ignore
         fields = read_own(self._fields, note)
         for space, records in self.records.items():
@@ -150,41 +143,48 @@ class SitemapParser(BlockParser):
     vocabulary = frozenset({Space.SITEMAP})
     _reader: BlockReader | None = None
 
-    def learned(self) -> KnownRoot:
+    def learn(self) -> None:
         """Look up the usual names, and those that matter for cutting."""
         prefix, colon, _ = self.root_tag[0].rpartition(":")
-        name = next(iter(self.entries))
-        self._names = cut_names(self.dialect, self._scope, f"{prefix}{colon}{name}")
-        return super().learned()
+        self._names(f"{prefix}{colon}{next(iter(self.entries))}")
+        super().learn()
+
+    def _names(self, entry: str) -> CutNames:
+        """Return which names matter where entries of that name are cut; remember it."""
+        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
+        names = cut_names(dialect, Scope(like=self._scope), entry)
+        self._scope.remember_skeleton(entry, names)
+        return names
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least the URLs of pages if problems are not requested."""
-        names = self._names
-        if names is None or names.name != self._name:
-            dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
-            names = self._names = cut_names(dialect, Scope(like=self._scope), self._name)
-        if len(self._stack) > 1 or ("xmlns" in block and self._declares_own(block)):
+        if len(self._stack) > 1 or "xmlns" in block:
             return None
-        shape = cut.shape_of(block, names)
-        self.largest = LARGEST if shape and shape.core_fields_only else LARGEST_TREE
+        shape = cut.shape_of(
+            block, self._scope.skeletons.get(self._name) or self._names(self._name)
+        )
+        self.largest = LARGEST if shape else LARGEST_TREE
         if shape is None or len(block) > self.largest:
             return None
-        early = self._passed < _EARLY or self.report_problems
-        found = cut.columns(block, shape) if early else None
+        # Most documents have no second block.
+        is_first = self._reader is None or self.report_problems
+        found = cut.columns(block, shape) if is_first else None
         if self.report_problems and not (found and self._is_well(found, block)):
             return None
         locs = found["loc"] if found else cut.locs(block, shape)
-        urls = locs if locs and cut.plain(locs) else None
-        if urls and "&" in block:
-            urls = _decoded_all(urls, in_cdata=shape.loc.endswith("["))
+        urls = locs if locs and cut.plain(locs) else []
+        if "&" in block and not shape.loc.endswith("["):
+            urls = [loc.replace("&amp;", "&") for loc in urls]
+            if any("&" in url and ";" in url for url in urls):
+                urls = []  # another reference
         if not urls:
             return None
         if found and self.implied_entry is SitemapEntry:
             return self._children(urls, found)
         if self._reader is None:
-            root = KnownRoot(*self.root_tag, self.dialect.root, self._scope, names, self._layouts)
-            self._reader = BlockReader(self.dialect, root, self._bases[-1][1], names)
-        return [LazyBatch(urls, block, shape, self._reader.fields, found)]
+            trees = TreeReader(self.dialect, self._scope, self._bases[-1][1])  # for its own thread
+            self._reader = BlockReader(self.url, "<{}{}>".format(*self.root_tag), trees)
+        return [LazyBatch(urls, block, shape, self._reader, found)]
 
     def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
         """Return whether there is no problem with what was cut."""
@@ -193,17 +193,10 @@ class SitemapParser(BlockParser):
 
     def _children(self, urls: list[str], found: dict[str, list[str]]) -> list[Entry] | None:
         """Return children that have a URL, and at most a date."""
-        if found.keys() - SitemapEntry.own_fields or urls is not found["loc"]:
+        if found.keys() - SitemapEntry.own_fields or urls != found["loc"]:
             return None
         dates = map(values.text, found.get("lastmod") or repeat(""))
         return [ChildEntry(url, date, url) for url, date in zip(urls, dates, strict=False)]
-
-    def _declares_own(self, block: str) -> bool:
-        """Return whether there may be elements of the protocol with a prefix that a block declares."""
-        found = declared(block)
-        return found is None or any(
-            self.dialect.is_own(Name(space_of(uri), "", uri)) for uri in {uri for _, uri in found}
-        )
 
     def _reopen(self, name: str, attributes: str) -> None:
         super()._reopen(name, attributes)
@@ -230,45 +223,25 @@ class UrlsetParser(SitemapParser):
 
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     """Return which names matter where entries of that name are cut."""
-    entry, (prefix, _, local) = dialect.tables.implied_entry, name.rpartition(":")
+    tables, (prefix, colon, local) = dialect.tables, name.rpartition(":")
+    entry, strays = tables.implied_entry, tables.strays
     assert entry is not None
     prefixes = {*scope.prefixes()} - {"", prefix}
     # Of many prefixes none is looked for: every block is taken for one with extensions.
     extensions = tuple(f"<{one}:" for one in prefixes) if len(prefixes) < _MAX_PREFIXES else ("<",)
-    fields = (f"{prefix}:{field}" if prefix else field for field in entry.own_fields)
-    if dialect.tables.entries.get(
-        dialect.meaning(scope, name, type(None)).local
-    ) is not entry or any(
-        dialect.meaning(scope, field, entry).role is not ElementRole.FIELD for field in fields
-    ):
-        return CutNames(name, None, extensions)
-    own = [
-        other
+    roles = {
+        dialect.meaning(scope, f"{prefix}{colon}{one}", entry).role for one in entry.own_fields
+    }
+    is_usual = tables.entries.get(dialect.meaning(scope, name, type(None)).local) is entry
+    others = [
+        f"{other}:{tag}" if other else tag
         for other in sorted({"", prefix, *prefixes})
         if dialect.is_own(scope.name(f"{other}:loc" if other else "loc"))
+        for tag in (*((local, "loc") if other != prefix else ()), *strays)
     ]
-    if len(own) > _MAX_PREFIXES:
+    if roles != {ElementRole.FIELD} or not is_usual or len(others) > _MAX_OTHERS:
         return CutNames(name, None, extensions)
-    others = tuple(
-        f"{other}:{tag}" if other else tag
-        for other in own
-        for tag in (*((local, "loc") if other != prefix else ()), *dialect.tables.strays)
-    )
-    return CutNames(name, others, extensions)
-
-
-def _decoded_all(locs: list[str], *, in_cdata: bool) -> list[str] | None:
-    """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
-    urls = []
-    for loc in locs:
-        url: str | None = loc if in_cdata else loc.replace("&amp;", "&")
-        if "&" in loc and ";" in (url or ""):  # another reference
-            decoded = loc if in_cdata else decode_text(loc, ignore)
-            url = absolute_url(values.text(decoded) or "", None)
-        if url is None:
-            return None
-        urls.append(url)
-    return urls
+    return CutNames(name, tuple(others), extensions)
 
 
 class SitemapIndexParser(SitemapParser):

@@ -363,19 +363,15 @@ class HostTurns:
         if room is None:  # as long as somebody holds it, all others get the same
             room = self._rooms[host] = asyncio.Semaphore(self._most)
         await room.acquire()
-        try:
-            await self._pause(host)
-        except BaseException:
-            room.release()
-            raise
+        if self._wait:
+            now = asyncio.get_running_loop().time()
+            if len(self._free_at) > _MOST_TIMES:
+                self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+            begin = max(now, self._free_at.get(host, now))
+            self._free_at[host] = begin + self._wait
+            try:
+                await asyncio.sleep(begin - now)
+            except BaseException:
+                room.release()
+                raise
         return room
-
-    async def _pause(self, host: str) -> None:
-        if not self._wait:
-            return
-        now = asyncio.get_running_loop().time()
-        if len(self._free_at) > _MOST_TIMES:
-            self._free_at = {name: at for name, at in self._free_at.items() if at > now}
-        begin = max(now, self._free_at.get(host, now))
-        self._free_at[host] = begin + self._wait
-        await asyncio.sleep(begin - now)

@@ -21,7 +21,7 @@ ACCEPTED = "gzip, deflate"
 """The value of the ``Accept-Encoding`` header."""
 
 _PIECE = 256 * 1024  # bytes that come out at a time
-_SIP = 64  # bytes that become 2 MiB at most, where a library gives all of it at once
+SIP = 64  # bytes that become 2 MiB at most, where a library gives all of it at once
 _WINDOW_LOG = 23  # 8 MiB, as RFC 9659 has it for HTTP
 _HEAD = 16  # so many printable bytes in a row are text
 _TEXT = frozenset(string.printable.encode())
@@ -123,7 +123,7 @@ class _Zstd:
         while at < len(data):
             if self._decompressor.eof:
                 self._decompressor = self._new()  # frames may follow each other
-            sip = data[at : at + _SIP]
+            sip = data[at : at + SIP]
             piece = self._decompressor.decompress(sip)
             at += len(sip) - len(self._decompressor.unused_data)
             if piece:
@@ -133,21 +133,36 @@ class _Zstd:
         return bool(self._decompressor.eof)
 
 
-def _standard(library: Any) -> _Zstd:
-    """Return a decompressor of the standard library's module, or of its backport."""
+def _standard(library: Any, dictionary: bytes = b"") -> Callable[[], Any]:
+    """Return the decompressors of the standard library's module, or of its backport."""
     options = {library.DecompressionParameter.window_log_max: _WINDOW_LOG}
-    return _Zstd(functools.partial(library.ZstdDecompressor, options=options))
+    known = library.ZstdDict(dictionary) if dictionary else None
+    return functools.partial(library.ZstdDecompressor, zstd_dict=known, options=options)
 
 
-def _zstandard(library: Any) -> _Zstd:
-    return _Zstd(library.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).decompressobj)
+def _zstandard(library: Any, dictionary: bytes = b"") -> Callable[[], Any]:
+    known = library.ZstdCompressionDict(dictionary) if dictionary else None
+    options = {"dict_data": known, "max_window_size": 1 << _WINDOW_LOG}
+    return lambda: library.ZstdDecompressor(**options).decompressobj()
+
+
+_ZSTD = {"compression.zstd": _standard, "backports.zstd": _standard, "zstandard": _zstandard}
+
+
+def _zstd(new: Callable[..., Callable[[], Any]], library: Any) -> _Zstd:
+    return _Zstd(new(library))
 
 
 _LIBRARIES: dict[str, dict[str, Callable[[Any], _Brotli | _Zstd]]] = {
     "br": {"brotli": _Brotli, "brotlicffi": _Brotli},
-    "zstd": dict.fromkeys(("compression.zstd", "backports.zstd"), _standard),
+    "zstd": {name: functools.partial(_zstd, new) for name, new in _ZSTD.items()},
 }
-_LIBRARIES["zstd"]["zstandard"] = _zstandard
+
+
+def zstd_frames(dictionary: bytes = b"") -> Callable[[], Any] | None:
+    """Return what makes a decompressor for one frame of Zstandard, if a library is installed."""
+    found = ((_library(name), _ZSTD[name]) for name in _LIBRARIES["zstd"])
+    return next((new(library, dictionary) for library, new in found if library), None)
 
 
 def _decompressor(name: str) -> _Brotli | _Zstd | None:

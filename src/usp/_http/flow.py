@@ -411,20 +411,21 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
-def condition(
-    url: str, final_url: str, validators: Mapping[str, str | None]
-) -> tuple[tuple[str, str], dict[str, str]] | None:
-    """Return what asks for a document only if it has changed, by the headers of its last response."""
-    headers = {
-        sent: value
-        for name, sent in _VALIDATORS.items()
-        if (value := validators.get(name)) and value.isascii() and value.isprintable()
-    }
-    try:
-        where = read_url(url).text(), read_url(final_url).text()
-    except BadUrl:
-        return None
-    return (where, headers) if headers else None
+def conditions_of(
+    last: Iterable[tuple[str, str, Callable[[str], str | None]]],
+) -> dict[tuple[str, str], dict[str, str]]:
+    """Return what asks for documents only if they have changed, by URL, final URL and headers."""
+    found = {}
+    for url, final_url, header in last:
+        headers = {
+            sent: value
+            for name, sent in _VALIDATORS.items()
+            if (value := header(name)) and value.isascii() and value.isprintable()
+        }
+        with contextlib.suppress(BadUrl):
+            if headers:
+                found[read_url(url).text(), read_url(final_url).text()] = headers
+    return found
 
 
 class BodyReader:

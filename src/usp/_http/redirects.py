@@ -42,7 +42,11 @@ def follow(here: HttpUrl, location: str, limits: Limits = DEFAULT) -> HttpUrl:
     A fragment is kept, and so is a login if the host is the same. As in browsers, a backslash in the
     path is a slash, and tabs are left out; a host with a backslash is refused, as everywhere.
     """
-    text = _PATH.sub(_with_slashes, _text(location).translate(_LEFT_OUT), count=1)
+    text = _PATH.sub(
+        lambda found: (found[1] or "") + found[2].replace("\\", "/"),
+        _text(location).translate(_LEFT_OUT),
+        count=1,
+    )
     longest = limits.url_length
     if longest is not None and len(text) > longest:
         raise BadRedirect(limits.reached("url_length").after("redirected too far"))
@@ -88,10 +92,6 @@ def _text(location: str) -> str:
         return received.decode("latin-1")
 
 
-def _with_slashes(found: re.Match[str]) -> str:
-    return (found[1] or "") + found[2].replace("\\", "/")
-
-
 # Cookies -------------------------------------------------------------------------------------------
 
 
@@ -129,13 +129,13 @@ class HopCookies:
 
     def header(self, url: HttpUrl) -> str | None:
         """Return the ``Cookie`` header of a request, None if there is nothing to send back."""
-        size, pairs = 0, []
+        size, pairs, here = 0, [], _path(url)
         for (name, path), value in self._cookies.get(url.site, {}).items():
             pair = f"{name}={value}"
             size += len(pair) + 2
             if size > MOST_BYTES:
                 break
-            if _is_below(_path(url), path):
+            if here == path or here.startswith(path.removesuffix("/") + "/"):
                 pairs.append(pair)
         return "; ".join(pairs) or None
 
@@ -165,10 +165,6 @@ def _read_cookie(text: str, url: HttpUrl) -> tuple[tuple[str, str], str, bool] |
 
 def _path(url: HttpUrl) -> str:
     return urlsplit(url.text()).path or "/"
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
 def _is_over(attributes: dict[str, str]) -> bool:

@@ -18,12 +18,12 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from usp._base import urls
 from usp._base.files import is_ready, open_pipe
-from usp._crawl.receiver import parse_document
+from usp._crawl.given_documents import parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import tree_of as finished
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
-from usp.limits import LimitReached, Limits
+from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.abstract_sitemap import AbstractSitemap
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
 from usp.options import CrawlOptions
@@ -118,8 +118,8 @@ def file_input(path: Path) -> Input:
 def _with_scheme(text: str) -> str:
     """Return the URL of a host written without a scheme; a word or a file name is not a host."""
     host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
-    is_named = "." in host or host.partition(":")[0] == "localhost"
-    is_file = host.endswith((*urls.DOCUMENTS, *urls.ARCHIVES))
+    is_named = "." in host or host.partition(":")[0] == "localhost" or host.startswith("[")
+    is_file = host.endswith((*urls.DOCUMENTS, *urls.ARCHIVES, *urls.TABLES))
     return f"https://{text}" if is_named and not is_file else ""
 
 
@@ -224,7 +224,9 @@ def given_options(options: CrawlOptions) -> dict[str, Any]:
 
 
 def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
-    """Return the tree of a file, a pipe, or the standard input: a sitemap or a robots.txt."""
+    """Return the tree of a file, a pipe, or the standard input: a sitemap, a robots.txt, a table."""
+    from usp._inputs import table_input  # noqa: PLC0415 - most inputs are on the web
+
     name = "-"
     if path is not None:  # a pipe has no other name
         name = (path.resolve() if path.is_file() else path.absolute()).as_uri()
@@ -239,10 +241,14 @@ def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
                 begun += chunk
         except LimitReached as limit:
             chunks = _raising(limit)
-        named_so = path is not None and path.name == "robots.txt"
-        is_robots = named_so or _looks_like_robots(bytes(begun[:_HEAD]), limits)
-        role = Role.ROBOTS if is_robots else Role.SITEMAP
+        head = bytes(begun[:_HEAD])
+        text, own_name = head_text(head, limits), "" if path is None else path.name
         chunks = chain([bytes(begun)], chunks)
+        form = table_input.table_form(head, text, own_name)
+        if form is not None:
+            return table_input.tree_of_table(chunks, form, name, limits)
+        is_robots = own_name == "robots.txt" or _looks_like_robots(text)
+        role = Role.ROBOTS if is_robots else Role.SITEMAP
         return parse_document(chunks, None, role=role, name=name, limits=limits)
 
 
@@ -251,9 +257,13 @@ def _raising(limit: LimitReached) -> Iterator[bytes]:
     raise limit
 
 
-def _looks_like_robots(head: bytes, limits: Limits) -> bool:
+def head_text(head: bytes, limits: Limits = DEFAULT) -> str:
+    """Return the text with which a document begins."""
     decoder = Decoder(limits=limits)
-    text = decoder.feed(head) + decoder.close()
+    return decoder.feed(head) + decoder.close()
+
+
+def _looks_like_robots(text: str) -> bool:
     return not text.lstrip("\ufeff \t\r\n").startswith("<") and bool(_ROBOTS.search(text))
 
 

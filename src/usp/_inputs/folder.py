@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._base.urls import unquote, url_parts
+from usp._inputs import head_text
+from usp._inputs.table_input import table_form
 from usp._store import Store
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from usp.limits import Limits
 
-_HEAD = 512
+_HEAD = 1024
 _MEDIA = frozenset(
     f".{suffix}"
     for suffix in (
@@ -129,13 +131,14 @@ class _Folder:
 
 
 def _is_other(file: Path) -> bool:
-    """Return whether a file is a page or media at first glance: a website has thousands of them."""
+    """Return whether a file is a page, media or a table at first glance; a website has thousands."""
     if _is_named_as_sitemap(file):
         return False
     if file.suffix.lower() in _MEDIA:
         return True
     with file.open("rb") as opened:
-        return bool(_PAGE.match(opened.read(_HEAD)))
+        head = opened.read(_HEAD)
+    return bool(_PAGE.match(head)) or table_form(head, head_text(head), file.name) is not None
 
 
 def _is_named_as_sitemap(file: Path) -> bool:

@@ -159,8 +159,7 @@ class RecordedAnswers:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits, snapshot, late = self._limits, self._snapshot, partial(self._late, time.monotonic())
         broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
-        glance = limits.pages is None
-        first = DocumentProbe(exchange.final_url, exchange, limits, role=entry.role, glance=glance)
+        first = DocumentProbe(exchange.final_url, limits, exchange=exchange, role=entry.role)
         size, most = 0, limits.document_bytes
         stopped: Reason | None = None
         try:

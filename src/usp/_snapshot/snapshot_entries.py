@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -251,24 +251,20 @@ def _glance(look: Probe) -> Probe | None:
 def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
     match value:
         case Entry():
-            return _present({name: getattr(value, _ATTRIBUTES.get(name, name)) for name in _ENTRY})
+            return _present(value, _ENTRY)
         case Exchange():
             hops = tuple(hop for hop in value.hops if isinstance(hop, Hop))
-            return _present({name: getattr(value, name) for name in _EXCHANGE} | {"hops": hops})
+            return _present(value, _EXCHANGE, hops=hops)
         case WebClientErrorResponse():
-            known = {
-                "kind": next((name for name, one in _ERRORS.items() if type(value) is one), None),
-                "message": words_of(value),
-                "reason": failure_reason(value),
-                "status": status_of(value),
-                "retryable": value.retryable(),
-            }
-            return _present({name: getattr(value, name, None) for name in _ERROR} | known)
+            kind = next((name for name, one in _ERRORS.items() if type(value) is one), None)
+            told = {"message": words_of(value), "reason": failure_reason(value)}
+            status, retryable = status_of(value), value.retryable()
+            return _present(value, _ERROR, kind=kind, status=status, retryable=retryable, **told)
         case Probe(kind=kind):
             name = None if kind is None else kind.__name__
             return {"kind": name, "namespace": value.namespace, "start": value.start.hex()}
         case Reason():
-            return _present({name: getattr(value, name) for name in _REASON})
+            return _present(value, _REASON)
         case Advice():
             return [value.topic.name, value.name]
         case Hop():
@@ -280,11 +276,12 @@ def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
     raise TypeError(f"a snapshot has no {type(value).__name__}")
 
 
-def _present(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that a reader would not assume without them."""
+def _present(value: object, table: Iterable[str], **known: Any) -> dict[str, Any]:
+    """Return the fields of a value that a reader would not assume without them."""
+    found = {name: getattr(value, _ATTRIBUTES.get(name, name), None) for name in table} | known
     return {
         name: one
-        for name, one in values.items()
+        for name, one in found.items()
         if one is not None and one is not False and one != ()
     }
 
@@ -371,6 +368,9 @@ _EXCHANGE: dict[str, Callable[[object], Any]] = {
     "broken": _read_reason,
     "started": _moment,
     "hops": lambda given: tuple(map(_read_hop, listed(given))),
+    "earlier": lambda given: tuple(
+        (_moment(when), seconds(took)) for when, took in map(listed, listed(given))
+    ),
 }
 _ENTRY: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("url", "lastmod", "digest", "seen"), text),

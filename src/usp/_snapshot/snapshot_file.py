@@ -303,6 +303,7 @@ class _Scan:
     def read(self) -> None:
         snapshot, limits = self._snapshot, self._limits
         ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
+        is_late = False
         spans = snapshot.file.spans()
         if not snapshot.file.size:
             raise SnapshotError(f"{snapshot.file.path} is empty")
@@ -312,7 +313,7 @@ class _Scan:
             for record in snapshot.file.records(span, limits, snapshot.losses):
                 with suppress(DamagedRecord):  # going on to the next record tells of it
                     self._take(record)
-                if ends_at is not None and time.monotonic() >= ends_at:
+                if is_late := ends_at is not None and time.monotonic() >= ends_at:
                     snapshot.losses.insert(0, limits.reached("seconds").text)
                     break
         snapshot.is_complete = not snapshot.losses
@@ -320,7 +321,7 @@ class _Scan:
             snapshot.is_complete &= self._has_end
             return
         snapshot.third_party = self._third_party
-        if not self._third_party:
+        if not self._third_party and not is_late:
             raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
 
     def _take(self, record: WarcRecord) -> None:

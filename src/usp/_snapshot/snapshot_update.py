@@ -15,7 +15,7 @@ from usp._base.display import counted
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
-from usp._http.flow import Conditions, condition
+from usp._http.flow import Conditions, conditions_of
 from usp._snapshot.recording import SnapshotRecorder
 from usp._snapshot.replay import RecordedAnswers
 from usp._snapshot.snapshot_entries import LIMIT, Entry, entry_of, key_of
@@ -31,9 +31,23 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
 
+HALF = 0.5  # of the pages
 _NOT_MODIFIED = 304
 _CLIENT_ERRORS = range(400, 500)
 _GONE = frozenset({404, 410})
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePolicy:
+    """What an update believes: dates in indexes, any loss, or that of this share of the pages."""
+
+    trust_lastmod: bool = False
+    accept: bool = False
+    max_removed: float = HALF
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_removed, int | float) or not 0 <= self.max_removed <= 1:
+            raise ValueError(f"max_removed must be from 0 to 1, not {self.max_removed!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +88,9 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     ``shrunk`` those that have suddenly lost what they had. ``keeps`` is whether a limit may end this
     crawl that did not end the recorded one; then what it leaves out is kept, too.
 
-    If most of the pages are ``gone_pages``, nothing is replaced unless that is to be ``accept``ed.
-    ``unread_pages`` is the same of the pages that were read now, without those that are kept.
+    If more of the pages are ``gone_pages`` than may be, nothing is replaced unless that is to be
+    ``accept``ed. ``unread_pages`` is the same of more than half of the pages that were read now,
+    without those that are kept.
     """
 
     def __init__(
@@ -83,18 +98,18 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         path: str | os.PathLike[str],
         options: CrawlOptions,
         before: OpenSnapshot,
+        policy: UpdatePolicy,
         *,
-        trusts: bool,
         keeps: bool,
-        accept: bool,
     ) -> None:
         # Limits that are lower than before are for this update only.
         recorded = replace(options, limits=before.options.limits) if keeps else options
         super().__init__(path, recorded)
         self.before = before
-        self.accept = accept
+        self.accept = policy.accept
+        self.max_removed = policy.max_removed
         self._answers = RecordedAnswers(before, options.effective_limits)
-        self._trusts = trusts
+        self._trusts = policy.trust_lastmod
         self._keeps = keeps
         self._lock = threading.Lock()
         self._seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
@@ -114,7 +129,9 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self.unread_pages: Loss | None = None
 
     @abc.abstractmethod
-    def lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
+    def lost_by(
+        self, after: AbstractSitemap | OpenSnapshot, same: set[str], most: float = HALF
+    ) -> Loss | None:
         """Compare the recorded tree with that of this update; some documents are as they were."""
 
     @cached_property
@@ -129,16 +146,11 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         return best if best and best.is_whole and self.before.is_sound(best) else None
 
     def conditions(self) -> Conditions:
-        found = (
-            condition(
-                exchange.url,
-                exchange.final_url,
-                {name: exchange.header(name) for name in ("ETag", "Last-Modified")},
-            )
+        return conditions_of(
+            (exchange.url, exchange.final_url, exchange.header)
             for entry in map(self._good, self.before.entries)
             if entry is not None and (exchange := entry.exchange) is not None
         )
-        return dict(one for one in found if one is not None)
 
     def recall(self, order: FetchOrder) -> Received | Failed | None:
         """Return what need not be asked for because its index says that it has not changed."""
@@ -301,4 +313,4 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             kept -= {key[1], good.exchange.final_url if good and good.exchange else ""}
         snapshot = unfinished_snapshot(self.file.so_far(), entries)
         with closing(snapshot.file):
-            return self.lost_by(snapshot, self._same | kept)
+            return self.lost_by(snapshot, self._same | kept, self.max_removed)

@@ -9,12 +9,13 @@ import threading
 import weakref
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.urls import ARCHIVES
+from usp._http.encodings import SIP, BodyDecoder, zstd_frames
 from usp._store import read_at
 from usp.exceptions import SnapshotError
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 GZIP = b"\x1f\x8b\x08"
 ZIP = b"PK\x03\x04"
+ZSTD = b"\x28\xb5\x2f\xfd"
+_DICTIONARY = b"\x5d\x2a\x4d\x18"  # begins a file whose frames need the dictionary that follows
+_DICTIONARY_AT = 8
+_MOST_DICTIONARY = 8 * 1024 * 1024  # bytes of it
 _FIRST = b"WARC/"
 _PIECE = 128 * 1024
 _COMPRESSED = 16 * 1024  # zlib copies what it has not used yet, at every call
@@ -31,7 +36,7 @@ _BEGUN = 2 * 1024  # bytes that are read first: most records of most files are s
 _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
-_BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
+_BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, ZSTD, _FIRST))))
 _VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
 _WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
 LOSSES = 1000  # how many things that cannot be read are told one by one
@@ -54,7 +59,8 @@ class DamagedRecord(Exception):  # noqa: N818 - says what it is
 class WarcRecord:
     """The record at an offset; its block is read once, ``length`` bytes of it have not been.
 
-    A compressed one is a gzip member of its own. Raises :class:`DamagedRecord` if there is none.
+    A compressed one is a gzip member, or a frame of Zstandard, of its own. Raises
+    :class:`DamagedRecord` if there is none.
     """
 
     def __init__(self, file: WarcFile, offset: int) -> None:
@@ -62,7 +68,7 @@ class WarcRecord:
         self._file = file
         self._raw = file.read(offset, _BEGUN)  # read, and not decompressed yet
         self._at = offset + len(self._raw)
-        self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
+        self._inflate = file.inflate(self._raw)
         self._held = b"" if self._inflate else self._raw  # decompressed, and not taken yet
         self._produced = 0
         lines = header_lines(self._head().decode("utf-8", "replace"))
@@ -120,7 +126,7 @@ class WarcRecord:
         if rest.startswith(_FIRST):
             raise SnapshotError(
                 "this WARC is compressed as a whole, not record by record; "
-                "convert it with: warcio recompress FILE NEW_FILE"
+                "convert it with: warcio recompress FILE NEW_FILE, or read what zstd -d gives"
             )
         if rest:
             raise DamagedRecord(_LONGER)
@@ -164,7 +170,7 @@ class WarcRecord:
             if not self._raw:
                 raise DamagedRecord(_CUT)
             try:
-                piece = inflate.decompress(self._raw, _PIECE)
+                piece: bytes = inflate.decompress(self._raw, _PIECE)
             except zlib.error as error:
                 raise DamagedRecord(f"the compressed data is damaged: {error}") from error
             self._raw = inflate.unconsumed_tail
@@ -190,6 +196,10 @@ class WarcFile:
         self._lock = threading.Lock()
         self._served = 0  # bytes, at an offset or another
         self.size = os.fstat(self._file.fileno()).st_size
+        self._frames: Callable[[], Any] | None = None  # of Zstandard
+        head = self.read(0, _DICTIONARY_AT)
+        has_one = head.startswith(_DICTIONARY)
+        self._dictionary = int.from_bytes(head[len(_DICTIONARY) :], "little") if has_one else 0
 
     def close(self) -> None:
         self._file.close()
@@ -201,6 +211,18 @@ class WarcFile:
         self._served += size
         return read_at(self._file, self._lock, offset, size)
 
+    def inflate(self, begun: bytes) -> Any:
+        """Return what decompresses a record that begins so, or None if it is not compressed.
+
+        Raises :class:`SnapshotError` for Zstandard if no library for it is installed.
+        """
+        if not begun.startswith(ZSTD):
+            return zlib.decompressobj(31) if begun.startswith(GZIP) else None
+        if self._frames is None:
+            size = min(self._dictionary, _MOST_DICTIONARY)
+            self._frames = _frames(self.read(_DICTIONARY_AT, size))
+        return _Frame(self._frames())
+
     def checksum(self, start: int, end: int) -> int:
         """Return a checksum of a part of the file, as it stands there."""
         found = 0
@@ -211,7 +233,7 @@ class WarcFile:
     def spans(self) -> list[tuple[int, int]]:
         """Return where the WARC files start and end: the whole file, or the members of a WACZ."""
         if self.read(0, len(ZIP)) != ZIP:
-            return [(0, self.size)]
+            return [(self._dictionary and _DICTIONARY_AT + self._dictionary, self.size)]
         try:
             if _directory_bytes(self.read(max(0, self.size - _ZIP_END), _ZIP_END)) > _DIRECTORY:
                 raise zipfile.BadZipFile("it has too many files")
@@ -261,16 +283,26 @@ class WarcFile:
                 offset = self._next_record(offset + 1, end, served + wasted)
                 wasted -= self._served - served
 
+    def begins_record(self, offset: int) -> bool:
+        """Return whether a record begins at an offset."""
+        data = self.read(offset, _SHORT)
+        with suppress(zlib.error, DamagedRecord, SnapshotError):
+            if data.startswith(ZSTD):  # which may give nothing before its end
+                return WarcRecord(self, offset).length >= 0
+            data = zlib.decompressobj(31).decompress(data, _SHORT) if data[:3] == GZIP else data
+            return _VERSION.match(data) is not None
+        return False
+
     def _next_record(self, offset: int, end: int, most: int) -> int:
         """Return where a record begins after a damaged one, if ``most`` bytes show it."""
-        overlap = max(len(GZIP), len(_FIRST)) - 1
+        overlap = max(len(ZSTD), len(_FIRST)) - 1
         while offset < end:
             data = self.read(offset, min(_PIECE, end - offset))
             for found in _BEGINNINGS.finditer(data):
                 if self._served > most:
                     return end
                 place = offset + found.start()
-                if _VERSION.match(_decompressed(self.read(place, _SHORT))):
+                if self.begins_record(place):
                     return place
             if len(data) <= overlap:
                 break
@@ -282,15 +314,53 @@ def is_warc(path: Path) -> bool:
     """Return whether a file seems to be a WARC file, compressed or not, or a WACZ."""
     if path.name.lower().removesuffix(".gz").endswith(ARCHIVES):
         return True
-    with path.open("rb") as file:
-        return _decompressed(file.read(_SHORT)).startswith(_FIRST)
+    with closing(WarcFile(path)) as file:
+        return file.begins_record(0)
 
 
-def _decompressed(data: bytes) -> bytes:
-    """Return the beginning of what may be compressed; nothing if it is damaged."""
-    with suppress(zlib.error):
-        return zlib.decompressobj(31).decompress(data, _SHORT) if data[:3] == GZIP else data
-    return b""
+class _Frame:
+    """A frame of Zstandard that is decompressed as ``zlib`` does it."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._after = self.unconsumed_tail = b""
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._frame.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._frame.unused_data) + self._after
+
+    def decompress(self, data: bytes, _: int) -> bytes:
+        """Return the next piece, in which little data becomes not too much."""
+        at, piece = 0, b""
+        while at < len(data) and not piece and not self.eof:
+            try:
+                piece = self._frame.decompress(data[at : at + SIP])
+            except Exception as error:  # every library has errors of its own
+                raise zlib.error(str(error)) from error
+            at += SIP
+        self.unconsumed_tail, self._after = (b"", data[at:]) if self.eof else (data[at:], b"")
+        return piece
+
+
+def _frames(dictionary: bytes) -> Callable[[], Any]:
+    """Return what makes decompressors of frames that need a dictionary, which may be compressed."""
+    try:
+        if dictionary.startswith(ZSTD):
+            packed, dictionary = dictionary, b""
+            for piece in BodyDecoder("zstd").feed(packed):
+                dictionary += piece
+                if len(dictionary) > _MOST_DICTIONARY:
+                    break
+        frames = zstd_frames(dictionary)
+    except Exception as error:  # every library has errors of its own
+        raise SnapshotError(f"the dictionary of the WARC file is damaged: {error}") from error
+    if frames is None:
+        raise SnapshotError("reading .warc.zst needs a library: pip install zstandard")
+    return frames
 
 
 def _directory_bytes(tail: bytes) -> int:

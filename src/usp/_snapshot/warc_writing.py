@@ -19,17 +19,19 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from http import HTTPStatus
 from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import printable
-from usp._base.files import NewFile
+from usp._base.files import NewFile, lock
 from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
+from usp._snapshot.recorded_responses import opened
+from usp._snapshot.warc import WarcRecord
 from usp.exceptions import SnapshotError
 from usp.objects.exchange import Exchange, Hop
 
@@ -50,10 +52,10 @@ ENTRY_FIELD, END_FIELD = "usp-entry: ", "usp-end: "
 
 # Other programs do not list metadata as documents, and check no digest of a payload of these types.
 _WITHOUT_PAYLOAD = ("warcinfo", "revisit", "metadata")
-_REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
 _COPY = 1024 * 1024
 _FAST, _SMALL, _STORED = 1, 6, 0  # levels of compression: of documents, of the rest, of gzip
 _CHANGED = frozenset({"content-length", "transfer-encoding"})  # true of the transfer only
+_OF_BODY = _CHANGED | {"content-encoding", "content-type", "content-range"}
 _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
 _YOUNG = 60.0  # seconds
 
@@ -72,14 +74,14 @@ class NewSnapshot(NewFile):
 
     def __init__(self, path: str | os.PathLike[str], info: dict[str, str]) -> None:
         self._warcio, self._heads = _warcio()
+        if not {".zst", ".wacz"}.isdisjoint(Path(path).suffixes):
+            raise SnapshotError(f"{path}: snapshots are written as .warc.gz only")
         _remove_leftovers(path)
         super().__init__(path)
         self._crc = 0  # of what was written since the last document
         self.entries: dict[tuple[Role, str], Entry] = {}  # as they are now
-        with contextlib.suppress(ImportError, OSError):  # show other processes that somebody writes
-            import fcntl  # noqa: PLC0415 - not on Windows
-
-            fcntl.flock(self.stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError):  # show other processes that somebody writes
+            lock(self.stream)
         try:
             self._lines("warcinfo", "", "".join(f"{name}: {info[name]}\r\n" for name in info))
         except BaseException:
@@ -107,28 +109,32 @@ class NewSnapshot(NewFile):
     ) -> None:
         """Copy the records of a document; ``revisit`` is what was said when it was still the same."""
         at = self.copied(file, old)
-        if revisit is not None and old.digest is not None:
-            self._revisit(old, revisit)
+        if revisit is not None and old.offset is not None and old.digest is not None:
+            self._revisit(WarcRecord(file, old.offset), old.digest, revisit)
         placed = replace(new, start=at.start, end=at.end, offset=at.offset)
         self._keep(replace(placed, crc=old.crc, digest=old.digest))
 
-    def _revisit(self, old: Entry, seen: Exchange) -> None:
-        """Write that a document is still the same: the server said so, or sent it once more."""
-        exchange, last = old.exchange, hops_of(seen)[-1]
-        assert exchange is not None
-        target = _target(exchange.final_url)
+    def _revisit(self, record: WarcRecord, digest: str, seen: Exchange) -> None:
+        """Write that a document is still the one in a record: the server said so, or sent it again.
+
+        A 304 is written as HTTP means it, and replay needs it: as the response that it stands for,
+        with the headers that are new.
+        """
+        last, head = hops_of(seen)[-1], opened(record)[0]
+        new = {pair[0].lower(): pair for pair in seen.headers if pair[0].lower() not in _OF_BODY}
+        headers = [new.pop(name.lower(), (name, value)) for name, value in head.headers]
+        hop = replace(last, status=head.status, reason=head.reason)
+        size = int(head.header("content-length") or 0)
+        response = self._response_head(hop, [*headers, *new.values()], size)
         facts = {
             "WARC-Date": _date(seen.started),
             **address_of(last),
-            "WARC-Refers-To-Target-URI": target,
-            "WARC-Refers-To-Date": _date(exchange.started),
+            "WARC-Refers-To-Target-URI": record.url,
+            "WARC-Refers-To-Date": record.headers["warc-date"],
+            "WARC-Profile": "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+            "WARC-Payload-Digest": digest,
         }
-        if seen.status == HTTPStatus.NOT_MODIFIED:  # nothing was compared by its digest
-            facts["WARC-Profile"] = f"{_REVISIT}server-not-modified"
-        else:
-            facts["WARC-Profile"] = f"{_REVISIT}identical-payload-digest"
-            facts["WARC-Payload-Digest"] = str(old.digest)
-        self._record("revisit", target, facts, self._response_head(last, seen.headers))
+        self._record("revisit", _target(last.url), facts, response)
 
     def finish(self, facts: dict[str, Any]) -> None:
         """Write the index, then the record that says that the snapshot is complete; put it in place."""
@@ -249,12 +255,10 @@ class NewSnapshot(NewFile):
 def _remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove the unfinished files that killed processes have left beside a snapshot."""
     for left in NewFile.unfinished(path):
-        with contextlib.suppress(ImportError, OSError), left.open("rb") as file:
-            import fcntl  # noqa: PLC0415 - not on Windows
-
+        with contextlib.suppress(OSError), left.open("rb") as file:
             if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG:
                 continue  # perhaps not locked yet
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file)
             left.unlink()
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from usp._base.dates import as_written, precision_of
+from usp._base.dates import as_written
 from usp._base.display import printable
 from usp.export.schema import COLUMNS, OF_FIELDS
-from usp.export.text_formats import guarded, json_list, plain, quoted, to_json
+from usp.export.text_formats import guarded, json_list, plain, quoted, rows_of_block, to_json
 from usp.objects.extension_values import plain as plain_value
+from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
     from usp.objects.failure_codes import FailureCode
@@ -120,10 +121,13 @@ _FIELDS = (
 )
 
 
-def field_changes(before: PageFields, after: PageFields) -> tuple[FieldChange, ...]:
+def field_changes(
+    before: PageFields, after: PageFields, differs: Callable[[FieldChange], bool] | None = None
+) -> tuple[FieldChange, ...]:
     """Return the fields that differ, in the order of the page's attributes."""
     rows = zip(_FIELDS, before, after, strict=True)
-    return tuple([FieldChange(*row) for row in rows if row[1] is not row[2] and row[1] != row[2]])
+    found = [FieldChange(*row) for row in rows if row[1] is not row[2] and row[1] != row[2]]
+    return tuple(found if differs is None else filter(differs, found))
 
 
 # How changes are written ------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ def _short(name: str, value: Any) -> str:
         return str(len(value))
     if name == "lastmod" and value is not None:
         return as_written(value)
-    text = "none" if value is None else " ".join(_text(_json_value(name, value)).split())
+    text = "none" if value is None else " ".join(_text(json_value(name, value)).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -192,7 +196,7 @@ def json_of(change: Change) -> dict[str, Any]:
         return result
     if change.fields:
         result["fields"] = {
-            name: {"before": _json_value(name, before), "after": _json_value(name, after)}
+            name: {"before": json_value(name, before), "after": json_value(name, after)}
             for name, before, after in change.fields
         }
     result |= {"left": list(change.left), "joined": list(change.joined)}
@@ -204,16 +208,14 @@ def json_of(change: Change) -> dict[str, Any]:
 
 def page_json(page: SitemapPage) -> dict[str, Any]:
     """Return what a sitemap says about a page: its columns but for the empty ones."""
-    fields = page.fields()
-    columns = {
-        name: _json_value(name, getattr(fields, spec.name)) for name, spec in OF_FIELDS.items()
-    }
-    return {name: value for name, value in columns.items() if value not in (None, False)}
+    names = [name for name in COLUMNS if name in OF_FIELDS]
+    (row,) = rows_of_block(names, None, PageList([page]))
+    pairs = zip(names, row, strict=True)
+    return {name: value for name, value in pairs if value not in (None, False)}
 
 
-def _json_value(name: str, value: Any) -> Any:
-    if name == "lastmod_precision":
-        return precision_of(value)
+def json_value(name: str, value: Any) -> Any:
+    """Return the value of a field for JSON."""
     if name == "changefreq":
         return value and value.value
     return plain(value, COLUMNS[name]) if name in COLUMNS else plain_value(value)
@@ -226,7 +228,7 @@ def _csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
         return
     moved = " ".join(change.left), " ".join(change.joined), ""
     for name, *values in change.fields or [("", None, None)]:
-        cells = (_text(_json_value(name, value)) for value in values)
+        cells = (_text(json_value(name, value)) for value in values)
         yield ("page", change.kind.value, change.url, name, *cells, *moved)
 
 

@@ -14,25 +14,27 @@ import pickle
 import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import compress
 from operator import xor
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp.changes.change_values import ChangeKind, PageChange, field_changes
-from usp.objects.page import PageBlock, PageFields, SitemapPage, pages_with_fields
+from usp.objects.page import PageBlock, SitemapPage, fields_of, page_of, pages_with_fields
 from usp.objects.page_blocks import part_of
+from usp.objects.sitemap import same_document
 
 if TYPE_CHECKING:
-    from usp.changes.sides import Side
+    from usp.changes.change_values import FieldChange
+    from usp.changes.sides import AllPages, Matching, Side
     from usp.objects.sitemap import AbstractPagesSitemap
 
 _TOGETHER = 250_000  # fingerprints that are looked for at once
 _COLUMNS = ("lastmod", "changefreq", "priority")
 
 
-class _Outcome(NamedTuple):
+class _Decision(NamedTuple):
     """What becomes of a page; a changed one has moved, or not changed, if its fields turn out equal.
 
     If several sitemaps list it in both trees, it is ``repeated``, and ``last`` in one of them.
@@ -60,7 +62,7 @@ class _Differing:
         self.starts = [0]
         self.positions = array("I")
         self.urls, self.entries = array("q"), array("q")
-        self.outcomes: list[_Outcome | None] = []
+        self.outcomes: list[_Decision | None] = []
 
     def add(self, prints: _Fingerprints, positions: Sequence[int]) -> None:
         """Add the pages of the next sitemap that differ, by their positions there."""
@@ -134,43 +136,55 @@ class _Fingerprints(NamedTuple):
         return positions
 
 
-def read_fingerprints(sitemap: AbstractPagesSitemap) -> _Fingerprints:
+def read_fingerprints(
+    sitemap: AbstractPagesSitemap | AllPages, matching: Matching
+) -> _Fingerprints:
     """Read the fingerprints of all pages of a sitemap."""
     prints = _Fingerprints(array("q"), array("q"))
+    key = matching.key if matching.hosts else None
     for _, block in sitemap.page_blocks():
-        hashes = array("q", map(hash, block.urls))
+        hashes = array("q", map(hash, map(key, block.urls) if key else block.urls))
         prints.urls.extend(hashes)
-        prints.entries.extend(map(xor, hashes, _written(block)))
+        prints.entries.extend(map(xor, hashes, _written(block, exactly=matching.is_exact)))
     return prints
 
 
-def _written(block: PageBlock) -> Iterator[int]:
-    """Return hashes of what a block says about its pages, in the form that takes least time."""
-    texts = getattr(block, "entry_texts", lambda: None)()
+def _written(block: PageBlock, *, exactly: bool) -> Iterator[int]:
+    """Return hashes of what a block says about its pages, in the form that takes least time.
+
+    Unless they are to match ``exactly``, the URL of a page is not among it.
+    """
+    texts = getattr(block, "entry_texts", lambda: None)() if exactly else None
     if texts is not None:
         return map(hash, texts)
     columns = block.texts()
     if columns is None:
-        return map(hash, map(pickle.dumps, block.rows()))
+        return map(hash, map(pickle.dumps, map(tuple, block.rows())))
     empty = [""] * len(block.urls)
     return map(hash, zip(*(columns.get(name) or empty for name in _COLUMNS), strict=True))
 
 
 def page_changes(
-    before: Side, after: Side, was_known: Mapping[str, bool], is_known: Mapping[str, bool]
+    before: Side,
+    after: Side,
+    was_known: Mapping[str, bool],
+    is_known: Mapping[str, bool],
+    matching: Matching,
 ) -> Iterator[list[PageChange]]:
     """Yield the pages that changed, in parts: in the order of the tree after, then the others."""
-    return _Comparison(_Differing(before, is_known), _Differing(after, was_known)).changes()
+    differing = _Differing(before, is_known), _Differing(after, was_known)
+    return _Comparison(*differing, matching).changes()
 
 
 class _Comparison:
     """What became of the pages that differ in one of two trees."""
 
-    def __init__(self, old: _Differing, new: _Differing) -> None:
+    def __init__(self, old: _Differing, new: _Differing, matching: Matching) -> None:
+        self._matching = matching
         self._old = old
         self._new = new
         self._unchanged: list[array[int]] = []  # URLs that the same sitemap lists in both trees
-        self._outcomes: dict[_Outcome, _Outcome] = {}  # one object for all that are equal
+        self._outcomes: dict[_Decision, _Decision] = {}  # one object for all that are equal
         self._read()
         self._later = array("I", bytes(4 * len(old.urls)))  # by old row: the new row + 1, or 0
         self._decide()
@@ -181,10 +195,11 @@ class _Comparison:
         nothing = _Fingerprints(array("q"), array("q"))
         found: dict[str, tuple[_Fingerprints, Sequence[int]]] = {}
         for key, sitemap in new.side.lists.items():
-            now, was = read_fingerprints(sitemap), nothing
+            now, was = read_fingerprints(sitemap, self._matching), nothing
             former = old.side.lists.get(key)
             if former is not None:
-                was = now if former.same_document(sitemap) else read_fingerprints(former)
+                is_same = same_document(former, sitemap)
+                was = now if is_same else read_fingerprints(former, self._matching)
                 found[key] = was, was.absent_in(now)
             positions = now.absent_in(was)
             new.add(now, positions)
@@ -194,7 +209,7 @@ class _Comparison:
                 self._unchanged.append(array("q", same))
         for key, sitemap in old.side.lists.items():
             if key not in found:
-                was = read_fingerprints(sitemap)
+                was = read_fingerprints(sitemap, self._matching)
                 found[key] = was, range(len(was.urls))
             old.add(*found.pop(key))
 
@@ -239,19 +254,20 @@ class _Comparison:
             self._set(new, row, ChangeKind.CHANGED, left, joined, len(pairs) > 1, is_last)
 
     def _set(self, rows: _Differing, row: int, kind: ChangeKind, *details: object) -> None:
-        outcome = _Outcome(kind, *details)  # type: ignore[arg-type]
+        outcome = _Decision(kind, *details)  # type: ignore[arg-type]
         if kind is not ChangeKind.MOVED or outcome.left or outcome.joined:
             rows.outcomes[row] = self._outcomes.setdefault(outcome, outcome)
 
     def changes(self) -> Iterator[list[PageChange]]:
         """Yield the changes in parts."""
         old, new, later = self._old, self._new, self._later
+        differs = None if self._matching.is_exact else self._matching.differs
         given: set[str] = set()
         # The file of this database is removed with it; changes may be taken by several threads.
         with closing(sqlite3.connect("", check_same_thread=False)) as database:
             database.execute("CREATE TABLE former (row INTEGER PRIMARY KEY, fields)")
             for rows, block in old.blocks(later):
-                fields = map(pickle.dumps, map(tuple, block.rows()))  # quicker than their own class
+                fields = map(pickle.dumps, zip(block.urls, block.rows(), strict=True))
                 kept = zip([later[row] for row in rows], fields, strict=True)
                 try:
                     database.executemany("INSERT INTO former VALUES (?, ?)", kept)
@@ -264,7 +280,7 @@ class _Comparison:
                 # All fields of a block at once take less time, if most of them are used.
                 pages = pages_with_fields(block) if 2 * changed > len(rows) else block.pages()
                 found = (
-                    _change(page, outcome, former, given)
+                    _change(page, outcome, former, given, differs)
                     for outcome, page in zip(outcomes, pages, strict=True)
                 )
                 yield [change for change in found if change is not None]
@@ -277,19 +293,23 @@ class _Comparison:
 
 
 def _change(
-    page: SitemapPage, outcome: _Outcome, former: Iterator[tuple[bytes]], given: set[str]
+    page: SitemapPage,
+    outcome: _Decision,
+    former: Iterator[tuple[bytes]],
+    given: set[str],
+    differs: Callable[[FieldChange], bool] | None,
 ) -> PageChange | None:
     """Return what changed about a page of the tree after, if anything did; ``given`` were before."""
     kind, left, joined, repeated, last = outcome
     if kind is not ChangeKind.CHANGED:
         return PageChange(kind, page.url, None, page, (), left, joined)
-    was = PageFields(*pickle.loads(next(former)[0]))  # noqa: S301 - our own
+    url, was = pickle.loads(next(former)[0])  # noqa: S301 - our own
     if repeated and page.url in given:
         return None
-    fields = field_changes(was, page.fields())
+    fields = field_changes(was, fields_of(page), differs)
     if fields:
         given.update([page.url] if repeated else [])
-        before = SitemapPage.of(page.url, was)
+        before = page_of(url, was)
         return PageChange(kind, page.url, before, page, fields, left, joined)
     if last and (left or joined):
         return PageChange(ChangeKind.MOVED, page.url, None, page, (), left, joined)

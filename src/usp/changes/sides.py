@@ -1,11 +1,16 @@
-"""The sitemaps of two trees: which belong together, and what the one can say about the other's."""
+"""The pages and sitemaps of two trees: which belong together, and what one can say of the other."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from usp.changes.change_values import ChangeKind, SitemapChange
+from usp._base.urls import BadUrl, host_of, read_url
+from usp._crawl.stored_pages import UniquePages
+from usp._inputs.table_input import TableSitemap
+from usp.changes.change_values import ChangeKind, FieldChange, SitemapChange, json_value
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.failure_codes import FailureCode
 from usp.objects.sitemap import (
@@ -14,23 +19,155 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
+    fetched_of,
 )
 
 if TYPE_CHECKING:
     from usp.objects.exchange import Exchange
+    from usp.objects.page import PageBlock
     from usp.objects.problem import Failure
 
 _GONE = frozenset({404, 410})
 
 
+_ORIGIN = re.compile(r"(https?://[^/?#]*+)/?", re.IGNORECASE)
+
+
+class Matching:
+    """What is the same in two trees.
+
+    ``hosts`` are hosts of the one, each with that of the other by which it is replaced: then the scheme
+    does not matter, and neither does ``www.``. ``columns`` are what both have, if one was a table.
+    """
+
+    def __init__(
+        self,
+        hosts: Mapping[str, str],
+        columns: frozenset[str] | None = None,
+        scheme: str = "https",
+    ) -> None:
+        self._scheme = scheme
+        self.hosts = {_host(old): _host(new) for old, new in hosts.items()}
+        self.columns = columns
+        known: dict[str, str] = {}
+        for old, new in self.hosts.items():
+            for one in (new, old):
+                known.setdefault(_other_name(one), new)
+        known |= {new: new for new in self.hosts.values()} | self.hosts
+        self._name_of = lru_cache(maxsize=4096)(lambda origin: known.get(host_of(origin) or ""))
+
+    @classmethod
+    def of(
+        cls, before: AbstractSitemap, after: AbstractSitemap, given: Mapping[str, str] | None
+    ) -> Matching:
+        """Return how two trees match: by path if they are on different hosts, or one is on http.
+
+        ``given`` are more such hosts; none at all if it is empty.
+        """
+        tables = [tree.columns for tree in (before, after) if isinstance(tree, TableSitemap)]
+        columns = frozenset.intersection(*tables) if tables else None
+        old, new = _url_in(before), _url_in(after)
+        host, new_host = host_of(old), host_of(new)
+        if given is None or given:
+            is_moved = host != new_host or _scheme(old) != _scheme(new)
+            own = {host: new_host} if host and new_host and is_moved else {}
+            given = own | dict(given or {})
+        return cls(given, columns, _scheme(new))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether URLs and values are compared as they are."""
+        return not self.hosts and self.columns is None
+
+    def key(self, url: str) -> str:
+        """Return what a URL is matched by."""
+        return self._renamed(url, "//")
+
+    def moved(self, url: str) -> str:
+        """Return where a page of the tree before should be in the tree after."""
+        return self._renamed(url, f"{self._scheme}://")
+
+    def _renamed(self, url: str, begin: str) -> str:
+        found = _ORIGIN.match(url) if self.hosts else None
+        name = found and self._name_of(found[1])
+        return f"{begin}{name}/{url[found.end() :]}" if found and name else url
+
+    def is_former(self, url: str) -> bool:
+        """Return whether a URL is on a host that was replaced."""
+        host = host_of(url)
+        return self._name_of(url) not in (None, host)
+
+    def differs(self, change: FieldChange) -> bool:
+        """Return whether a field is different for more reasons than its host, or than being a table."""
+        if self.columns is not None and change.name not in self.columns:
+            return False
+        before, after = (self._plain(json_value(change.name, one)) for one in change[1:])
+        return bool(before != after)
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.key(value)
+        if isinstance(value, list):
+            return [self._plain(one) for one in value]
+        if isinstance(value, dict):
+            return {name: self._plain(one) for name, one in value.items()}
+        return value
+
+
+def _host(given: str) -> str:
+    """Return a host, and its port if that is not the usual one; raises ``ValueError``."""
+    try:
+        return read_url(given if "://" in given else f"https://{given}").site.removesuffix(":80")
+    except BadUrl as error:
+        raise ValueError(f"{given!r} is not a host; use for example old.example.org") from error
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()
+
+
+def _other_name(host: str) -> str:
+    return host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
+
+
+def _url_in(tree: AbstractSitemap) -> str:
+    """Return the URL of a tree; of files, that of the first page."""
+    if is_http_url(tree.url):
+        return tree.url
+    page = next(tree.all_pages(), None)
+    return "" if page is None else page.url
+
+
+class AllPages:
+    """All pages of a tree, as if one sitemap listed each once: a table may not know which ones do."""
+
+    def __init__(self, tree: AbstractSitemap) -> None:
+        self._tree = tree
+
+    def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Yield the pages in blocks."""
+        unique = UniquePages()
+        for sitemap, block in self._tree.page_blocks():
+            some = unique.block(block)
+            if some.urls:
+                yield sitemap, some
+
+
 class Side:
     """One of the trees: its sitemaps by their keys, which are their URLs without ``base``."""
 
-    def __init__(self, tree: AbstractSitemap, root_key: str | None = None, base: str = "") -> None:
+    def __init__(
+        self,
+        tree: AbstractSitemap,
+        matching: Matching,
+        root_key: str | None = None,
+        base: str = "",
+    ) -> None:
         self.tree = tree
+        self._matching = matching
         self._root_key = root_key
         self._base = base
-        self.lists: dict[str, AbstractPagesSitemap] = {}
+        self.lists: dict[str, AbstractPagesSitemap | AllPages] = {}
         self.urls: dict[str, str] = {}  # of sitemaps, and of what failed and is not in the tree
         self.incomplete: dict[str, Failure] = {}
         self.skipped: set[str] = set()
@@ -46,7 +183,7 @@ class Side:
                 if self.key(failure.url) not in self.urls:
                     self.absent.add(self.key(failure.url))
                 self._fail(self.key(failure.url), failure)
-            self._tried = {self.key(exchange.url): exchange for exchange in tree.tried}
+            self._tried |= {self.key(exchange.url): exchange for exchange in tree.tried}
         # Indexes that do not show all that they declare; those below come before those above.
         for node in reversed([tree, *tree.all_sitemaps()]):
             below = [self.key(child.url) for child in node.sub_sitemaps]
@@ -57,6 +194,8 @@ class Side:
     def _add(self, node: AbstractSitemap) -> None:
         key = self.key(node.url)
         self.urls.setdefault(key, node.url)
+        if node.exchange is not None:  # redirected, perhaps to another website
+            self._tried[self.key(node.exchange.url)] = node.exchange
         if node.failure is not None:
             self._fail(key, node.failure)
         if isinstance(node, AbstractPagesSitemap):
@@ -72,7 +211,13 @@ class Side:
         """Return what a sitemap is matched by."""
         if self._root_key is not None and url == self.tree.url:
             return self._root_key
-        return url.removeprefix(self._base)
+        return self._matching.key(url.removeprefix(self._base))
+
+    def join(self) -> bool:
+        """Take all pages as those of one list; return whether it is complete."""
+        self.lists = {"": AllPages(self.tree)}
+        self.urls = {"": self.tree.url}
+        return not any(not is_unread(failure) for failure in self.tree.failures())
 
     def accounts_for(
         self, other: Side, *, wary: bool = False, later: bool = False
@@ -101,7 +246,8 @@ class Side:
             elif node is not other.tree:
                 can_tell = can_tell and not (fresh and doubts)
                 can_tell = can_tell and key not in self.skipped
-                can_tell = can_tell and self._looked_for(key, node, later=later)
+                asked = key if node.exchange is None else other.key(node.exchange.url)
+                can_tell = can_tell and self._looked_for(asked, node, later=later)
                 doubts = True
             accounts[key] = accounts.get(key, True) and can_tell
             waiting.extend((child, can_tell, doubts) for child in reversed(node.sub_sitemaps))
@@ -114,11 +260,11 @@ class Side:
             return (
                 not later or exchange.status in _GONE or self.key(exchange.final_url) in self.urls
             )
-        crawled = is_http_url(self.tree.url) and self.tree.fetched is not None
+        crawled = is_http_url(self.tree.url) and fetched_of(self.tree) is not None
         return not (crawled and isinstance(node, IndexRobotsTxtSitemap))
 
 
-def sides(before: AbstractSitemap, after: AbstractSitemap) -> tuple[Side, Side]:
+def sides(before: AbstractSitemap, after: AbstractSitemap, matching: Matching) -> tuple[Side, Side]:
     """Return both trees, with keys by which the same sitemaps match.
 
     Two sitemaps that are compared with each other match, whatever their URLs are. Files in a folder
@@ -126,14 +272,12 @@ def sides(before: AbstractSitemap, after: AbstractSitemap) -> tuple[Side, Side]:
     """
     trees = before, after
     websites = [tree for tree in trees if isinstance(tree, IndexWebsiteSitemap)]
-    if not websites:
-        return Side(before), Side(after, before.url)
-    if not any(tree.url.startswith("file:") for tree in websites):
-        return Side(before), Side(after)
-    bases = [
-        strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url for tree in trees
-    ]
-    return Side(before, None, bases[0]), Side(after, None, bases[1])
+    bases, root_key = ["", ""], None if websites else matching.key(before.url)
+    if any(tree.url.startswith("file:") for tree in websites):
+        bases = [
+            strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url for tree in trees
+        ]
+    return Side(before, matching, None, bases[0]), Side(after, matching, root_key, bases[1])
 
 
 def sitemap_changes(

@@ -12,16 +12,18 @@ import random
 import threading
 import time
 from collections.abc import AsyncGenerator, Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from usp import aio
+from usp._base.files import locked
 from usp._base.urls import without_login
 from usp._inputs import tree_of, tree_of_async, web_input
 from usp._snapshot.snapshot_file import start_of
+from usp._snapshot.snapshot_update import HALF, UpdatePolicy
 from usp.changes import Diff
 from usp.changes.change_values import ChangeKind, PageChange
 from usp.exceptions import SitemapException, SnapshotError
@@ -64,18 +66,20 @@ class Round:
 
     def __iter__(self) -> Iterator[PageChange]:
         """Yield the pages that are new or changed, in the order of the tree."""
-        kinds = {ChangeKind.ADDED, ChangeKind.CHANGED}
-        if self.existing:  # also those that nobody could know of
-            kinds.add(ChangeKind.UNKNOWN)
-        yield from (change for change in self._pages(kinds) if change.after)
+        return (change for change in self.changes() if change.kind is not ChangeKind.REMOVED)
 
     def removed(self) -> Iterator[PageChange]:
         """Yield the pages that are gone, for certain: a sitemap that fails removes nothing."""
-        return self._pages({ChangeKind.REMOVED})
+        return (change for change in self.changes() if change.kind is ChangeKind.REMOVED)
 
-    def _pages(self, kinds: set[ChangeKind]) -> Iterator[PageChange]:
-        pages = (change for change in self.diff or () if isinstance(change, PageChange))
-        return (change for change in pages if change.kind in kinds)
+    def changes(self) -> Iterator[PageChange]:
+        """Yield the pages that are new or changed, then those that are gone."""
+        kinds = {ChangeKind.ADDED, ChangeKind.CHANGED, ChangeKind.REMOVED}
+        for change in self.diff or ():
+            # With existing, also those that nobody could know of.
+            known = change.kind is not ChangeKind.UNKNOWN or not self.existing
+            if isinstance(change, PageChange) and (change.kind in kinds if known else change.after):
+                yield change
 
     def retry(self) -> None:
         """Let the next round give these changes again: something went wrong with them."""
@@ -97,8 +101,7 @@ class _Watch:
     options: CrawlOptions
     is_sitemap: bool | None = None
     existing: bool = False
-    trusts: bool = False
-    accept: bool = False
+    policy: UpdatePolicy = field(default_factory=UpdatePolicy)
     number: int = 0
     _begun: float = 0.0
 
@@ -116,6 +119,20 @@ class _Watch:
                 given = without_login(self.url)
                 raise SnapshotError(f"{path} is a snapshot of {known}, not of {given}")
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Watch as the only one; raises :class:`SnapshotError` if another watch has the snapshot."""
+        try:
+            with locked(self.path):
+                try:
+                    yield
+                finally:
+                    self.discard()
+        except BlockingIOError as error:
+            raise SnapshotError(
+                f"{self.path} is in use by another watch: end that one, or name another snapshot"
+            ) from error
+
     def begin(self) -> Round:
         """Begin a round; return it as far as it is known."""
         self.number += 1
@@ -124,8 +141,7 @@ class _Watch:
 
     def plan(self) -> UpdatePlan:
         """Return how a later round is fetched: with the login of the URL, as the first one."""
-        trusts, accept = self.trusts, self.accept
-        plan = UpdatePlan(self.path, self.next, self.options, {}, trusts=trusts, accept=accept)
+        plan = UpdatePlan(self.policy, self.path, self.next, self.options, {})
         plan.log_in(self.start.url)
         return plan
 
@@ -174,7 +190,7 @@ class _Watch:
         self, web_client: AbstractWebClient | None, most: int | None, stop: threading.Event
     ) -> Generator[Round, None, None]:
         """Yield rounds until there were so many, or somebody stops."""
-        try:
+        with self._alone():
             while not stop.is_set():
                 current = self.begin()
                 try:
@@ -189,14 +205,12 @@ class _Watch:
                 self.finish(current)
                 if self.number == most or stop.wait(self.pause()):
                     return
-        finally:
-            self.discard()
 
     async def async_rounds(
         self, web_client: AbstractAsyncWebClient | AbstractWebClient | None, most: int | None
     ) -> AsyncGenerator[Round, None]:
         """Yield rounds on asyncio."""
-        try:
+        with self._alone():
             while True:
                 current = self.begin()
                 try:
@@ -214,8 +228,6 @@ class _Watch:
                 if self.number == most:
                     return
                 await asyncio.sleep(self.pause())
-        finally:
-            self.discard()
 
 
 @shows(WebsiteKeywords)
@@ -230,31 +242,40 @@ def watch(
     existing: bool = False,
     trust_lastmod: bool = False,
     accept: bool = False,
+    max_removed: float = HALF,
     stop: threading.Event | None = None,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> Generator[Round, None, None]:
-    """Watch a website, or one sitemap: yield a round ``every`` so many seconds, without an end.
+    """Watch a website, or one sitemap: yield a round every so many seconds, without an end.
 
-    A round gives the pages that are new or changed since the last one. The ``snapshot`` is the state: a
-    file that is written in the first round, in which nothing is new (with ``existing``, all pages
-    are), and replaced after each of the others, when the next one is asked for. Changes that were not
-    dealt with until then, because the process has ended or ``round.retry()`` was called, come again. A
-    round that fails is given too, with its ``error``, and the next one tries again.
-
-    ``is_sitemap`` is whether the URL is that of one sitemap, if it does not look like what it is.
-    ``rounds`` is how many there are, ``stop`` ends a pause and with it the watch. The other options are
-    those of ``sitemap_tree_for_homepage`` and of ``usp.update``.
+    A round gives the pages that are new or changed since the last one. The snapshot is the state: it is
+    written in the first round, in which nothing is new, and replaced after each of the others, when
+    the next one is asked for. Changes that were not dealt with until then, because the process has
+    ended or ``round.retry()`` was called, come again. A round that fails is given too, with its
+    ``error``, and the next one tries again.
 
     Raises :class:`usp.SnapshotError` at once if the snapshot is one of another website.
+
+    Args:
+        url: The URL of the website, or of the sitemap.
+        snapshot: The file with the state.
+        every: Seconds from one round to the next.
+        rounds: How many rounds there are; None for no end.
+        is_sitemap: Whether the URL is that of one sitemap, if it does not look like what it is.
+        existing: Take all pages for new in the first round.
+        trust_lastmod: As for ``usp.update``.
+        accept: As for ``usp.update``.
+        max_removed: As for ``usp.update``.
+        stop: Ends a pause, and with it the watch.
     """
     given = combined(options, keywords, WebsiteKeywords)
-    flags = is_sitemap, existing, trust_lastmod, accept
-    watching = _Watch(url, Path(snapshot), every, given, *flags)
+    policy = UpdatePolicy(trust_lastmod, accept, max_removed)
+    watching = _Watch(url, Path(snapshot), every, given, is_sitemap, existing, policy)
     return watching.rounds(web_client, rounds, stop or threading.Event())
 
 
-@shows(WebsiteKeywords)
+@shows(WebsiteKeywords, watch)
 def watch_async(
     url: str,
     snapshot: str | PathLike[str],
@@ -266,6 +287,7 @@ def watch_async(
     existing: bool = False,
     trust_lastmod: bool = False,
     accept: bool = False,
+    max_removed: float = HALF,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> AsyncGenerator[Round, None]:
@@ -275,6 +297,6 @@ def watch_async(
     the event loop; ``await asyncio.to_thread(list, round)`` does so in another one.
     """
     given = combined(options, keywords, WebsiteKeywords)
-    flags = is_sitemap, existing, trust_lastmod, accept
-    watching = _Watch(url, Path(snapshot), every, given, *flags)
+    policy = UpdatePolicy(trust_lastmod, accept, max_removed)
+    watching = _Watch(url, Path(snapshot), every, given, is_sitemap, existing, policy)
     return watching.async_rounds(web_client, rounds)

@@ -15,9 +15,25 @@ from usp._base.names import lazy_getattr
 if TYPE_CHECKING:
     from usp.checks.checking import check, check_async
     from usp.checks.finding import Baseline, Finding, Severity
+    from usp.checks.node_findings import findings_of
     from usp.checks.registry import Group, Rule
     from usp.checks.rules import RULES
+    from usp.checks.verdicts import Color, RuleRow, Verdict, verdict
 else:
     __getattr__ = lazy_getattr(__name__)
 
-__all__ = ["RULES", "Baseline", "Finding", "Group", "Rule", "Severity", "check", "check_async"]
+__all__ = [
+    "RULES",
+    "Baseline",
+    "Color",
+    "Finding",
+    "Group",
+    "Rule",
+    "RuleRow",
+    "Severity",
+    "Verdict",
+    "check",
+    "check_async",
+    "findings_of",
+    "verdict",
+]

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from usp._base.urls import unquote, urlsplit
+from usp._base.urls import origin_of, unquote, urlsplit
+from usp._crawl.stored_pages import ExaminedBlock
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import CrossHostDeclarations, FetchedPage, fetched_pages
-from usp.checks.finding import Baseline, Finding, Hit, Severity
+from usp.checks.finding import Baseline, Finding, Severity
+from usp.checks.node_findings import (
+    findings_at,
+    is_broken,
+    is_folder,
+    is_new,
+    missing_findings,
+    with_known,
+)
 from usp.checks.page_columns import PageColumns
-from usp.checks.page_urls import normal_url
 from usp.checks.registry import RuleScope, RuleSelection
 from usp.checks.rules import RULES
-from usp.objects.problem import FailureCode, ProblemCode
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
+from usp.objects.problem import ProblemCode
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    kind_of,
+    stored_of,
+)
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
@@ -29,18 +51,12 @@ if TYPE_CHECKING:
     from usp.objects.abstract_sitemap import AbstractSitemap
 
 
-_OTHER_DOCUMENTS = frozenset(
-    {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
-)  # what else is wrong with them does not matter
-# Failures whose reasons are in the words of logs.
-_FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
-
-
 @dataclass(frozen=True, slots=True)
 class Checking:
     """Which rules are asked, how severe they are, and how many pages are fetched themselves.
 
-    If it ``is_live``, what the tree lacks may be fetched: the robots.txt of other hosts.
+    If it ``is_live``, what the tree lacks may be fetched: the robots.txt of other hosts. After
+    ``most_pages`` no more pages are read: of other sitemaps, only why they failed is told.
     """
 
     chosen: RuleSelection
@@ -48,6 +64,7 @@ class Checking:
     web_client: AbstractWebClient | None = None
     options: CrawlOptions = field(default_factory=CrawlOptions)
     is_live: bool = False
+    most_pages: int | None = None
 
     @classmethod
     def of(
@@ -68,6 +85,7 @@ class Checking:
         ``on_pages`` is called with the number of pages of each block that was read.
         """
         site = Site(root, self.fetch_pages)
+        site.room = self.most_pages
         if self.is_live and site.start_url is not None:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
         seen: set[int | str] = set()  # documents that were checked, and their URLs
@@ -75,77 +93,68 @@ class Checking:
         while waiting:
             node, parent = waiting.pop()
             sitemap = CheckedSitemap(site, node, parent)
-            stored = node.stored
-            keys = () if stored is None else (id(stored.document), normal_url(node.url))
-            if seen.isdisjoint(keys):  # it may be in the tree twice, perhaps after a redirect
-                seen.update(keys)
+            if is_new(node, seen):
                 yield from self._check(sitemap, on_pages)
             site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
-        reported = {url for one in site.sitemaps for url in (one.url, one.requested)}
-        for failure in site.not_found:
-            # There is a rule about robots.txt; what is declared and looked for is told once.
-            if not site.is_robots_url(failure.url) and failure.url not in reported:
-                yield from self._found(failure.code.rule, [Hit(failure.plain)], failure.url)
+        yield from self._chosen(missing_findings(root))
         yield from self._ask(RuleScope.SITE, site, root.url)
         if any(rule.scope is RuleScope.FETCHED for rule in self.chosen.rules):
-            for page in fetched_pages(site, self.web_client, self.options):
+            known = site.robots_txt
+            robots = {} if known is None else {origin_of(known.url): site.robots}
+            pages, start = site.sample.pages, site.start_url
+            for page in fetched_pages(pages, start, self.web_client, self.options, robots):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
     def _check(
         self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]
     ) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
-        stored, site = sitemap.node.stored, sitemap.site
-        gathered = {"sample", *(name for rule in self.chosen.rules for name in rule.uses)}
-        if stored is None:
-            sitemap.problems = sitemap.node.problems
-        else:
-            is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
-            roles = {"is_robots": sitemap.is_robots, "lists_sitemaps": not is_pages}
-            examination = sitemap.examination = stored.examination(**roles)
-            first = None  # the line of the first page
-            for examined in examination.blocks():
-                if not sitemap.pages:
-                    first = examined.place(0).line
-                block = PageColumns(sitemap, examined)
-                sitemap.add(block)
-                for name in gathered:
-                    getattr(site, name).add(block)
-                on_pages(len(block.urls))
-                yield from self._ask(RuleScope.BLOCK, block, sitemap.url)
-            sitemap.problems = examination.problems
-            if not is_pages:  # what the tree knows, and the document alone does not show
-                known = {problem.code for problem in sitemap.problems}
-                if ProblemCode.SITEMAPS_IN_URLSET in known:
-                    known.add(ProblemCode.PAGES_IN_INDEX)  # the same from the other side
-                more = (one for one in sitemap.node.problems if one.code not in known)
-                sitemap.problems.extend(replace(one, line=first) for one in more)
-            sitemap.children = examination.children
-            sitemap.failure = sitemap.node.failure  # a damaged record is known only now
-        yield from self._parsed(sitemap)
-        yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
+        is_whole = yield from self._read(sitemap, on_pages)
+        about = sitemap.node, sitemap.problems, sitemap.declared
+        yield from self._chosen(findings_at(*about, in_folder=sitemap.site.is_folder))
+        if is_whole:
+            yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
         sitemap.examination = None
         sitemap.origins.counts.clear()
 
-    def _parsed(self, sitemap: CheckedSitemap) -> Iterator[Finding]:
-        """Yield what reading the document has found, and why it could not be read."""
-        node = sitemap.node
-        failure = node.why if isinstance(node, InvalidSitemap) else sitemap.failure
-        if failure is not None and not (sitemap.is_soft_404 or sitemap.is_missing_file):
-            lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
-            said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
-            hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
-            yield from self._found(failure.code.rule, [hit], sitemap.url)
-        is_other = failure is not None and failure.code in _OTHER_DOCUMENTS
-        if is_other or (sitemap.is_robots and sitemap.site.robots.is_something_else):
-            return
-        for problem in sitemap.problems:
-            if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
-                continue  # what was not received whole breaks off, too
-            quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
-            hit = Hit(f"{problem.message}{quoted}", line=problem.line, times=problem.times)
-            yield from self._found(problem.code.rule, [hit], sitemap.url)
+    def _read(
+        self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]
+    ) -> Generator[Finding, None, bool]:
+        """Read a sitemap, and ask the rules about its pages; return whether it was read to its end."""
+        stored, site = stored_of(sitemap.node), sitemap.site
+        is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
+        if (is_pages and site.is_full) or is_broken(sitemap.failure):
+            return False
+        gathered = {"sample", *(name for rule in self.chosen.rules for name in rule.uses)}
+        blocks: Iterable[ExaminedBlock]
+        if stored is None:  # as in a table
+            examination, sitemap.problems = None, sitemap.node.problems
+            listed = sitemap.node.page_blocks() if is_pages else ()
+            blocks = (ExaminedBlock(pages) for _, pages in listed)
+        else:
+            roles = {"is_robots": sitemap.is_robots, "lists_sitemaps": not is_pages}
+            examination = sitemap.examination = stored.examination(**roles)
+            blocks = examination.blocks()
+        first = None  # the line of the first page
+        for examined in blocks:
+            if not sitemap.pages:
+                first = examined.place(0).line
+            block = PageColumns(sitemap, examined)
+            sitemap.add(block)
+            for name in gathered:
+                getattr(site, name).add(block)
+            on_pages(len(block.urls))
+            yield from self._ask(RuleScope.BLOCK, block, sitemap.url)
+            site.add(len(block.urls))
+            if is_pages and site.is_full:
+                return False
+        if examination is not None:
+            found = examination.problems
+            sitemap.problems = found if is_pages else with_known(sitemap.node, found, first)
+            sitemap.children = examination.children
+            sitemap.failure = sitemap.node.failure  # a damaged record is known only now
+        return True
 
     def _ask(
         self,
@@ -154,19 +163,22 @@ class Checking:
         url: str,
     ) -> Iterator[Finding]:
         """Yield what the rules of a scope find in something of the document at a URL."""
+        is_part = isinstance(about, Site) and about.is_full  # rules that compare pages miss some
         for rule in self.chosen.rules:
-            if rule.scope is scope and rule.find is not None:
+            if rule.scope is scope and rule.find is not None and not (is_part and rule.uses):
                 hits = rule.find(about)
                 if isinstance(about, PageColumns | FetchedPage):
                     hits = map(about.located, hits)
-                yield from self._found(rule.code, hits, url)
+                severity = self.chosen.severities[rule.code]
+                for hit in hits:
+                    found = rule.code, rule.name, severity, hit.message, hit.sitemap or url
+                    yield Finding(*found, hit.page, hit.line, hit.column, rule.hint)
 
-    def _found(self, code: str, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
-        rule = RULES[code]
-        for hit in hits if code in self.chosen else ():
-            about = code, rule.name, self.chosen.severities[code], hit.message
-            place = hit.sitemap or url, hit.page, hit.line, hit.column
-            yield Finding(*about, *place, rule.hint, hit.times)
+    def _chosen(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield those that are asked for, as severe as they are meant to be."""
+        for one in findings:
+            if one.code in self.chosen:
+                yield replace(one, severity=self.chosen.severities[one.code])
 
 
 _BATCH = 500  # findings that a thread makes at a time
@@ -256,8 +268,7 @@ def drop_non_sitemaps(tree: AbstractSitemap) -> AbstractSitemap:
 
     Any other tree is returned as it is: what was named, declared or found as a sitemap is meant as one.
     """
-    is_folder = isinstance(tree, IndexWebsiteSitemap) and tree.url.startswith("file:")
-    if not is_folder or all(map(_is_meant, tree.sub_sitemaps)):
+    if not is_folder(tree) or all(map(_is_meant, tree.sub_sitemaps)):
         return tree
     return IndexWebsiteSitemap(tree.url, [node for node in tree.sub_sitemaps if _is_meant(node)])
 

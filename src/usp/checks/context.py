@@ -11,14 +11,14 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from usp._base.urls import HttpUrl, unquote
 from usp.checks.fetching import CrossHostDeclarations, Sample, robots_of
 from usp.checks.hreflang import HreflangGroups
+from usp.checks.node_findings import NOWHERE, Declaration, is_folder
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
-from usp.objects.problem import Failure, FailureCode, Problem
-from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, kind_of
+from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, kind_of, stored_of
 
 if TYPE_CHECKING:
+    from usp._base.urls import HttpUrl
     from usp._crawl.stored_pages import Examination
     from usp._formats.abstract_parser import ChildEntry
     from usp._formats.decode import Decoder
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
-
-_SUCCESS = range(200, 300)
+    from usp.objects.problem import Failure, Problem
 
 
 class Site:
@@ -37,7 +36,7 @@ class Site:
     otherwise the tree is that of one sitemap. ``start_url`` is None for files. ``robots`` is what the
     robots.txt allows. ``tried`` are the requests for documents that are not in the tree, ``not_found``
     is what could not be fetched, although it may exist. ``sitemaps`` are those that were read so far,
-    without their pages.
+    without their pages; ``room`` is how many more pages may be read, None for all.
     """
 
     def __init__(self, root: AbstractSitemap, fetch_pages: int = 0) -> None:
@@ -46,15 +45,26 @@ class Site:
         self.now = datetime.now(UTC)
         self.start_url = root.url if root.url.startswith("http") else None
         self.is_website = website is not None and self.start_url is not None
-        self.is_folder = website is not None and root.url.startswith("file:")
+        self.is_folder = is_folder(root)
         self.tried: list[Exchange] = [] if website is None else website.tried
         self.not_found: list[Failure] = [] if website is None else website.not_found
         self.robots = robots_of(root)
         self.sitemaps: list[CheckedSitemap] = []
+        self.room: int | None = None
         self.sample = Sample(fetch_pages)
         self.seen_pages = SeenPages()
         self.hreflang_groups = HreflangGroups()
         self.cross_host: CrossHostDeclarations | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many pages were read as may be."""
+        return self.room is not None and self.room <= 0
+
+    def add(self, pages: int) -> None:
+        """Count pages that were read."""
+        if self.room is not None:
+            self.room -= pages
 
     @property
     def robots_txt(self) -> CheckedSitemap | None:
@@ -94,10 +104,7 @@ class CheckedSitemap:
     that belong together are a ``family``; one that was guessed is alone. ``declaration`` is the line or
     entry that declares it, if that is known, and ``claim`` that of an index if it has a date. ``now``
     is when it was fetched, for a snapshot too; otherwise the time of the check.
-
-    It ``is_missing_file`` if a folder was read that has no file for it, and ``is_soft_404`` if the
-    server sent a web page with a status of success instead. ``content_encodings`` are the compressions
-    that HTTP announced, in lower case.
+    ``content_encodings`` are the compressions that HTTP announced, in lower case.
 
     When rules about sitemaps are asked, it has been read: ``pages`` is the number of its entries,
     ``children`` are those of an index as written, ``problems`` what is wrong with the document.
@@ -132,10 +139,6 @@ class CheckedSitemap:
         is_dated = self.declaration is not None and self.declaration.lastmod
         self.claim = self.declaration if is_dated and parent and parent.is_index else None
         self.failure: Failure | None = node.failure
-        why = self.failure and self.failure.code
-        self.is_missing_file = site.is_folder and why is FailureCode.NOT_FETCHED
-        status = exchange and exchange.status
-        self.is_soft_404 = status in _SUCCESS and why is FailureCode.HTML_PAGE
         encodings = ((exchange and exchange.content_encoding) or "").lower().split(",")
         none = ("", "identity", "none")
         self.content_encodings = [one for one in map(str.strip, encodings) if one not in none]
@@ -162,16 +165,12 @@ class CheckedSitemap:
         return self.site.cross_host is not None and self.site.cross_host.has(origin, urls)
 
     @property
-    def declared_in(self) -> str:
-        """Where it is declared, as the end of a message."""
-        if self.parent is None or isinstance(self.parent.node, IndexWebsiteSitemap):
-            return ""
-        found, name = self.declaration, self.parent.url
-        line = "" if found is None or found.line is None else f", line {found.line}"
-        folder = f"{self.site.root.url.rpartition('/')[0]}/"
-        if self.parent.is_local and name.startswith(folder):
-            name = unquote(name.removeprefix(folder))  # the same wherever the folder is
-        return f" (declared in {name}{line})"
+    def declared(self) -> Declaration:
+        """Where it is declared; as a text, the end of a message."""
+        if self.parent is None:
+            return NOWHERE
+        line = None if self.declaration is None else self.declaration.line
+        return Declaration.of(self.parent.node, line, self.site.root)
 
     @property
     def decoder(self) -> Decoder | None:
@@ -205,7 +204,7 @@ class CheckedSitemap:
 
     def lines_of(self, names: Iterable[str]) -> Mapping[str, int]:
         """Return the line of the first element of each name; the document is read again."""
-        stored = self.node.stored
+        stored = stored_of(self.node)
         wanted = set(names)
         return lines_of_tags(stored.texts(), wanted) if stored is not None and wanted else {}
 

@@ -26,15 +26,17 @@ from requests.utils import parse_header_links
 from usp._base.urls import HttpUrl, origin_of, urljoin
 from usp._crawl.fetch import fetch_pages, text_of
 from usp._crawl.orders import Failed, Received
-from usp._formats.html import PageHeadParser
+from usp._formats.abstract_parser import ignore
+from usp._formats.html import MAX_HEAD, HeadParser
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.scanner import DEAF
 from usp.checks.page_urls import normal_all, same_page
-from usp.objects.sitemap import IndexRobotsTxtSitemap
+from usp.objects.sitemap import IndexRobotsTxtSitemap, stored_of
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
     from usp._crawl.stored_pages import SourcePosition
-    from usp.checks.context import Site
     from usp.checks.finding import Hit
     from usp.checks.page_columns import PageColumns
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -117,11 +119,11 @@ def robots_of(root: AbstractSitemap) -> Robots:
     """Return what the robots.txt at the top of a tree allows; in a folder, it may come last."""
     nodes = sorted((root, *root.sub_sitemaps), key=lambda node: node.url.count("/"))
     for node in nodes:
-        if isinstance(node, IndexRobotsTxtSitemap) and node.stored is not None:
+        if isinstance(node, IndexRobotsTxtSitemap) and (stored := stored_of(node)) is not None:
             exchange = node.exchange
             urls = (node.url, exchange.url, exchange.final_url) if exchange else (node.url,)
             origins = [origin_of(url) for url in urls if url.startswith("http")]
-            return Robots(node.stored.text(MAX_BYTES), origins)
+            return Robots(stored.text(MAX_BYTES), origins)
     return Robots()
 
 
@@ -256,6 +258,40 @@ class Sample:
                 self.pages[number] = Listed(url, block.sitemap.url, block.examined.place(at))
 
 
+class PageHeadParser(HeadParser):
+    """Reads what a page tells search engines: whether to index it, and which page it is a copy of.
+
+    ``robots`` are the contents of ``<meta name="robots">``, ``canonical`` is the address in
+    ``<link rel="canonical">``, as written.
+    """
+
+    silent = HeadParser.silent | {"noscript"}  # search engines run scripts
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.robots: list[str] = []
+        self.canonical: str | None = None
+        self._in_body = False
+
+    def read(self, text: str) -> None:
+        """Read the beginning of a page."""
+        self._scanner.feed(text[:MAX_HEAD])
+        self._scanner.close()
+        self._scanner.handler = DEAF  # they know each other
+
+    def _look_at(self, name: str, attributes: str) -> None:
+        if name == "body":
+            self._in_body = True
+        elif name == "meta":
+            given = read_attributes(attributes, ignore)
+            if given.get("name", "").strip().lower() in ("robots", "googlebot", "bingbot"):
+                self.robots.append(given.get("content", ""))
+        elif name == "link" and not self._in_body and self.canonical is None:
+            given = read_attributes(attributes, ignore)
+            if "canonical" in given.get("rel", "").lower().split():
+                self.canonical = given.get("href", "").strip() or None
+
+
 class FetchedPage:
     """A page that was fetched: how, and what it says.
 
@@ -325,19 +361,20 @@ class FetchedPage:
 
 
 def fetched_pages(
-    site: Site, web_client: AbstractWebClient | None, options: CrawlOptions
+    sample: Sequence[Listed],
+    start: str | None,
+    web_client: AbstractWebClient | None,
+    options: CrawlOptions,
+    robots: dict[str, Robots],
 ) -> Iterator[FetchedPage]:
-    """Fetch the pages of the sample that robots may fetch.
+    """Fetch those of some pages that robots may fetch.
 
-    A host that does not respond to the request for its robots.txt is not asked for its pages as well.
+    ``start`` is the URL of the website, and ``robots`` the robots.txt of origins: others are added. A
+    host that does not respond to the request for its robots.txt is not asked for its pages as well.
     """
-    sample = site.sample.pages
     origins = {listed.url: origin_of(listed.url) for listed in sample}
-    start = site.start_url
     if start is None:  # of files: the website that most of the pages are on
         start = next((one for one, _ in Counter(origins.values()).most_common(1)), "")
-    known = site.robots_txt
-    robots = {} if known is None else {origin_of(known.url): site.robots}
     others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
     silent: dict[str, Failed] = {}
     for url, result in fetch_pages(sorted(others), start, web_client, options):

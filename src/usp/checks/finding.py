@@ -1,7 +1,4 @@
-"""What a check finds: findings with their severity and their place, counted, grouped, or known already.
-
-Memory does not grow with the number of findings, only with that of sitemaps and rules.
-"""
+"""What a check finds: findings with their severity and their place, and those that are known."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -50,7 +47,8 @@ class Finding:
     ``code`` and ``name`` are those of the rule, such as ``SM401`` and ``relative-url``. ``sitemap`` is
     the URL of the document (a robots.txt too), ``page`` that of the page, if it is about one. ``line``
     and ``column`` count from 1 and are None where they are not known. ``hint`` says what to do.
-    ``times`` is more than 1 where findings of one kind were too many to be kept one by one.
+    ``times`` is more than 1 where findings of one kind were too many to be kept one by one. ``lost`` is
+    how many entries of the document it cost, as far as that is known.
     """
 
     code: str
@@ -63,6 +61,7 @@ class Finding:
     column: int | None = None
     hint: str = ""
     times: int = 1
+    lost: int = 0
 
     def __post_init__(self) -> None:
         """Bound the length of the message: it may quote what a website has sent."""
@@ -88,97 +87,6 @@ class Hit:
     line: int | None = None
     column: int | None = None
     sitemap: str | None = None
-    times: int = 1
-
-
-class FindingCounts:
-    """Counts findings: by severity, by rule, and the sitemaps that have any."""
-
-    def __init__(self) -> None:
-        self.severities: Counter[Severity] = Counter()
-        self.rules: Counter[str] = Counter()
-        self._sitemaps: set[str] = set()
-
-    def counted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield findings, and count them."""
-        for finding in findings:
-            self.severities[finding.severity] += finding.times
-            self.rules[finding.code] += finding.times
-            self._sitemaps.add(finding.sitemap)
-            yield finding
-
-    @property
-    def total(self) -> int:
-        """How many findings there are."""
-        return self.severities.total()
-
-    def at_least(self, severity: Severity) -> int:
-        """Return how many findings are that severe, or more."""
-        return sum(self.severities[one] for one in Severity if one.rank <= severity.rank)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the counts as a dictionary of plain values."""
-        return {
-            "findings": self.total,
-            "severities": {one.value: self.severities[one] for one in Severity},
-            "rules": dict(sorted(self.rules.items())),
-            "sitemaps": len(self._sitemaps),
-        }
-
-
-@dataclass(slots=True)
-class FindingGroup:
-    """The findings of one rule in one sitemap or several: how many there are, and the first ones.
-
-    ``sitemaps`` are hashes of the URLs of several sitemaps, which are not shown one by one.
-    """
-
-    first: Finding
-    times: int = 0
-    examples: list[Finding] = field(default_factory=list)
-    sitemaps: set[int] = field(default_factory=set)
-
-    @property
-    def more(self) -> int:
-        """How many findings there are beside the examples."""
-        return self.times - sum(example.times for example in self.examples)
-
-
-class GroupedFindings:
-    """Findings by sitemap and rule: the first ones of each, for some sitemaps of each rule.
-
-    ``sitemaps`` are the groups of each sitemap, and ``rules`` has one finding of each rule, the most
-    severe ones first; ``overflow`` are those in other sitemaps, by rule.
-    """
-
-    def __init__(
-        self, findings: Iterable[Finding], examples: int = 3, most_sitemaps: int = 20
-    ) -> None:
-        groups: dict[tuple[str, str], FindingGroup] = {}
-        self.overflow: dict[str, FindingGroup] = {}
-        shown: Counter[str] = Counter()  # sitemaps with a group, by rule
-        for finding in findings:
-            at, code = (finding.sitemap, finding.code), finding.code
-            if at not in groups and shown[code] >= most_sitemaps:
-                group = self.overflow.setdefault(code, FindingGroup(finding))
-                group.sitemaps.add(hash(finding.sitemap))
-            else:
-                shown[code] += at not in groups
-                group = groups.setdefault(at, FindingGroup(finding))
-                if len(group.examples) <= examples:  # one more: "1 more" takes as much room as it
-                    group.examples.append(finding)
-            group.times += finding.times
-        self.sitemaps: dict[str, list[FindingGroup]] = {sitemap: [] for sitemap, _ in groups}
-        for group in sorted(groups.values(), key=_severity_and_code):
-            if group.more:
-                del group.examples[examples:]
-            self.sitemaps[group.first.sitemap].append(group)
-        firsts = {group.first.code: group for group in reversed(groups.values())}
-        self.rules = [group.first for group in sorted(firsts.values(), key=_severity_and_code)]
-
-
-def _severity_and_code(group: FindingGroup) -> tuple[int, str]:
-    return group.first.severity.rank, group.first.code
 
 
 def path_of(url: str) -> Path | None:
@@ -200,6 +108,14 @@ def message_of(finding: Finding) -> str:
     return f"{finding.message}: {finding.page}"
 
 
+_NUMBER = re.compile(r"[0-9][0-9.,:]*")
+
+
+def subject_of(finding: Finding) -> str:
+    """Return what a finding is about: it stays the same when the document grows."""
+    return finding.page or _NUMBER.sub("#", finding.message)
+
+
 # The baseline ---------------------------------------------------------------------------------------
 # A finding is known by its rule, its sitemap and its page, or by its message if it is about no page;
 # not by its line, nor by the numbers in its message. So it stays known when the document grows.
@@ -207,7 +123,6 @@ def message_of(finding: Finding) -> str:
 VERSION = 1
 ANY = "*"  # in place of a page: so many findings of that rule, whatever they are about
 MOST_PAGES = 1000  # how many findings of a rule in a sitemap are kept one by one
-_NUMBER = re.compile(r"[0-9][0-9.,:]*")
 
 # By sitemap and code: what about, how often.
 _Known: TypeAlias = dict[tuple[str, str], Counter[str]]
@@ -217,23 +132,24 @@ class Baseline:
     """Findings that are known.
 
     ``folder`` is that of its file: the names of local sitemaps are relative to it, so that the file
-    means the same on another machine.
+    means the same on another machine. ``left_out`` is how many findings :meth:`new` has left out.
     """
 
     def __init__(self, folder: Path, known: _Known | None = None) -> None:
         self._folder = folder.resolve()
         self._known: _Known = known or {}
         self._left = {at: Counter(abouts) for at, abouts in self._known.items()}
+        self.left_out = 0
 
     @classmethod
     def of(cls, findings: Iterable[Finding], folder: str | os.PathLike[str]) -> Baseline:
         """Return a baseline of all these findings."""
         baseline = cls(Path(folder))
         for finding in findings:
-            sitemap, about = baseline._key(finding)
+            sitemap, kind = baseline._key(finding)
             abouts = baseline._known.setdefault((sitemap, finding.code), Counter())
-            is_full = len(abouts) >= MOST_PAGES and about not in abouts
-            abouts[ANY if is_full or ANY in abouts else about] += finding.times
+            is_full = len(abouts) >= MOST_PAGES and kind not in abouts
+            abouts[ANY if is_full or ANY in abouts else kind] += finding.times
         for at, abouts in baseline._known.items():
             if ANY in abouts:
                 baseline._known[at] = Counter({ANY: abouts.total()})
@@ -269,12 +185,13 @@ class Baseline:
     def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that are not known; of several equal ones, those that are too many."""
         for finding in findings:
-            sitemap, about = self._key(finding)
+            sitemap, kind = self._key(finding)
             left = self._left.get((sitemap, finding.code), Counter[str]())
-            kind = ANY if ANY in left else about
+            kind = ANY if ANY in left else kind
             known = min(left[kind], finding.times)
             if known:
                 left[kind] -= known
+                self.left_out += known
             if known < finding.times:
                 yield replace(finding, times=finding.times - known) if known else finding
 
@@ -299,8 +216,7 @@ class Baseline:
 
     def _key(self, finding: Finding) -> tuple[str, str]:
         """Return the sitemap of a finding, and what it is about."""
-        about = finding.page or _NUMBER.sub("#", finding.message)
-        return _name(finding.sitemap, self._folder), about
+        return _name(finding.sitemap, self._folder), subject_of(finding)
 
 
 @lru_cache(maxsize=8)  # findings come sitemap by sitemap

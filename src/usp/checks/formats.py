@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import textwrap
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from xml.etree import ElementTree as ET
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import usp
 from usp._base.display import counted, excerpt, printable
 from usp._base.urls import quote
-from usp.checks.finding import (
-    Finding,
-    FindingCounts,
-    FindingGroup,
-    GroupedFindings,
-    Severity,
-    line_col,
-    message_of,
-    path_of,
-)
+from usp.checks.finding import Finding, Severity, line_col, message_of, path_of, subject_of
+from usp.checks.verdicts import CheckList, Color, RuleRow, by_sitemap, judge, number_of
 from usp.export.text_formats import json_list
+from usp.objects.sitemap import IndexRobotsTxtSitemap
 
 if TYPE_CHECKING:
+    from usp.checks.finding import Baseline
     from usp.checks.registry import Rule
+    from usp.checks.verdicts import Verdict
+    from usp.objects.abstract_sitemap import AbstractSitemap
 
 
 @dataclass(slots=True)
@@ -41,8 +35,10 @@ class CheckReport:
 
     ``sitemaps`` are the URLs of everything that is checked, ``rules`` those that are asked. Findings
     below the severity ``fail_on`` are not failures; None: none is one. ``everything`` shows
-    findings one by one that are otherwise grouped. ``paint`` returns text in a style (a severity,
-    ``title``, ``dim``), for terminals with colors; ``width`` is where lines are wrapped.
+    findings one by one that are otherwise grouped by rule, or ``by_sitemap``. ``paint`` returns text in
+    a style (a severity, ``title``, ``dim``), for terminals with colors; ``width`` is where lines are
+    wrapped, None if no terminal shows them. The verdict is one on ``trees``, if they are given.
+    Findings in the ``baseline`` are left out.
     """
 
     findings: Iterable[Finding]
@@ -50,14 +46,27 @@ class CheckReport:
     rules: Sequence[Rule] = ()
     fail_on: Severity | None = Severity.WARNING
     everything: bool = False
+    by_sitemap: bool = False
     paint: Callable[[str, str], str] = lambda text, _style: text
     width: int | None = None
     folder: Path = field(default_factory=Path.cwd)
-    counts: FindingCounts = field(default_factory=FindingCounts)
+    counts: CheckList = field(default_factory=CheckList)
+    trees: Sequence[AbstractSitemap] = ()
+    baseline: Baseline | None = None
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()
-        self.findings = self.counts.counted(self.findings)
+        new = self.findings if self.baseline is None else self.baseline.new(self.findings)
+        self.findings = self.counts.counted(new)
+
+    @property
+    def known(self) -> int:
+        """How many findings the baseline has left out, as soon as they have been read."""
+        return 0 if self.baseline is None else self.baseline.left_out
+
+    def verdict(self) -> Verdict:
+        """Return the verdict."""
+        return judge(self.trees, self.counts, known=self.known)
 
     def relative(self, url: str) -> str | None:
         """Return the path of a local sitemap inside the folder, with slashes."""
@@ -74,41 +83,91 @@ class CheckReport:
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 _LONGEST = 160  # characters of a message that is only an example
 _NARROWEST = 30
-_PLURALS = {Severity.INFO: "infos"}
+_EXAMPLES = 3  # of a rule
+_STYLES = {Color.RED: "error", Color.AMBER: "warning", Color.GREEN: "good"}
 
 
 def text(report: CheckReport) -> Iterator[str]:
-    """Yield the findings of each sitemap, grouped by rule; at the end what to do, and a summary."""
-    grouped = None if report.everything else GroupedFindings(report.findings)
-    if grouped is None:
+    """Yield the findings by rule, or by sitemap; at the end the verdict, and how many there are."""
+    found, is_short = report.counts, False
+    if report.everything:
         yield from (_line(report, finding) for finding in report.findings)
+    elif report.by_sitemap:
+        sitemaps = by_sitemap(report.findings, _EXAMPLES)
+        yield from _by_sitemap(report, sitemaps)
+        rows = chain.from_iterable(sitemaps.values())
+        is_short = "" in sitemaps or any(row.more for row in rows)
     else:
-        yield from _grouped(report, grouped)
-    yield _totals(report, lambda one, number: counted(number, one.value, _PLURALS.get(one)))
-    if grouped is not None and grouped.rules:
-        groups = chain.from_iterable(grouped.sitemaps.values())
-        is_short = grouped.overflow or any(group.more for group in groups)
+        deque(report.findings, 0)
+        for row in found.rules:
+            if row.count > _EXAMPLES + 1:  # "1 more" takes as much room as it
+                del row.examples[_EXAMPLES:]
+            is_short = is_short or row.more > 0
+            yield from _row(report, row)
+            yield ""
+    if report.trees:
+        result = report.verdict()
+        lines = _wrapped(report, "", printable(str(result)), "")
+        yield from (report.paint(line, _STYLES[result.color]) for line in lines)
+        if advice := result.what_to_do():
+            yield from _wrapped(report, "  ", printable(advice), "  ")
+    yield _totals(report, number_of)
+    if found.rules and not report.everything:
         more = "; --all lists every finding" if is_short else ""
-        yield f"'usp rule {grouped.rules[0].code}' explains a rule{more}."
+        yield f"'usp rule {found.rules[0].code}' explains a rule{more}."
 
 
-def _grouped(report: CheckReport, grouped: GroupedFindings) -> Iterator[str]:
-    for sitemap, groups in grouped.sitemaps.items():
-        yield report.paint(printable(report.name(sitemap)), "title")
-        for group in groups:
-            yield from _group(report, group)
+def _by_sitemap(report: CheckReport, sitemaps: Mapping[str, Sequence[RuleRow]]) -> Iterator[str]:
+    for sitemap, rows in sitemaps.items():
+        name = printable(report.name(sitemap)) if sitemap else "Other sitemaps"
+        yield report.paint(name, "title")
+        for row in rows:
+            yield from (
+                _row(report, row, of_sitemap=True) if sitemap else [f"  {_title(report, row)}"]
+            )
         yield ""
-    if grouped.overflow:
-        yield report.paint("Other sitemaps", "title")
-        for other in grouped.overflow.values():
-            yield f"{_title(report, other.first)}: {_how_many(other)}"
-        yield ""
-    if grouped.rules:
+    if report.counts.rules:
         yield report.paint("What to do", "title")
-        for first in grouped.rules:
-            begin = f"  {first.code} "
-            yield from _wrapped(report, begin, printable(first.hint or first.name), begin)
+        for row in report.counts.rules:
+            begin = f"  {row.code} "
+            yield from _wrapped(report, begin, printable(row.hint or row.name), begin)
         yield ""
+
+
+def _title(report: CheckReport, row: RuleRow) -> str:
+    severity = report.paint(row.severity.value, row.severity.value)
+    return f"{severity} {report.paint(f'{row.code} {row.name}', 'title')}: {_how_many(row)}"
+
+
+def _how_many(row: RuleRow) -> str:
+    where = f" in {counted(row.sitemaps, 'sitemap')}" if row.sitemaps > 1 else ""
+    return f"{counted(row.count, 'finding')}{where}"
+
+
+def _row(report: CheckReport, row: RuleRow, *, of_sitemap: bool = False) -> Iterator[str]:
+    """Yield what a rule found: how often, what to do, examples with their places.
+
+    In rows of one sitemap, that and what to do stands elsewhere. Where no terminal shows them, lines of
+    examples have all that ``grep`` may look for.
+    """
+    yield f"{'  ' if of_sitemap else ''}{_title(report, row)}"
+    if not of_sitemap:
+        yield from _wrapped(report, "  ", printable(row.hint or row.name), "  ")
+    room = max(len(line_col(example)) for example in row.examples)
+    margin = "    " if of_sitemap else "      "
+    sitemap = None
+    for example in row.examples:
+        if report.width is None and not of_sitemap:
+            yield _line(report, example)
+            continue
+        if example.sitemap != sitemap and not of_sitemap:
+            sitemap = example.sitemap
+            yield report.paint(f"    {printable(report.name(sitemap))}", "dim")
+        begin = f"{margin}{line_col(example):>{room}}  " if room else margin
+        what = excerpt(printable(message_of(example)), _LONGEST)
+        yield from _wrapped(report, begin, what, report.paint(begin, "dim"))
+    if row.more:
+        yield report.paint(f"    and {row.more:,} more", "dim")
 
 
 def _line(report: CheckReport, finding: Finding) -> str:
@@ -117,28 +176,6 @@ def _line(report: CheckReport, finding: Finding) -> str:
     severity = report.paint(finding.severity.value, finding.severity.value)
     often = f" ({finding.times:,} times)" if finding.times > 1 else ""
     return f"{printable(place)}: {severity} {finding.code} {printable(message_of(finding))}{often}"
-
-
-def _title(report: CheckReport, first: Finding) -> str:
-    severity = report.paint(first.severity.value, first.severity.value)
-    return f"  {severity} {first.code} {first.name}"
-
-
-def _group(report: CheckReport, group: FindingGroup) -> Iterator[str]:
-    often = f": {counted(group.times, 'finding')}" if group.times > len(group.examples) else ""
-    yield _title(report, group.first) + often
-    spots = [line_col(example) for example in group.examples]
-    room = max(map(len, spots))
-    for example, where in zip(group.examples, spots, strict=True):
-        begin = f"    {where:>{room}}  " if room else "    "
-        what = excerpt(printable(message_of(example)), _LONGEST)
-        yield from _wrapped(report, begin, what, report.paint(begin, "dim"))
-    if group.more:
-        yield report.paint(f"    and {group.more:,} more", "dim")
-
-
-def _how_many(other: FindingGroup) -> str:
-    return f"{counted(other.times, 'finding')} in {counted(len(other.sitemaps), 'sitemap')}"
 
 
 def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterator[str]:
@@ -157,14 +194,14 @@ def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterat
 def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
     """Return how much was found and checked; ``part`` says how many of a severity."""
     counts, checked = report.counts, counted(len(report.sitemaps), "sitemap")
+    below = chain.from_iterable(tree.all_sitemaps() for tree in report.trees)
+    if any(isinstance(node, IndexRobotsTxtSitemap) for node in below):
+        checked += " and robots.txt"  # which the tree counts among the sitemaps
     if not counts.total:
-        return report.paint(f"No findings; {checked} checked.", "good")
-    parts = ", ".join(
-        report.paint(part(one, number), one.value)
-        for one in Severity
-        if (number := counts.severities[one])
-    )
-    return f"{counted(counts.total, 'finding')} ({parts}); {checked} checked."
+        new = "new " if report.known else ""
+        return report.paint(f"No {new}findings; {checked} checked.", "good")
+    found = counts.told(lambda one, number: report.paint(part(one, number), one.value))
+    return f"{found}; {checked} checked."
 
 
 def json_per_line(report: CheckReport) -> Iterator[str]:
@@ -173,11 +210,12 @@ def json_per_line(report: CheckReport) -> Iterator[str]:
 
 
 def json_object(report: CheckReport) -> Iterator[str]:
-    """Yield an object: the findings, and how many there are; a line for each finding."""
+    """Yield an object: the findings, how many there are, and the verdict; a line for each finding."""
 
     def end() -> str:
         counts = report.counts.to_dict() | {"checked": len(report.sitemaps)}
-        return f',"counts":{_encoded(counts)}}}'
+        result = report.verdict().to_dict() if report.trees else None
+        return f',"counts":{_encoded(counts)},"verdict":{_encoded(result)}}}'
 
     return json_list('{"findings":[', json_per_line(report), end)
 
@@ -190,30 +228,31 @@ def github(report: CheckReport) -> Iterator[str]:
     """Yield the annotations, and a summary."""
     shown: Counter[Severity] = Counter()
     annotated = 0
-    turns: dict[str, list[FindingGroup]] = {}
-    for group in chain.from_iterable(GroupedFindings(report.findings).sitemaps.values()):
-        turns.setdefault(group.first.code, []).append(group)
+    turns: dict[str, list[RuleRow]] = {}
+    for sitemap, rows in by_sitemap(report.findings).items():
+        for row in rows if sitemap else ():  # an annotation is about one
+            turns.setdefault(row.code, []).append(row)
     # Every rule comes once before any comes again.
     for group in filter(None, chain.from_iterable(zip_longest(*turns.values()))):
-        severity = group.first.severity
+        severity = group.severity
         if report.everything or shown[severity] < _MOST_ANNOTATIONS:
             shown[severity] += 1
-            annotated += group.times
+            annotated += group.count
             yield _annotation(report, group)
     yield _totals(report, lambda one, number: f"{one.value}: {number:,}")
     if left := report.counts.total - annotated:
         yield f"{left:,} of them are not annotated; -f text or -f sarif shows more."
 
 
-def _annotation(report: CheckReport, group: FindingGroup) -> str:
-    first = group.first
+def _annotation(report: CheckReport, group: RuleRow) -> str:
+    first = group.examples[0]
     path = report.relative(first.sitemap)
     title = f"{first.code} {first.name}"
     values = _given(file=path, line=first.line, col=first.column, title=title)
     if path is None:  # an annotation can only be on a file; the rest is told
         values = {"title": f"{title}: {report.name(first.sitemap)}"}
     settings = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
-    more = f" (and {group.times - first.times:,} more)" if group.times > first.times else ""
+    more = f" (and {group.count - first.times:,} more)" if group.count > first.times else ""
     message = "\n".join(filter(None, [f"{printable(message_of(first))}{more}", first.hint]))
     return f"::{_COMMANDS[first.severity]} {settings}::{_data(message)}"
 
@@ -232,27 +271,22 @@ def junit(report: CheckReport) -> Iterator[str]:
 
     A finding that is not a failure passes too, and stands in the output of its suite.
     """
-    # How many examples, and suites.
-    most = (1_000_000, 1_000_000) if report.everything else (20, 500)
-    grouped = GroupedFindings(report.findings, *most)
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield "<testsuites>"
+    most = (1_000_000, 1_000_000) if report.everything else (20, 500)  # examples, suites
+    found = by_sitemap(report.findings, *most)
+    yield from ('<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>")
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    urls = dict.fromkeys([*report.sitemaps, *grouped.sitemaps])
-    suites = [(report.name(url), grouped.sitemaps.get(url, [])) for url in urls]
-    if grouped.overflow:
-        suites.append(("other sitemaps", list(grouped.overflow.values())))
-    for number, (name, groups) in enumerate(suites):
+    for number, url in enumerate(dict.fromkeys([*report.sitemaps, *found])):
+        name, groups = report.name(url) if url else "other sitemaps", found.get(url, [])
         about = {"id": str(number), "name": _one_line(name), "package": "usp.check"}
         about |= {"timestamp": time, "hostname": "localhost", "tests": str(max(len(groups), 1))}
-        yield ET.tostring(_suite(report, about, groups), "unicode")
+        yield tostring(_suite(report, about, groups), "unicode")
     yield "</testsuites>"
 
 
-def _suite(report: CheckReport, about: dict[str, str], groups: list[FindingGroup]) -> Element:
+def _suite(report: CheckReport, about: dict[str, str], groups: list[RuleRow]) -> Element:
     """Return what was found in a sitemap: a test for each rule."""
     least = -1 if report.fail_on is None else report.fail_on.rank
-    failed = sum(group.first.severity.rank <= least for group in groups)
+    failed = sum(group.severity.rank <= least for group in groups)
     suite = Element("testsuite", about, failures=str(failed), errors="0", time="0")
     SubElement(SubElement(suite, "properties"), "property", name="usp", value=usp.__version__)
     output: list[str] = []
@@ -260,7 +294,7 @@ def _suite(report: CheckReport, about: dict[str, str], groups: list[FindingGroup
     if not groups:
         SubElement(suite, "testcase", {"name": "check"} | case)
     for group in groups:
-        first, (summary, lines) = group.first, _case(group)
+        first, (summary, lines) = group.examples[0], _case(group)
         test = SubElement(suite, "testcase", {"name": f"{first.code} {first.name}"} | case)
         if first.severity.rank <= least:
             kind, message = first.severity.value, _one_line(summary)
@@ -273,14 +307,14 @@ def _suite(report: CheckReport, about: dict[str, str], groups: list[FindingGroup
     return suite
 
 
-def _case(group: FindingGroup) -> tuple[str, list[str]]:
+def _case(group: RuleRow) -> tuple[str, list[str]]:
     """Return the findings of one rule as a test: a summary, and lines about each."""
-    if group.sitemaps:
+    if group.sitemaps > 1:
         return _how_many(group), []
     lines = [": ".join(filter(None, [line_col(one), message_of(one)])) for one in group.examples]
     if group.more:
         lines.append(f"and {group.more:,} more")
-    return f"{counted(group.times, 'finding')}: {message_of(group.first)}", lines
+    return f"{counted(group.count, 'finding')}: {message_of(group.examples[0])}", lines
 
 
 def _one_line(text: str) -> str:
@@ -295,7 +329,6 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _MOST_RESULTS = 100  # results of one rule in one sitemap; GitHub refuses files with many thousands
-_NUMBER = re.compile(r"[0-9]+")
 _URI = "!#$%&'()*+,/:;=?@[]"  # characters that are not escaped; websites write all kinds of URLs
 
 
@@ -316,15 +349,15 @@ def sarif(report: CheckReport) -> Iterator[str]:
 def _bounded(report: CheckReport) -> Iterator[Finding]:
     """Yield findings; those of one rule in one sitemap that are too many are one at the end."""
     written: Counter[tuple[str, str]] = Counter()
-    rest: dict[tuple[str, str], FindingGroup] = {}
+    rest: dict[tuple[str, str], RuleRow] = {}
     for finding in report.findings:
         at = finding.sitemap, finding.code
         written[at] += 1
         if report.everything or written[at] <= _MOST_RESULTS:
             yield finding
         else:
-            rest.setdefault(at, FindingGroup(finding)).times += finding.times
-    yield from (replace(group.first, times=group.times) for group in rest.values())
+            rest.setdefault(at, RuleRow.of(finding)).add(finding, 1)
+    yield from (replace(group.examples[0], times=group.count) for group in rest.values())
 
 
 def _given(**values: Any) -> dict[str, Any]:
@@ -360,9 +393,7 @@ def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -
     uri = quote(finding.sitemap, _URI, errors="replace") if path is None else quote(path)
     artifact = _given(uri=uri, uriBaseId=path and _ROOT)
     place = _given(startLine=finding.line, startColumn=finding.column) if finding.line else None
-    # What stays the same when a finding moves to another line:
-    about = finding.page or _NUMBER.sub("#", finding.message)
-    same = "\n".join((finding.code, report.name(finding.sitemap), about))
+    same = "\n".join((finding.code, report.name(finding.sitemap), subject_of(finding)))
     fingerprint = hashlib.sha256(same.encode(errors="replace")).hexdigest()[:32]
     return _given(
         ruleId=finding.code,

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import marshal
 import re
+import tomllib
 import weakref
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from itertools import groupby, islice
 from operator import methodcaller
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,6 +75,7 @@ class HreflangGroups:
         self._size = 0
         self._pages = SeenUrls()
         self._repeated = SeenUrls()  # pages that name versions twice: these may differ
+        self._defaults = SeenUrls()  # links that are x-default and nothing else
         self._database: sqlite3.Connection | None = None
         self._is_full = False  # there was no room for all of them
 
@@ -85,7 +88,10 @@ class HreflangGroups:
         new = self._pages.add_all(urls)
         self._repeated.add_all([url for at, url in enumerate(urls) if new and not new[at]])
         sitemap, groups = block.sitemap.number, self._groups
-        for at, url, _, links in versions:
+        for at, url, codes, links in versions:
+            if DEFAULT in codes:
+                named = {link for code, link in zip(codes, links, strict=True) if code != DEFAULT}
+                self._defaults.add_all([link for link in links if link not in named])
             members = frozenset(links)
             key = hash(members)
             if key not in groups:
@@ -125,7 +131,8 @@ class HreflangGroups:
     ) -> Iterator[tuple[str, str, int, int | None]]:
         """Yield the links that are not returned by a page that is listed too, in the order of pages.
 
-        A link is the page, its version, and the number of the sitemap and the line where it is.
+        A link is the page, its version, and the number of the sitemap and the line where it is. A page
+        without links may be the x-default of others: where visitors choose their language.
         """
         if self._groups or self._database is not None:
             self._spill()
@@ -148,102 +155,38 @@ class HreflangGroups:
                 ),
             )
         for page, link, sitemap, line in database.execute(_NOT_RETURNED):
-            url = _decoded(page)
-            if url not in self._repeated:
-                yield url, _decoded(link), sitemap, line or None
+            url, other = _decoded(page), _decoded(link)
+            is_chooser = other in self._defaults and other not in self._pages
+            if url not in self._repeated and not is_chooser:
+                yield url, other, sitemap, line or None
 
 
 _encoded = methodcaller("encode", "utf-8", "surrogatepass")
 _decoded = methodcaller("decode", "utf-8", "surrogatepass")
 
 
-# Codes: ISO 639, ISO 15924, ISO 3166-1 and UN M.49, without what is reserved, withdrawn or private ---
+# Codes: a table in ``assets/language_codes.toml`` ----------------------------------------------------
 
-
-def _codes(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LANGUAGES = [
-    one.split(":")
-    for one in _codes("""
-    aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak
-    be:bel bg:bul bi:bis bm:bam bn:ben bo:bod:tib br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre
-    cs:ces:cze cu:chu cv:chv cy:cym:wel da:dan de:deu:ger dv:div dz:dzo ee:ewe el:ell:gre en:eng
-    eo:epo es:spa et:est eu:eus:baq fa:fas:per ff:ful fi:fin fj:fij fo:fao fr:fra:fre fy:fry
-    ga:gle gd:gla gl:glg gn:grn gu:guj gv:glv ha:hau he:heb hi:hin ho:hmo hr:hrv ht:hat hu:hun
-    hy:hye:arm hz:her ia:ina id:ind ie:ile ig:ibo ii:iii ik:ipk io:ido is:isl:ice it:ita iu:iku
-    ja:jpn jv:jav ka:kat:geo kg:kon ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan ko:kor kr:kau ks:kas
-    ku:kur kv:kom kw:cor ky:kir la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub lv:lav
-    mg:mlg mh:mah mi:mri:mao mk:mkd:mac ml:mal mn:mon mr:mar ms:msa:may mt:mlt my:mya:bur na:nau
-    nb:nob nd:nde ne:nep ng:ndo nl:nld:dut nn:nno no:nor nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm
-    or:ori os:oss pa:pan pi:pli pl:pol ps:pus pt:por qu:que rm:roh rn:run ro:ron:rum ru:rus rw:kin
-    sa:san sc:srd sd:snd se:sme sg:sag si:sin sk:slk:slo sl:slv sm:smo sn:sna so:som sq:sqi:alb
-    sr:srp ss:ssw st:sot su:sun sv:swe sw:swa ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl
-    tn:tsn to:ton tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig uk:ukr ur:urd uz:uzb ve:ven vi:vie
-    vo:vol wa:wln wo:wol xh:xho yi:yid yo:yor za:zha zh:zho:chi zu:zul
-    """)
-]
-
-LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)  # languages with two letters
-# The codes of three letters, in ISO 639-2, of languages that have one of two.
-SHORTER = {three: two for two, *longer in _LANGUAGES for three in longer}
-
-# Parts of the world, of UN M.49: es-419 is the Spanish of Latin America.
-AREAS = _codes("""
-    001 002 003 005 009 011 013 014 015 017 018 019 021 029 030 034 035 039 053 054 057 061 142 143
-    145 150 151 154 155 202 419
-""")
-
-# The variants of languages that are written most often.
-VARIANTS = _codes("""
-    1901 1994 1996 arevela arevmda ekavsk ijekavsk monoton oxendict pinyin polyton scotland tarask
-    valencia wadegile
-""")
-
-# Scripts with four letters.
-SCRIPTS = _codes("""
-    Adlm Afak Aghb Ahom Arab Aran Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Blis Bopo Brah
-    Brai Bugi Buhd Cakm Cans Cari Cham Cher Chis Chrs Cirt Copt Cpmn Cprt Cyrl Cyrs Deva Diak Dogr
-    Dsrt Dupl Egyd Egyh Egyp Elba Elym Ethi Gara Geok Geor Glag Gong Gonm Goth Gran Grek Gujr Gukh
-    Guru Hanb Hang Hani Hano Hans Hant Hatr Hebr Hira Hluw Hmng Hmnp Hrkt Hung Inds Ital Jamo Java
-    Jpan Jurc Kali Kana Kawi Khar Khmr Khoj Kitl Kits Knda Kore Kpel Krai Kthi Lana Laoo Latf Latg
-    Latn Leke Lepc Limb Lina Linb Lisu Loma Lyci Lydi Mahj Maka Mand Mani Marc Maya Medf Mend Merc
-    Mero Mlym Modi Mong Moon Mroo Mtei Mult Mymr Nagm Nand Narb Nbat Newa Nkdb Nkgb Nkoo Nshu Ogam
-    Olck Onao Orkh Orya Osge Osma Ougr Palm Pauc Pcun Pelm Perm Phag Phli Phlp Phlv Phnx Piqd Plrd
-    Prti Psin Ranj Rjng Rohg Roro Runr Samr Sara Sarb Saur Sgnw Shaw Shrd Sidd Sidt Sind Sinh Sogd
-    Sogo Sora Sund Sunu Sylo Syrc Syre Syrj Syrn Tagb Takr Tale Talu Taml Tang Tavt Tayo Telu Teng
-    Tfng Tglg Thaa Thai Tibt Tirh Tnsa Todr Tols Toto Tutg Ugar Vaii Visp Vith Wara Wcho Wole Xpeo
-    Xsux Yezi Yiii
-""")
-
-# Countries and territories with two letters.
-REGIONS = _codes("""
-    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
-    BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ
-    EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW
-    GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY
-    KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV
-    MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY
-    QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG
-    TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM
-    ZW
-""")
-
+_TABLE = (files("usp.checks") / "assets" / "language_codes.toml").read_text(encoding="utf-8")
+_CODES = {name: text.split() for name, text in tomllib.loads(_TABLE).items()}
+# The codes of three letters of languages that have one of two.
+_SHORTER = {
+    three: two
+    for two, *longer in (one.split(":") for one in _CODES["languages"])
+    for three in longer
+}
+_LANGUAGES = frozenset(_SHORTER.values())
+_SCRIPTS, _VARIANTS = frozenset(_CODES["scripts"]), frozenset(_CODES["variants"])
+# XK is not of ISO, but what everyone writes for Kosovo.
+_REGIONS = frozenset([*_CODES["regions"], *_CODES["areas"], "XK"])
 
 DEFAULT = "x-default"
 _CODE = re.compile(
     r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?(?:-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))?",
     re.IGNORECASE,
 )
-# x-default, and tags that follow no rule: RFC 5646, section 2.2.8
-_REGISTERED = _codes("""
-    x-default en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn
-    i-tao i-tay i-tsu sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu
-    zh-hakka zh-min zh-min-nan zh-xiang
-""")
+_REGISTERED = frozenset([DEFAULT, *_CODES["registered"]])
 _PRIVATE = re.compile("q[a-t][a-z]|und|mul|mis|zxx")  # no language
-_USED = frozenset({"XK"})  # not of ISO, but what everyone writes for Kosovo
 _MEANT_LANGUAGES = {
     "jp": "ja", "cn": "zh", "kr": "ko", "gr": "el", "cz": "cs", "dk": "da", "ua": "uk", "iw": "he",
     "in": "id", "ji": "yi", "gb": "en", "us": "en", "br": "pt-BR", "at": "de-AT", "mx": "es-MX",
@@ -268,15 +211,15 @@ def wrong_with(code: str) -> str | None:
     language, script, region, variant = found.groups()
     short = language.lower()
     is_two = len(short) == 2  # noqa: PLR2004 - letters
-    if short not in LANGUAGES if is_two else short in SHORTER or _PRIVATE.fullmatch(short):
-        meant = (_MEANT_LANGUAGES | SHORTER).get(short)
+    if short not in _LANGUAGES if is_two else short in _SHORTER or _PRIVATE.fullmatch(short):
+        meant = (_MEANT_LANGUAGES | _SHORTER).get(short)
         where = "" if language == code else f" in {code!r}"
         return f"{language!r}{where} is not a language code{_did_you_mean(meant)}"
-    if script and script.title() not in SCRIPTS:
+    if script and script.title() not in _SCRIPTS:
         return f"{script!r} in {code!r} is not a script code"
-    if variant and variant.lower() not in VARIANTS:
+    if variant and variant.lower() not in _VARIANTS:
         return f"{variant!r} in {code!r} is not a variant of a language"
-    if region and region.upper() not in REGIONS | AREAS | _USED:
+    if region and region.upper() not in _REGIONS:
         meant = _MEANT_REGIONS.get(region.upper())
         return f"{region!r} in {code!r} is not a country code{_did_you_mean(meant)}"
     return None

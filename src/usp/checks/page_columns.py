@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from usp.objects.video import SitemapVideo
 
 
-# What comes before URLs of links, images and videos; a relative one begins with neither a scheme nor
-# markup.
-_BEFORE_URLS = (
-    *('href="', "href='", "<image:loc>"),
-    *("<video:thumbnail_loc>", "<video:content_loc>", "<video:player_loc>"),
-)
-_NO_SCHEME = r"[ \t\r\n]*+(?![A-Za-z][A-Za-z0-9+.-]*+:|[ \t\r\n<\"'])"
-_RELATIVE = re.compile(
-    rf"""<[\w.-]++:(link)[ \t\r\n][^<>]*?[ \t\r\n]href=["']{_NO_SCHEME}([^"'<>]++)"""
-    rf"|<(?:(image):loc|(video):(?:thumbnail_loc|content_loc|player_loc))>{_NO_SCHEME}([^<]++)"
-)
-_ENTRY_END = re.compile(r"</(?:[\w.-]++:)?url[ \t\r\n]*+>")
-
-
 class PageColumns:
     """Some pages of a sitemap, in columns; ``examined`` is how they are written, and where.
 
@@ -105,6 +91,14 @@ class PageColumns:
         return [(at, video) for at, videos in self._with("videos") for video in videos]
 
     @cached_property
+    def media(self) -> Sequence[tuple[int, str]]:
+        """The URLs of images and videos with the numbers of their pages."""
+        fields = ("thumbnail_loc", "content_loc", "player_loc")
+        videos = ((at, getattr(one, name)) for at, one in self.videos for name in fields)
+        images = [(at, image.loc) for at, images in self.images for image in images]
+        return images + [(at, url) for at, url in videos if url]
+
+    @cached_property
     def versions(self) -> Sequence[Version]:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
@@ -113,17 +107,8 @@ class PageColumns:
     def relative(self) -> Mapping[str, Sequence[tuple[int, str]]]:
         """The relative URLs as written of a ``link``, ``image`` or ``video``, with their pages."""
         found: dict[str, list[tuple[int, str]]] = {"link": [], "image": [], "video": []}
-        text = self.examined.text or ""
-        is_whole = all(text.count(one) == text.count(f"{one}http") for one in _BEFORE_URLS)
-        if is_whole or "<!--" in text or self.sitemap.kind != "urlset":
-            return found
-        at = position = 0
-        for match in _RELATIVE.finditer(text):
-            at += sum(1 for _ in _ENTRY_END.finditer(text, position, match.start()))
-            position = match.start()
-            kind, url = filter(None, match.groups())
-            if at < len(self.urls):
-                found[kind].append((at, url.strip()))
+        for at, kind, url in self.examined.relative_urls():
+            found[kind].append((at, url))
         return found
 
     @cached_property

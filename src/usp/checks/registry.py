@@ -24,10 +24,12 @@ or a good example, that of its group counts.
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
+from importlib.resources import files
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -90,6 +92,7 @@ class RuleScope(Enum):
     SITEMAP = "sitemap"  # for each sitemap, when it has been read
     BLOCK = "block"  # for each block of pages, while they are read
     PARSER = "parser"  # never: reading a document, or fetching it, has found it
+    FAILURE = "failure"  # never: why a document is missing, or where, says it
     FETCHED = "fetched"  # for pages that were fetched themselves
 
 
@@ -161,6 +164,7 @@ site_rule = partial(_declare, RuleScope.SITE)
 sitemap_rule = partial(_declare, RuleScope.SITEMAP)
 block_rule = partial(_declare, RuleScope.BLOCK)
 fetched_rule = partial(_declare, RuleScope.FETCHED)
+failure_rule = partial(_declare, RuleScope.FAILURE)
 
 
 SOURCES = {  # how the sources of rules begin
@@ -197,39 +201,10 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     }
 
 
-def _entry(page: str, fields: str = "  …") -> str:
-    return f"<url>\n  <loc>{_HOME}/{page}</loc>\n{fields}\n</url>"
-
-
 # Entries for examples that begin so: a line replaces that of the same element, or comes where … is.
-ENTRIES = {
-    "<video:": _entry(
-        "tea",
-        """\
-  <video:video>
-    <video:thumbnail_loc>https://example.org/tea.jpg</video:thumbnail_loc>
-    <video:title>How to make tea</video:title>
-    <video:description>Water, leaves, three minutes.</video:description>
-    <video:content_loc>https://example.org/tea.mp4</video:content_loc>
-    …
-  </video:video>""",
-    ),
-    "<news:": _entry(
-        "tea-prices",
-        """\
-  <news:news>
-    <news:publication>
-      <news:name>The Tea Times</news:name>
-      <news:language>en</news:language>
-    </news:publication>
-    <news:publication_date>{now-5h}</news:publication_date>
-    <news:title>Tea prices rise</news:title>
-    …
-  </news:news>""",
-    ),
-    "<xhtml:link": _entry("en"),
-    "<image:": _entry("tea"),
-}
+ENTRIES: Mapping[str, str] = tomllib.loads(
+    (files("usp.checks") / "assets" / "example_entries.toml").read_text(encoding="utf-8")
+)
 
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)

@@ -84,13 +84,26 @@ class Interrupts:
             sys.__unraisablehook__(unraisable)
 
 
+def has_format(args: Sequence[str]) -> bool:
+    """Return whether arguments set the format of results, or the file whose suffix does."""
+    return any(word.startswith(("-f", "-o", "--format", "--output")) for word in args)
+
+
 _OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
 
 
 def wants_json(argv: Sequence[str] | None = None) -> bool:
-    """Return whether ``--json``, or ``USP_JSON`` in the environment, asks for errors as JSON."""
-    given = "--json" in (sys.argv[1:] if argv is None else argv)
-    return given or os.environ.get("USP_JSON", "").strip().lower() not in _OFF
+    """Return whether the options or the environment ask for messages as JSON.
+
+    That is ``--log-format json`` or USP_LOG_FORMAT; in earlier versions, ``--json`` or USP_JSON.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    if "--json" in (given if has_format(given) else given[:1]):
+        return True
+    if "--log-format=json" in "=".join(given):
+        return True
+    log_format, as_json = (os.environ.get(name, "") for name in ("USP_LOG_FORMAT", "USP_JSON"))
+    return log_format.strip().lower() == "json" or as_json.strip().lower() not in _OFF
 
 
 def _line() -> bytes:

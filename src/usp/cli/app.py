@@ -7,6 +7,7 @@ missing, and 130 after Ctrl-C.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -17,8 +18,9 @@ from click.core import ParameterSource
 
 import usp
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
-from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, JSON_HELP, messages, words_of
+from usp.cli.command import is_for_people, plain_help
+from usp.cli.commands import COMMANDS, GROUPS, SHORT_HELP
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, did_you_mean, messages, words_of
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
@@ -46,13 +48,20 @@ class _CommandGroup(click.RichGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, COMMANDS.get(name or ""), rest
+        name, rest = command_line(args)
+        command = COMMANDS.get(name)
+        if command is None and not ctx.resilient_parsing:
+            if name.startswith("-"):
+                self.parse_args(ctx, args)  # which says what is wrong with an option
+            hint = did_you_mean(name, COMMANDS) or "a website needs a dot, as in 'usp example.org'"
+            ctx.fail(f"unknown command {name!r}; {hint}")
+        return name, command, rest
 
     def get_help(self, ctx: click.Context) -> str:
-        if output.is_for_people():
-            return super().get_help(ctx)
-        return output.plain_help(self, ctx, SHORT_HELP.items())
+        if not is_for_people():
+            return plain_help(self, ctx, GROUPS)
+        self.panels = [click.RichCommandPanel(title, [*names]) for title, names in GROUPS.items()]
+        return super().get_help(ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -72,7 +81,8 @@ class _CommandGroup(click.RichGroup):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--json", is_flag=True, expose_value=False, help=JSON_HELP)  # see wants_json
+@click.option("--json", is_flag=True, expose_value=False, hidden=True)  # see wants_json
+@click.option("--log-format", expose_value=False, hidden=True)  # see there, too
 @click.version_option(usp.__version__, "-v", "--version", message="usp v%(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -83,12 +93,25 @@ def cli(ctx: click.Context) -> None:
 
     \b
     Examples:
-      usp demo                                  a short demo, offline
-      usp ls example.org                        sitemaps and pages as a tree
-      usp ls example.org -f pages > urls.txt    one page URL per line
+      usp demo                           a short demo, offline
+      usp example.org                    its sitemaps: short for 'usp tree'
+      usp ls example.org -o pages.csv    a table of its pages
+      usp check example.org              what is wrong with its sitemaps
     """  # noqa: D301 - click knows the backspace
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+def command_line(args: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name of the command that is called, and its arguments.
+
+    A website, a file and whatever else can be read is shown as a tree.
+    """
+    name, *rest = args
+    if name in COMMANDS or (name.startswith("-") and name != "-"):
+        return name, rest
+    is_input = name in ("-", "localhost") or bool({*"./:"} & {*name}) or os.path.exists(name)  # noqa: PTH110
+    return ("tree", [*args]) if is_input else (name, rest)
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -104,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         # The code that was running may have turned an interrupt into another exception.
         if interrupts.received or isinstance(error, KeyboardInterrupt | click.Abort):
             interrupts.reported = True
-            messages.error("interrupted", INTERRUPTED)
+            messages.error("interrupted", INTERRUPTED, hint=messages.if_interrupted)
             sys.exit(INTERRUPTED)
         if not messages.as_json:
             raise

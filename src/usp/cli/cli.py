@@ -41,7 +41,7 @@ def parse_args(arg_list: Sequence[str] | None) -> tuple[Namespace, ArgumentParse
 
     Without a command there are no options; a wrong call ends in ``SystemExit``.
     """
-    name, *rest = list(sys.argv[1:] if arg_list is None else arg_list) or [""]
+    name, rest = app.command_line(list(sys.argv[1:] if arg_list is None else arg_list) or [""])
     parser = _HelpParser(prog="usp", add_help=False)
     if not name:
         return Namespace(), parser

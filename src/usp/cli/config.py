@@ -24,11 +24,14 @@ from typing import Any
 
 import rich_click as click
 
+from usp.cli.command import OLD_NAMES
+
 NAMES = ("usp.toml", "pyproject.toml")
 SENSITIVE = frozenset(
     {
         *("exec", "header", "proxy", "insecure", "ca_bundle", "allow_network"),
         *("compare", "address", "output", "write_baseline", "snapshot", "accept"),
+        *("feed", "post", "max_removed"),
     }
 )
 """Options that run a command, replace a file, or decide who gets requests and what is in them."""
@@ -144,8 +147,10 @@ def defaults(
     tables = {key for key in given if key in commands and isinstance(given[key], dict)}
     shared = ((key, value) for key, value in given.items() if key not in tables)
     own: Mapping[str, Any] = given[name] if name in tables else {}
-    for written, value in chain(shared, own.items()):
-        key, shown = _plain(written), written.replace("_", "-")
+    for written, given_value in chain(shared, own.items()):
+        shown = written.replace("_", "-")
+        name_now, _, fixed = OLD_NAMES.get(f"--{shown}", written).partition("=")
+        key, value = _plain(name_now), fixed if fixed and given_value else given_value
         option = options.get(key)
         if option is None:
             if written in own:

@@ -7,8 +7,10 @@ which a command has no option is left out.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -19,10 +21,12 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from usp.objects.child import SkipReason
-    from usp.objects.problem import AnyCode, Failure
+    from usp.objects.failure_codes import Code
+    from usp.objects.problem import Failure
 
 log = get_logger(__name__)
 
@@ -30,17 +34,17 @@ FAILED = 1
 WRONG_CALL = 2
 PARTIAL = 3
 
-JSON_HELP = "Write all messages to standard error as JSON, one object per line."
 CONFIG_FILE = f"{__name__}.config"
 """In the memory of a context: the path of the configuration file."""
 
 _MOST_TOLD = 5  # lines about failures, for people
+_NO_RULES: Mapping[str, str] = MappingProxyType({})
 _MOST_ALIKE = 3  # failures for one reason that have a line each
 _SKIPPED = {"date": "lastmod", "url": "URL", "callback": "callback"}
 
 
 class Messages:
-    """Writes messages to the standard error, with ``--json`` every line as JSON."""
+    """Writes messages to the standard error, with ``--log-format json`` every line as JSON."""
 
     def __init__(self) -> None:
         self.begin(as_json=False)
@@ -50,6 +54,7 @@ class Messages:
         self.as_json = as_json
         self.quiet = False  # whether notices are left out
         self.failed = FAILED  # the exit status of an error, unless it has a meaning for the command
+        self.if_interrupted = ""  # what helps then
         self.logs = False  # whether failures and notices go to a log file instead
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
@@ -63,6 +68,12 @@ class Messages:
             log.info("%s", message)
         elif self.as_json or not self.quiet:
             self.line(f"usp: {message}", notice=message, **facts)
+
+    def wrote(self, output: Path | None, count: int, what: str) -> None:
+        """Report how much was written to a file, if it was one."""
+        if output is not None:
+            message = f"wrote {counted(count, what)} to {output}"
+            self.notice(message, written=count, output=str(output))
 
     def undated(self, count: int) -> None:
         """Report how many pages without a date were kept although a period was given."""
@@ -81,17 +92,25 @@ class Messages:
             self.notice(message, skipped=count, **facts)
 
     def failures(
-        self, failures: Sequence[Failure], status: int, *, shown: bool = False, found: bool = False
+        self,
+        failures: Sequence[Failure],
+        status: int,
+        *,
+        shown: bool = False,
+        found: bool = False,
+        rules: Mapping[str, str] = _NO_RULES,
     ) -> None:
         """Report what is missing in a result, or only how much if the result has ``shown`` it.
 
-        Without success nothing could be read, unless ``found`` says that there is something.
+        Without success nothing could be read, unless ``found`` says that there is something. ``rules``
+        are the codes of findings by URL.
         """
         nothing = status in (FAILED, WRONG_CALL) and not found
         if self.as_json:
             names = ("url", "code", "reason", "attempts", "status")
             listed = [
                 {name: why(one) if name == "reason" else getattr(one, name) for name in names}
+                | ({"rule": rules[one.url]} if one.url in rules else {})
                 for one in failures
             ]
             word = "failed" if nothing else "incomplete"
@@ -102,7 +121,7 @@ class Messages:
                 log.warning("%s: %s", failure.url, failure.brief)
             if not nothing:
                 return
-        lines = list(_lines(failures, alone=nothing))
+        lines = list(_lines(failures, rules, alone=nothing))
         begin = "usp: nothing could be read" if nothing else "usp: incomplete"
         if len(lines) == 1 and not shown:
             self.line(f"usp: {lines[0]}" if nothing else f"{begin}: {lines[0]}")
@@ -126,14 +145,17 @@ class Messages:
             click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
 
 
-def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]:
+def _lines(
+    failures: Sequence[Failure], rules: Mapping[str, str] = _NO_RULES, *, alone: bool = False
+) -> Iterator[str]:
     """Yield a line for each failure; many with the same reason share one.
 
     With ``alone``, nothing else is reported, and a reason that names the host is enough.
     """
     groups: dict[str, list[str]] = {}
     for failure in failures:
-        groups.setdefault(why(failure), []).append(failure.url)
+        rule = "" if alone else f"{rules.get(failure.url, '')} ".lstrip()
+        groups.setdefault(f"{rule}{why(failure)}", []).append(failure.url)
     # If not all fit, every reason is listed once before any is repeated.
     alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
     lines: list[tuple[str, int]] = []
@@ -148,7 +170,7 @@ def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]
     yield from (line for line, _ in lines[:_MOST_TOLD])
     more = sum(count for _, count in lines[_MOST_TOLD:])
     if more:
-        yield f"and {more:,} more; --json lists them all"
+        yield f"and {more:,} more; --log-format json lists them all"
 
 
 def _names_host(reason: str, url: str) -> bool:
@@ -161,6 +183,12 @@ def _names_host(reason: str, url: str) -> bool:
 def _naming(host: str) -> re.Pattern[str]:
     """Return a pattern that finds a host name in a text."""
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names what is similar to a word; empty if nothing is."""
+    near = difflib.get_close_matches(word.lower(), dict.fromkeys(known), n=3)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def update_warning(text: str) -> str:
@@ -198,7 +226,7 @@ def why(failure: Failure) -> str:
     return _reworded(failure.brief, failure.advice)
 
 
-def problem_text(text: str, code: AnyCode) -> str:
+def problem_text(text: str, code: Code | None) -> str:
     """Return the text of a problem, and the options that help."""
     return _reworded(text, limit_advice(code))
 
@@ -247,7 +275,6 @@ _PASSING = frozenset(
 _GENTLE = {
     "--user-agent": "--user-agent NAME",
     "--concurrency": "--concurrency 1",
-    "--per-host": "--per-host 1",
     "--wait": "--wait 2",
 }
 _TRUST = {
@@ -277,8 +304,6 @@ def _reworded(text: str, advice: Advice | None) -> str:
 def _words(advice: Advice | None, options: Collection[str]) -> str:
     """Return advice in options of a command; nothing if it has none that help."""
     match advice:
-        case Advice(Topic.RAISE_LIMIT, "seconds") if "--site-seconds" in options:
-            return "raise it with --site-seconds"
         case Advice(Topic.RAISE_LIMIT, name) if "--max" in options:
             verb = "lower" if name == "lowest_rate" else "raise"
             return f"{verb} it with --max {name}=…"

@@ -125,6 +125,14 @@ def interval(text: str) -> float:
     return seconds
 
 
+def share(text: str) -> float:
+    """Return a share, as people write it: 20%, 0.2."""
+    found = _quantity(text.strip().replace("%", "p"), {"": 1, "p": 0.01})
+    if found is None or found > 1:
+        raise click.BadParameter(f"{text!r} is not a share; use for example 20%")
+    return found
+
+
 def _quantity(text: str, units: Mapping[str, float]) -> float | None:
     """Return a number with a unit; None if it is not one."""
     match = _NUMBER.fullmatch(text)

@@ -6,6 +6,7 @@ They are declared without loading what they are for: the help needs none of it.
 from __future__ import annotations
 
 from functools import partial, update_wrapper
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,10 +14,12 @@ import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
 
+from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS
 from usp.cli import option_values
-from usp.cli.errors import CONFIG_FILE, JSON_HELP, messages
+from usp.cli.command import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
+from usp.cli.errors import CONFIG_FILE, messages
 from usp.cli.option_values import Integer, Number
-from usp.cli.output import Command, logging_to
+from usp.cli.output import logging_to
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
@@ -31,20 +34,14 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-# The columns of usp.export, which the help lists without loading it.
-COLUMNS = (
-    *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
-    *("news", "images", "videos", "alternates", "mobile"),
-)
-_WEBSITE, REQUESTS = "Where sitemaps are looked for", "Requests and limits"
-MESSAGES, _FILTERS = "Messages and exit status", "Filters"
+COLUMNS = (*PAGE_COLUMNS, *COMPUTED_COLUMNS)
 _TYPES = {"N": Integer(1), "SECONDS": Number(0, min_open=True), "TIME": option_values.interval}
 """What a value is, by its name in the help; any other is a text."""
 
 _BY_ENVIRONMENT = frozenset(
     {
         *("user_agent", "timeout", "wait", "ca_bundle", "insecure", "proxy", "max"),
-        *("allow_network", "concurrency", "strict"),
+        *("allow_network", "concurrency", "strict", "log_format"),
     }
 )
 """Options that variables such as ``USP_TIMEOUT`` set, too."""
@@ -98,8 +95,13 @@ command = partial(click.command, cls=Command)
 # What every command has ---------------------------------------------------------------------------
 
 
-def _wants_json(_: click.Context, __: click.Parameter, value: bool) -> None:
-    messages.as_json = messages.as_json or value
+def _set_log_format(_: click.Context, __: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        messages.as_json = value == "json"
+
+
+def _set_quiet(_: click.Context, __: click.Parameter, value: bool) -> None:
+    messages.quiet = value
 
 
 def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> None:
@@ -120,23 +122,31 @@ def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> Non
         messages.notice(notice)
 
 
-_CONFIG = "Read options from this file, and only from it, instead of usp.toml or pyproject.toml."
-_READ_JSON = {"is_eager": True, "expose_value": False, "callback": _wants_json}
-json_option = table({"--json": JSON_HELP}, json=_READ_JSON)
-"""An option of every command; the configuration file can set it too."""
-
-
-def common_options(command: F, panel: str | None = None) -> F:
-    """Return a command with the options of every command that reads a configuration file.
-
-    That comes first: it may set the others. ``panel`` is that of the help.
-    """
-    texts = {"--config FILE": _CONFIG, "--json": JSON_HELP}
-    read_config = _READ_JSON | {"callback": _configure}
-    return table(texts, panel, config=read_config, json=_READ_JSON)(command)
-
-
-common_message_options: Callable[[F], F] = partial(common_options, panel=MESSAGES)
+_EAGER = {"is_eager": True, "expose_value": False}
+log_format: Callable[[F], F] = table(
+    {
+        "--log-format": "Write all messages to standard error as text, or as JSON: an object per line."
+    },
+    MESSAGES,
+    log_format=_EAGER | {"callback": _set_log_format, "type": click.Choice(["text", "json"])},
+)
+common_options: Callable[[F], F] = partial(
+    with_options,
+    options=[
+        table(
+            {
+                "--config FILE": "Read options from this file, and only from it, instead of usp.toml "
+                "or pyproject.toml.",
+                "-q --quiet": "Show no progress and no notices.",
+            },
+            MESSAGES,
+            config=_EAGER | {"callback": _configure},
+            quiet={"expose_value": False, "callback": _set_quiet},
+        ),
+        log_format,
+    ],
+)
+"""The options of every command that reads a configuration file; that comes first: it may set others."""
 
 
 def set_in_config(parameter: str) -> bool:
@@ -170,31 +180,49 @@ def output(text: str, *, must_be_file: bool = False, **settings: Any) -> Callabl
     return table({"-o --output FILE": text}, output={"type": path, **settings})
 
 
-def form(choices: Sequence[str], text: str, **settings: Any) -> Callable[[F], F]:
-    """Return the option for the format in which a command writes, as the parameter ``form``."""
+def results(
+    choices: Sequence[str],
+    text: str,
+    output_text: str = "Write to this file, whose suffix sets the format; .gz compresses it.",
+    **settings: Any,
+) -> Callable[[F], F]:
+    """Return the options for the format in which a command writes, as ``form``, and for its file."""
     usual = {"name": "form", "type": click.Choice(choices), "show_default": False}
-    return table({"-f --format": text}, format=usual | settings)
+    form: Callable[[F], F] = table({"-f --format": text}, format=usual | settings)
+    return partial(with_options, options=[form, output(output_text)])
 
 
 def format_for(
     target: Path | None,
     given: str | None,
-    suffixes: Mapping[str, str],
+    forms: Sequence[str],
     usual: str,
     *,
     is_needed: bool = True,
 ) -> str:
-    """Return the format that was given; the suffix of a file counts more than a configuration file.
+    """Return the format that was given, or one of ``forms`` by the suffix of a file.
 
-    Without either it is the ``usual`` one, which is not enough for a file if one ``is_needed``.
+    The suffix counts more than a configuration file. Without either it is the ``usual`` one, which is
+    not enough for a file if one ``is_needed``.
     """
     if target is not None and (given is None or set_in_config("form")):
+        suffixes = {end: form for form in forms for end in _SUFFIXES.get(form, (f".{form}",))}
         given = suffixes.get(option_values.suffix_of(target), given)
         if given is None and is_needed:
             known = ", ".join(suffixes)
             reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"
             raise option_values.bad_value("--output", reason)
     return given or usual
+
+
+_SUFFIXES = {
+    **dict.fromkeys(("text", "pages"), (".txt",)),
+    "junit": (".xml",),
+    "dot": (".dot", ".gv"),
+    "mermaid": (".mmd", ".mermaid"),
+    "github": (),  # only for the log of a run
+}
+"""The suffixes of formats that are not their names; of several formats, the last one counts."""
 
 
 # How requests are made ----------------------------------------------------------------------------
@@ -208,7 +236,7 @@ _website_options = table(
         "maps/all.xml.",
         "--html-links": "Also follow sitemaps and feeds that the homepage names in <link> elements.",
     },
-    _WEBSITE,
+    WEBSITE,
     known_path={"name": "known_paths"},
 )
 _SET_A_LIMIT = (
@@ -240,7 +268,8 @@ def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callab
     """
     texts = {
         "--user-agent NAME": "User-Agent header to send.",
-        "--timeout SECONDS": "Time to wait for a connection, and for each part of a response.",
+        "--timeout SECONDS": "Time to wait for a connection, and for each part of a response. "
+        "Default: 9 for a connection, 60 for a part.",
         "--wait SECONDS": "Pause between requests to the same host, which are then sent one at a "
         "time.",
         "--crawl-delay": "Respect Crawl-delay in robots.txt.",
@@ -296,26 +325,27 @@ def read_requests(
 
 
 accept = table(
-    {"--accept": "Take the website as it is now, even if more than half of the pages are gone."}
+    {
+        "--max-removed SHARE": "Leave everything as it was if more of the pages would be gone.",
+        "--accept": "Take the website as it is now, however many pages are gone.",
+    },
+    max_removed={"type": option_values.share, "default": "50%"},
 )
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
-    table(
-        {"--site URL": "Website or sitemap to read from a WARC file that has several."}, _WEBSITE
-    ),
+    table({"--site URL": "Website or sitemap to read from a WARC file that has several."}, WEBSITE),
     table(
         {
             "--keep-partial": "After Ctrl-C, keep what was found so far.",
             "--strict": "Exit with status 3 if any sitemap is missing or incomplete.",
-            "-q --quiet": "Show no progress and no notices.",
         },
         MESSAGES,
     ),
     log_options,
-    common_message_options,
+    common_options,
 ]
-_AS_GIVEN = ("strict", "quiet", "verbose", "log_file", "site")
+_AS_GIVEN = ("strict", "verbose", "log_file", "site")
 
 
 def run_options(command: F) -> F:
@@ -328,7 +358,7 @@ def run_options(command: F) -> F:
         client["max_concurrent_requests"] = values.pop("concurrency")
         options = CrawlOptions(**crawl, keep_partial=values.pop("keep_partial"))
         run = RunOptions(options, client, **{name: values.pop(name) for name in _AS_GIVEN})
-        messages.quiet = run.quiet
+        _check_site(run.site, values)
         messages.logs = run.log_file is not None and not messages.as_json
         if run.log_file is None:
             return command(run=run, **values)
@@ -339,26 +369,39 @@ def run_options(command: F) -> F:
     return with_options(result, _RUN_OPTIONS)  # type: ignore[no-any-return]
 
 
+def _check_site(site: str | None, values: Mapping[str, Any]) -> None:
+    """Refuse ``--site`` if nothing that was named has several websites."""
+    from usp._inputs import Input
+
+    named = chain.from_iterable(
+        one if isinstance(one, tuple) else (one,) for one in values.values()
+    )
+    if site is not None and not any(isinstance(one, Input) and one.is_snapshot for one in named):
+        raise click.UsageError(
+            "--site chooses a website in a WARC or WACZ file of another program, and no such file is "
+            "read here; name the website itself, as in 'usp tree https://example.org'"
+        )
+
+
 # Which pages --------------------------------------------------------------------------------------
 
 
 filter_options = table(
     {
-        "--since DATE": "Only pages last modified (or, failing that, published) on this date or "
-        "later: 2025, 2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose "
-        "lastmod in the index is older are not downloaded.",
+        "--since DATE": "Only pages last modified (failing that, published) on this date or later: "
+        "2025, 2025-01-31, or 12h, 7d, 4w ago. Sitemaps whose lastmod in the index is older are not "
+        "downloaded.",
         "--until DATE": "Only pages last modified on or before this date.",
-        "--dated": "Leave out pages without a date.",
+        "--dated": "Leave out pages without a date, which are kept otherwise.",
         "--include PATTERN...": "Only pages whose URL matches: '*/blog/*', '/blog/*' from the start "
-        "of the path, or 're:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the "
-        "URL of the sitemap; others that an index lists are not downloaded.",
+        "of the path, or 're:/20[0-9]{2}/', a regular expression. 'sitemap:*news*' matches the URL of "
+        "the sitemap; others are not downloaded.",
         "--exclude PATTERN...": "Leave out pages that match.",
-        "--no-skip": "Download every sitemap, even where --since, --include or --exclude skip it by "
-        "its date or URL in the index.",
+        "--no-skip": "Also download sitemaps that their date or URL rules out.",
         "--unique": "Each URL once, even if several sitemaps have it.",
         "--same-host": "Only pages on the website's own host.",
     },
-    _FILTERS,
+    FILTERS,
 )
 
 

@@ -6,29 +6,30 @@ import json
 import logging
 import os
 import select
-import stat
+import shutil
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
-from click import HelpFormatter, core
 
 from usp._base.display import printable
+from usp._base.files import is_pipe
+from usp.cli.command import is_for_people
 from usp.cli.errors import messages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import RenderableType
+    from rich.text import Text
 
 _NO_WRAP = 1_000_000  # columns: a pipe has no width, and a URL that is cut cannot be copied
+_NARROWEST = 30  # columns for texts
 _EVERY = 0.1  # seconds between two looks at a pipe
-_OWN = "Options"  # the panel of a command's own options
-_PLAIN_WIDTH = 80  # columns of help that no terminal shows
-_NARROWEST = 50
 
 
 # Lines --------------------------------------------------------------------------------------------
@@ -37,9 +38,10 @@ _NARROWEST = 50
 def shown_below(homepage_url: str) -> Callable[[str], str]:
     """Return a function that shortens URLs beginning with ``homepage_url`` to their path."""
     keep_from = len(homepage_url) - 1  # the slash at its end
+    is_folder = homepage_url.endswith("/")  # and no file with a table
 
     def shown(url: str) -> str:
-        return printable(url[keep_from:] if url.startswith(homepage_url) else url)
+        return printable(url[keep_from:] if is_folder and url.startswith(homepage_url) else url)
 
     return shown
 
@@ -53,7 +55,8 @@ def write_text(lines: Iterable[str], output: Path | None = None) -> None:
         from usp.export.text_formats import opened
 
         with naming(output), opened(output, "text") as file:
-            file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
+            plain = map(click.unstyle, lines)  # a terminal may have had colors
+            file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in plain)
         return
     encoding = (sys.stdout.encoding or "utf-8").lower()
     if encoding not in ("utf-8", "utf8"):
@@ -85,64 +88,53 @@ def naming(output: Path | None) -> Iterator[None]:
         raise click.ClickException(f"{output} was not written: {error}") from error
 
 
-# Help ---------------------------------------------------------------------------------------------
-
-
-class Command(click.RichCommand):
-    """A command whose help has panels and colors on a terminal, and is plain text elsewhere."""
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the help."""
-        if not is_for_people():
-            return plain_help(self, ctx)
-        self.panels = [click.RichOptionPanel(_OWN)]  # first; the others are as options name them
-        return super().get_help(ctx)
-
-
-def is_for_people() -> bool:
-    """Return whether the standard output is a terminal, or is to look like one."""
-    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
-
-
-def plain_help(
-    command: core.Command, ctx: click.Context, commands: Iterable[tuple[str, str]] = ()
-) -> str:
-    """Return the help of a command as text; ``rich`` takes longer to load than all the rest.
-
-    ``commands`` are those of a group, with a sentence each.
-    """
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() else _PLAIN_WIDTH
-    formatter = HelpFormatter(width=max(width - 2, _NARROWEST))
-    core.Command.format_usage(command, ctx, formatter)
-    core.Command.format_help_text(command, ctx, formatter)
-    panels: dict[str, list[tuple[str, str]]] = {_OWN: []}
-    for parameter in command.get_params(ctx):
-        record = parameter.get_help_record(ctx)
-        if record and isinstance(parameter, core.Option):
-            panels.setdefault(getattr(parameter, "panel", None) or _OWN, []).append(record)
-    for name, records in panels.items():
-        with formatter.section(name):
-            formatter.write_dl(records)
-    if commands:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(commands))
-    return formatter.getvalue().rstrip("\n")
-
-
 # Tables and drawings ------------------------------------------------------------------------------
 
 
-def show(*parts: RenderableType) -> None:
-    """Print tables, drawings and texts, in color on a terminal; lines are never wrapped or cut."""
+def open_in_browser(path: Path, otherwise: str) -> bool:
+    """Open a file in the browser; if there is none, say so, and what to do ``otherwise``.
+
+    Return whether it was opened.
+    """
+    import webbrowser
+
+    opened = webbrowser.open(path.resolve().as_uri())
+    if not opened:
+        messages.notice(f"no browser could be opened; {otherwise}")
+    return opened
+
+
+def show(*parts: RenderableType, output: Path | None = None) -> None:
+    """Print tables, drawings and texts, in color on a terminal; lines are never cut.
+
+    A terminal gets texts in lines that fit. With ``output``, write everything to that file.
+    """
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(highlight=False, emoji=False, width=_NO_WRAP)
+    is_shown = output is None and sys.stdout.isatty()
     with console.capture() as printed:  # rich would end the process if the reader is gone
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))
+            if is_shown and isinstance(part, Text) and not part.spans:
+                console.print(_fitting(part))
+            else:
+                console.print(part, soft_wrap=isinstance(part, str))
+    if output is not None:
+        write_text((line.rstrip() for line in printed.get().splitlines()), output)
+        return
     sys.stdout.write(printed.get())
     sys.stdout.flush()
+
+
+def _fitting(text: Text) -> Text:
+    """Return a text in one style in lines that fit the terminal; no word, and no URL, is broken."""
+    room = max(shutil.get_terminal_size().columns, _NARROWEST)
+    indent = " " * (len(text.plain) - len(text.plain.lstrip()))
+    wrapper = textwrap.TextWrapper(
+        room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return type(text)("\n".join(wrapper.wrap(text.plain)), style=text.style)
 
 
 def has_colors() -> bool:
@@ -201,15 +193,6 @@ def watching(stream: TextIO | None, on_closed: Callable[[], object]) -> Iterator
         over.set()
     if closed.is_set():
         raise BrokenPipeError
-
-
-def is_pipe(stream: TextIO) -> bool:
-    """Return whether somebody reads what is written to a stream while it is written."""
-    try:
-        mode = os.fstat(stream.fileno()).st_mode
-    except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def discard() -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
+from usp._base.progress_line import Progress, can_show, live_line
 from usp._inputs import Input, searches, tree_of
 from usp.cli.errors import PARTIAL, messages
 from usp.cli.output import logging_to
-from usp.cli.progress_line import Progress, can_show, live_line
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -43,7 +43,6 @@ class RunOptions:
     options: CrawlOptions
     client_options: Mapping[str, Any] = field(repr=False)
     strict: bool
-    quiet: bool
     verbose: int
     log_file: Path | None
     site: str | None
@@ -53,28 +52,36 @@ class RunOptions:
         return RequestsWebClient(**self.client_options)
 
     @contextmanager
-    def running(self) -> Iterator[Progress]:
-        """Log and show progress during the block."""
+    def running(self, line: Callable[[], str] | None = None) -> Iterator[Progress]:
+        """Log and show progress, or a ``line`` instead, during the block."""
         # A log file has the whole command, its end included.
         log = logging_to(None, self.verbose) if self.log_file is None else nullcontext()
-        progress = Progress()
-        is_shown = can_show() and not (self.quiet or messages.as_json)
-        line = live_line(progress.line) if is_shown else nullcontext()
-        with ending_at_sigterm(), line, log, warnings.catch_warnings():
+        progress = Progress("--timeout 5")
+        is_shown = can_show() and not (messages.quiet or messages.as_json)
+        shown = live_line(line or (lambda: repr(progress))) if is_shown else nullcontext()
+        with ending_at_sigterm(), shown, log, warnings.catch_warnings():
             warnings.simplefilter("ignore", InsecureRequestWarning)  # the user asked for it
             yield progress
 
     def tree(self, start: Input, on_event: Listener | None = None) -> AbstractSitemap:
         """Return the tree of a website or a sitemap, or of local files."""
         options = replace(self.options, on_event=on_event)
-        client = None if start.is_local else self.client()
-        return tree_of(start, client, options, site=self.site)
+        if start.is_local:
+            return tree_of(start, None, options, site=self.site)
+        try:
+            return tree_of(start, self.client(), options)
+        except KeyboardInterrupt:
+            if not options.keep_partial:
+                messages.if_interrupted = "--keep-partial keeps what was found"
+            raise
 
-    def blocks(self, start: Input, on_event: Listener | None = None) -> Iterator[PageBlocks]:
+    def blocks(
+        self, start: Input, on_event: Listener | None = None, *, unordered: bool = False
+    ) -> Iterator[PageBlocks]:
         """Yield streams of blocks of pages to try in turn, until one is not a wrong guess."""
         options = replace(self.options, on_event=on_event)
         for search in searches(start, options):
-            yield PageBlocks(search, self.client(), any_thread=True)
+            yield PageBlocks(search, self.client(), any_thread=True, unordered=unordered)
 
     def exit_for(self, tree: AbstractSitemap, start: Input, *, shown: bool = False) -> None:
         """End the command with the exit status of a tree.
@@ -86,15 +93,20 @@ class RunOptions:
         if found or not failures:
             notice_website(tree, start)
         if not failures and not found:
-            more = ""
+            from usp.checks.verdicts import html_everywhere
+
+            same = html_everywhere(tree)
+            more = f", which answers every path with {same}" if same else ""
             if isinstance(tree, IndexWebsiteSitemap) and not start.is_local:
                 homepage = "--html-links looks at the homepage, --known-path PATH at another path"
                 path = "--known-path PATH looks at another path"
-                more = f" ({path if self.options.use_html_links else homepage})"
+                more += f" ({path if self.options.use_html_links else homepage})"
             messages.notice(f"no sitemaps with pages were found at {tree.url}{more}")
         if failures:
+            from usp.checks.node_findings import failure_codes
+
             status = messages.failed if not found else PARTIAL if self.strict else 0
-            messages.failures(failures, status, shown=shown)
+            messages.failures(failures, status, shown=shown, rules=failure_codes(tree))
             if status:
                 raise Exit(status)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +11,27 @@ from rich.text import Text
 from rich.tree import Tree
 
 from usp._base.display import counted, printable, size
-from usp.cli.errors import problem_text, why
+from usp.checks.finding import Severity
+from usp.checks.node_findings import (
+    CODES,
+    findings_at,
+    findings_of,
+    is_folder,
+    missing_findings,
+    problems_of,
+)
+from usp.checks.verdicts import Color, RuleRow, by_rule, judge
+from usp.cli.errors import problem_text, remedy, why
 from usp.cli.output import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.problem import Problem, by_kind, kind_key
+from usp.objects.problem import ProblemCode, by_kind
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
+    examined_blocks,
     kind_of,
     state_of,
 )
@@ -28,12 +39,19 @@ from usp.report.content import Content
 from usp.report.markup import without_origin
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp.checks.finding import Finding
+    from usp.checks.verdicts import Verdict
     from usp.objects.exchange import Exchange
+    from usp.objects.problem import Failure
 
 _LONG = 12  # more sitemaps of one kind in a row are shortened
 _FIRST = 6  # to this many, and the last
 _DEEPEST = 100  # levels to show; lines get longer with each
-_MOST_ALIKE = 3  # problems of one kind that get a line each
+_MOST_ALIKE = 3  # findings of one rule that get a line each
+_COLORS = {Color.RED: "red", Color.AMBER: "yellow", Color.GREEN: "green"}
+_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
 
 def tree_view(
@@ -43,56 +61,56 @@ def tree_view(
     depth: int | None = None,
     count: bool = True,
     problems: bool = True,
+    on_read: Callable[[], object] = bool,
 ) -> Tree:
     """Return a tree with a node for each sitemap; pages are counted, not shown.
 
     Without ``everything``, long lists of sitemaps and very deep levels are shortened. ``depth`` is the
     number of levels to show. Without ``count`` no pages are read, and without ``problems`` only those
-    are shown that are known without checking every field.
+    are shown that are known without checking every field. ``on_read`` is called for each sitemap whose
+    pages have been read.
     """
     if depth is None and not everything:
         depth = _DEEPEST
     homepage = strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url
-    return _View(homepage, everything=everything, count=count, problems=problems).of(tree, depth)
+    view = _View(homepage, everything=everything, count=count, problems=problems)
+    view.on_read = on_read
+    return view.of(tree, depth)
 
 
 class _View:
+    on_read: Callable[[], object]
+
     def __init__(self, homepage: str, *, everything: bool, count: bool, problems: bool) -> None:
         self._homepage = homepage
         self._shown = shown_below(homepage)
         self._everything = everything
         self._read = count
         self._problems = problems
+        self._in_folder = False
         self._known: dict[Exchange, tuple[int, str]] = {}  # pages, and what is shown of them
 
     def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
+        self._in_folder = is_folder(tree)
         view = Tree(self._label(tree, printable))
         waiting = [(view, tree, depth)]  # instead of recursion: trees may be deep
         while waiting:
             waiting.extend(self._add(*waiting.pop()))
-        shown = {node.failure for node in (tree, *tree.all_sitemaps())}
-        for failure in tree.failures():
-            if failure not in shown:  # of something that is not in the tree
-                where = "" if failure.url == tree.url else f"{self._shown(failure.url)}: "
-                view.add(Text(f"failed: {where}{self._short(why(failure))}", style="red"))
+        failed = {failure.url: failure for failure in tree.failures()}
+        for line in self._lines(missing_findings(tree), failed, tree.url):
+            view.add(line)
         return view
 
     def _add(
         self, view: Tree, sitemap: AbstractSitemap, depth: int | None
     ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
         """Add the details of a sitemap; yield the branches that are still to be added."""
-        if isinstance(sitemap, InvalidSitemap):
-            word, _ = state_of(sitemap)
-            style = "red" if sitemap.failure else "dim"
-            view.add(Text(f"{word}: {self._short(why(sitemap.why))}", style=style))
-        else:
-            listed = self._problems or isinstance(sitemap, AbstractIndexSitemap)
-            problems = sitemap.problems if listed else []
-            for problem in _problems(problems):
-                view.add(Text(f"problem: {self._short(problem)}", style="yellow"))
-            failure = sitemap.failure
-            if failure is not None and all(one.code != failure.code for one in problems):
-                view.add(Text(f"incomplete: {self._short(why(failure))}", style="yellow"))
+        listed = self._problems or isinstance(sitemap, AbstractIndexSitemap)
+        found = findings_at(sitemap, problems_of(sitemap, read=listed), in_folder=self._in_folder)
+        failure = sitemap.why if isinstance(sitemap, InvalidSitemap) else sitemap.failure
+        failed = {} if failure is None else {sitemap.url: failure}
+        for line in self._lines(found, failed, sitemap.url):
+            view.add(line)
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
             view.add(
@@ -115,13 +133,17 @@ class _View:
     def _sum(self, run: list[AbstractSitemap]) -> str:
         if not self._read:
             return ""
-        if self._problems:  # one reading tells both
-            for sitemap in run:
+        for sitemap in run:
+            if self._problems:  # one reading tells both
                 sitemap.problem_count()
+            sitemap.page_count()
+            self.on_read()
         return f" with {counted(sum(sitemap.page_count() for sitemap in run), 'page')}"
 
     def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
         holds = self._holds(sitemap)
+        if (state := state_of(sitemap)[0]) is not None:
+            holds = f"{holds}, {state}" if holds else state
         return Text.assemble((shown(sitemap.url), "bold"), (f"  {holds}" if holds else "", "dim"))
 
     def _holds(self, sitemap: AbstractSitemap) -> str:
@@ -148,30 +170,43 @@ class _View:
         known = None if exchange is None else self._known.get(exchange)
         if known is not None and known[0] == sitemap.page_count():  # a limit may cut one of them
             return known[1]
+        self.on_read()
         held = _contents(sitemap, examine=self._problems)
         if exchange is not None:
             self._known[exchange] = sitemap.page_count(), held
         return held
 
+    def _lines(
+        self, findings: Iterable[Finding], failed: Mapping[str, Failure], url: str
+    ) -> Iterator[Text]:
+        """Return a line for each finding in the document at a URL; many of one rule share one.
+
+        ``failed`` are failures by their URLs, whose advice names options of the command.
+        """
+        alike: dict[tuple[str, str], RuleRow] = {}
+        for one in findings:
+            what = one.message if one.code == ProblemCode.OTHER_PROBLEM.rule else ""
+            alike.setdefault((one.code, what), RuleRow.of(one)).add(one, _MOST_ALIKE)
+        for row in alike.values():
+            is_many = row.count > _MOST_ALIKE
+            for one in row.examples[:1] if is_many else row.examples:
+                where = "" if one.line is None else f"line {one.line}: "
+                if is_many:
+                    where = f"{row.count:,} times{', first in ' if where else ': '}{where}"
+                if one.sitemap not in (url, self._homepage):
+                    where = f"{self._shown(one.sitemap)}: {where}"
+                failure = failed.get(one.sitemap)
+                is_failure = failure is not None and failure.code.rule == one.code
+                said = why(failure) if failure and is_failure else one.message
+                lost = row.lost if is_many else one.lost
+                cost = f" ({counted(lost, 'entry')} lost)" if lost else ""
+                text = f"{where}{problem_text(said, CODES.get(one.code))}{cost}"
+                style = _STYLES[one.severity]
+                yield Text(f"{one.severity} {one.code}: {self._short(text)}", style=style)
+
     def _short(self, text: str) -> str:
         """Return a message without the scheme and host of the website."""
         return printable(without_origin(text, self._homepage))
-
-
-def _problems(problems: Sequence[Problem]) -> Iterator[str]:
-    """Yield a line for each problem; many of one kind share one, in place of the first."""
-    many = {kind_key(kind): kind for kind in by_kind(problems) if kind.times > _MOST_ALIKE}
-    for problem in problems:
-        kind = many.get(kind_key(problem))
-        if kind is None:
-            cost = f" ({counted(problem.lost, 'entry')} lost)" if problem.lost else ""
-            yield f"{problem_text(str(problem), problem.code)}{cost}"
-        elif kind.first is problem:
-            cost = f" ({counted(kind.lost, 'entry')} lost)" if kind.lost else ""
-            first = "" if problem.line is None else f", first in line {problem.line}"
-            what = "" if problem.excerpt is None else f": {problem.excerpt!r}"
-            message = problem_text(kind.message, kind.code)
-            yield f"{kind.times:,} times: {message}{first}{what}{cost}"
 
 
 def _collapses(sitemap: AbstractSitemap) -> type | None:
@@ -187,14 +222,12 @@ def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
     Pages that are to be examined for problems are not read twice.
     """
     content = Content()
-    days: list[str] = []
     if examine and isinstance(sitemap, AbstractPagesSitemap):
-        blocks = sitemap.examined_blocks()
+        blocks = examined_blocks(sitemap)
     else:
         blocks = sitemap.page_blocks()
     for _, block in blocks:
-        span, _ = content.add(block)
-        days += span or ()
+        content.add(block)
     parts = {
         "story": content.news,
         "image": content.images.items,
@@ -202,21 +235,32 @@ def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
         "alternate": content.alternates.items,
     }
     more = ", ".join(counted(number, what) for what, number in parts.items() if number)
-    range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
+    span = content.dates.first, content.dates.last
+    range_ = " to ".join(dict.fromkeys(filter(None, span)))
     held = counted(content.pages, "page") + (f" with {more}" if more else "")
     return f"{held}, {range_}" if range_ else held
 
 
-def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
-    """Return the totals of a tree as one line of text."""
-    count = 0
-    if problems:  # first: finding them counts the pages too
-        count = sum(node.problem_count() for node in (tree, *tree.all_sitemaps()))
-    found = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
-    missing = counted(len(tree.failures()), "failure")
-    if not problems:
-        return f"{found}; {missing}."
-    return f"{found}; {missing}, {counted(count, 'problem')}."
+def summary(tree: AbstractSitemap, *, problems: bool = True) -> list[Text]:
+    """Return the verdict on a tree, its totals, and what to mend first, in a line each."""
+    found = by_rule(findings_of(tree, read=problems))  # first: finding them counts the pages too
+    result = judge(tree, found, checked=False)
+    lines = verdict_lines(result)
+    total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
+    lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
+    if result.first:
+        lines.append(Text(f"To mend first ('usp rule {result.first[0].code}' explains one):"))
+    for row in result.first:
+        often = f" ({row.count:,} times)" if row.count > 1 else ""
+        lines.append(Text(f"  {row.code} {row.name}{often}: {row.hint}"))
+    return lines
+
+
+def verdict_lines(result: Verdict) -> list[Text]:
+    """Return a verdict, and what to do if nothing was found, in options of the command."""
+    advice = result.what_to_do(remedy(result.code) if result.code else "")
+    head = Text(str(result), style=_COLORS[result.color])
+    return [head, Text(f"  {advice}")] if advice else [head]
 
 
 # As JSON, nested like the sitemaps -----------------------------------------------------------------
@@ -225,7 +269,7 @@ def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
 def tree_json(
     tree: AbstractSitemap, *, depth: int | None = None, count: bool = True, problems: bool = False
 ) -> Iterator[str]:
-    """Yield a tree as JSON, a line for each sitemap.
+    """Yield a tree as JSON, a line for each sitemap; the first one has the verdict.
 
     ``depth`` is the number of levels to write; sitemaps below are counted. With ``count``, pages are
     read and counted; with ``problems``, every field is checked. This uses a stack and not ``json``,
@@ -234,7 +278,11 @@ def tree_json(
     waiting = [(tree, 0, "")]  # with its level, and the end of its line
     while waiting:
         node, level, end = waiting.pop()
-        text = " " * level + json.dumps(_fields(node, count=count, problems=problems))
+        fields = _fields(node, count=count, problems=problems)
+        if node is tree and not level:
+            found = by_rule(findings_of(tree, read=problems))
+            fields["verdict"] = judge(tree, found, checked=False, counts=count).to_dict()
+        text = " " * level + json.dumps(fields)
         children = node.sub_sitemaps
         if not isinstance(node, AbstractIndexSitemap):
             yield f"{text}{end}"

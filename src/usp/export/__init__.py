@@ -14,10 +14,11 @@ from functools import partial
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.names import PAGE_COLUMNS, PAGE_FORMATS
 from usp.export import xml_file
 from usp.export.arrow import write_parquet
-from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
-from usp.export.text_formats import FORMS, opened, write_pages
+from usp.export.schema import COLUMNS, CSV_COLUMNS, MissingExtraError, chosen, pyarrow
+from usp.export.text_formats import opened, write_pages
 from usp.export.xml_file import TooLargeError
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection
@@ -37,10 +38,9 @@ __all__ = [
 
 _Write: TypeAlias = "Callable[[Blocks, IO[bytes], Sequence[str]], None]"
 
+_WRITERS: Mapping[str, _Write] = {"parquet": write_parquet, "xml": xml_file.write}
 FORMATS: Mapping[str, _Write] = {
-    **{form: partial(write_pages, form=form) for form in FORMS},
-    "parquet": write_parquet,
-    "xml": xml_file.write,
+    form: _WRITERS.get(form) or partial(write_pages, form=form) for form in PAGE_FORMATS
 }
 """The formats with their writers."""
 
@@ -60,7 +60,8 @@ def write(
     ``target`` is a path, or a binary or text stream. A file is replaced once the new one is complete;
     if anything goes wrong, the old one is kept. ``format`` is one of :data:`FORMATS`; by default it
     is taken from the file's suffix, after which ``.gz`` compresses the file. ``columns`` are some of
-    :data:`COLUMNS`, and ``selection`` selects the pages.
+    :data:`COLUMNS`, or ``path``, ``section``, ``news.title``, ``news.date`` and ``image_count``;
+    ``selection`` selects the pages.
 
     ``site`` is the URL of the website, needed for ``same_host`` if ``pages`` is not a tree.
     ``location`` is the URL at which an XML sitemap will be published, which matters if it has to be
@@ -91,7 +92,7 @@ def write_blocks(
         known = ", ".join(FORMATS)
         wrong = f"unknown format {form!r}" if form else "no format given"
         raise ValueError(f"{wrong}; choose from {known}")
-    names = chosen(columns)
+    names = chosen(columns, usual=CSV_COLUMNS if form == "csv" else PAGE_COLUMNS)
     if form == "parquet":
         pyarrow(".parquet")
     if form == "xml" and path and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113

@@ -14,8 +14,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.dates import in_utc, known_date, precision_of_text
 from usp.export.schema import (
+    ALL_COLUMNS,
     COLUMNS,
+    NOTHING,
     OF_FIELDS,
+    OF_URLS,
     REPEATING,
     TEXTS,
     Kind,
@@ -99,7 +102,7 @@ def batches_of(
     blocks: Iterable[tuple[str | None, PageBlock]], names: tuple[str, ...], rows: int = BATCH_ROWS
 ) -> Iterator[Any]:
     """Yield blocks, each given with the URL of its sitemap, as record batches of these columns."""
-    read = {COLUMNS[name].element for name in names}
+    read = {ALL_COLUMNS[name].element for name in names}
     parts: list[Any] = []  # of a batch
     waiting: list[_Given] = []  # blocks of the next part: all of them have texts, or none
     size = held = 0
@@ -145,10 +148,13 @@ def _batch(blocks: Sequence[_Given], names: tuple[str, ...]) -> Any:
     rows = [row for _, _, fields in blocks if isinstance(fields, list) for row in fields]
     if rows:
         known = [name for name in names if name in OF_FIELDS]
-        values = {name: array_of(row_values(rows, name), COLUMNS[name]) for name in known}
+        values = {name: array_of(row_values(rows, name), ALL_COLUMNS[name]) for name in known}
     else:
         values = _from_texts(blocks, names, count)
     values["url"] = pa.concat_arrays([urls for _, urls, _ in blocks])
+    for name in OF_URLS.keys() & set(names):
+        column = list(map(OF_URLS[name], values["url"].to_pylist()))
+        values[name] = array_of(column, ALL_COLUMNS[name])
     sitemaps = texts_array([url for url, _, _ in blocks]).dictionary_encode()
     pairs = zip(sitemaps.indices, blocks, strict=True)
     runs = pa.concat_arrays([pa.repeat(at, len(urls)) for at, (_, urls, _) in pairs])
@@ -175,11 +181,9 @@ def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) ->
 
 
 def _blank(count: int, name: str) -> Any:
-    pa, spec = pyarrow(), COLUMNS[name]
-    if name == "priority":
-        return pa.repeat(pa.scalar(read_priority("")), count)
-    if spec.kind is Kind.FLAG:
-        return pa.repeat(pa.scalar(False), count)
+    pa, spec = pyarrow(), ALL_COLUMNS[name]
+    if spec.kind in NOTHING:
+        return pa.repeat(pa.scalar(NOTHING[spec.kind]), count)
     return pa.nulls(count, arrow_type(spec))
 
 
@@ -314,7 +318,7 @@ _PARQUET_BATCH_ROWS = 1 << 15
 def write_parquet(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
     """Write a table, zstd-compressed, each row group in another thread while the next one is read."""
     names = tuple(names)
-    repeating = [name for name in names if COLUMNS[name].kind in REPEATING]
+    repeating = [name for name in names if ALL_COLUMNS[name].kind in REPEATING]
     writer = ParquetFileWriter(lambda: stream, arrow_schema(names), repeating)
     try:
         with ThreadPoolExecutor(1, thread_name_prefix="usp-write") as threads:

@@ -7,19 +7,18 @@ same to Arrow.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from usp._base.dates import precision_of
-from usp._base.names import MissingExtraError, load_extra
+from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS, MissingExtraError, load_extra
+from usp._base.urls import path_of, section_of
 from usp._formats.batches import read_own
-from usp.objects.extensions import EACH, EXTENSIONS, Extension, FieldSpec, Kind, Table
-
-if TYPE_CHECKING:
-    from usp.objects.page import PageFields
+from usp.objects.extensions import EXTENSIONS, FieldSpec, Kind, Table
+from usp.objects.page import PageFields
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
@@ -31,24 +30,41 @@ REPEATING = frozenset({Kind.WORD, Kind.NUMBER, Kind.TIME})
 """The kinds of columns whose values repeat, so that a dictionary pays."""
 
 
-def _column_of(extension: Extension) -> FieldSpec:
-    kind = extension.table if extension.table.specs else Kind.FLAG
-    return FieldSpec(extension.field, kind, many=EACH if extension.many else None)
-
-
-COLUMNS: Mapping[str, FieldSpec] = {
+_SPECS: Mapping[str, FieldSpec] = {
     "url": FieldSpec("url"),
     "lastmod": FieldSpec("last_modified", Kind.TIME, "lastmod"),
     "lastmod_precision": FieldSpec("last_modified", Kind.WORD, "lastmod"),
     "changefreq": FieldSpec("change_frequency", Kind.WORD, "changefreq"),
     "priority": FieldSpec("priority", Kind.NUMBER, "priority"),
     "sitemap": FieldSpec("sitemap_url", Kind.WORD),
-    **{one.column: _column_of(one) for one in EXTENSIONS if one.column},
+    **{one.column: one.spec for one in EXTENSIONS if one.column},
+    "path": FieldSpec("url"),
+    "section": FieldSpec("url", Kind.WORD),
+    "news.title": FieldSpec("news_story"),
+    "news.date": FieldSpec("news_story", Kind.TIME),
+    "image_count": FieldSpec("images", Kind.WHOLE),
 }
+COLUMNS: Mapping[str, FieldSpec] = {name: _SPECS[name] for name in PAGE_COLUMNS}
 """Every column, in order: the field of a page, the type of its values, the element with its text."""
 
+ALL_COLUMNS: Mapping[str, FieldSpec] = {
+    name: _SPECS[name] for name in (*PAGE_COLUMNS, *COMPUTED_COLUMNS)
+}
+"""The same, and those that are only there if somebody selects them."""
+
+CSV_COLUMNS = (*PAGE_COLUMNS[:6], "news.title", "news.date", "image_count", *PAGE_COLUMNS[6:])
+"""The columns of CSV: those that spreadsheets can show come before those that are JSON."""
+
+NOTHING: Mapping[Any, Any] = {Kind.FLAG: False, Kind.WHOLE: 0}
+"""What pages without any value have, by its kind; others have none."""
+
+OF_URLS: Mapping[str, Callable[[str], str]] = {"path": path_of, "section": section_of}
+"""The columns that are computed from URLs."""
+
 OF_FIELDS: Mapping[str, FieldSpec] = {
-    name: spec for name, spec in COLUMNS.items() if name not in ("url", "sitemap")
+    name: spec
+    for name, spec in ALL_COLUMNS.items()
+    if name not in ("url", "sitemap") and name not in OF_URLS
 }
 """The columns that are read from the fields of a page."""
 
@@ -64,32 +80,44 @@ def read_frequency(text: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def read_priority(text: str) -> float:
-    """Return a priority as the parsers read it."""
-    return float(read_own({"priority": text} if text else {})[0])
+def read_priority(text: str) -> float | None:
+    """Return a priority as the parsers read it; None if there is none, or none that can be read."""
+    read = PageFields(*read_own({"priority": text} if text else {})).declared_priority
+    return None if read is None else float(read)
 
 
 def row_values(rows: Sequence[PageFields], name: str) -> list[Any]:
     """Return the values of a column of rows, those of enumerations as words."""
-    values = list(map(attrgetter(COLUMNS[name].name), rows))
-    if name == "lastmod_precision":
-        return list(map(precision_of, values))
-    if name == "changefreq":
-        return [frequency and frequency.value for frequency in values]
-    return values
+    attribute = "declared_priority" if name == "priority" else ALL_COLUMNS[name].name
+    values = list(map(attrgetter(attribute), rows))
+    compute = _COMPUTED.get(name)
+    return values if compute is None else list(map(compute, values))
+
+
+_COMPUTED: Mapping[str, Callable[[Any], Any]] = {
+    "lastmod_precision": precision_of,
+    "changefreq": lambda frequency: frequency and frequency.value,
+    "news.title": lambda story: story and story.title,
+    "news.date": lambda story: story and story.publish_date,
+    "image_count": lambda images: len(images or ()),
+}
 
 
 # Selected columns, and their Arrow types ------------------------------------------------------------
 
 
-def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tuple[str, ...]:
-    """Return the names of the selected columns; all of them for None.
+def chosen(
+    columns: Iterable[str] | None,
+    known: Iterable[str] = ALL_COLUMNS,
+    usual: Iterable[str] = PAGE_COLUMNS,
+) -> tuple[str, ...]:
+    """Return the names of the selected columns; the ``usual`` ones for None.
 
     Raises ``ValueError`` for an unknown name.
     """
     there = tuple(known)
     if columns is None:
-        return there
+        return tuple(usual)
     names = tuple(dict.fromkeys((columns,) if isinstance(columns, str) else columns))
     if unknown := [name for name in names if name not in there]:
         raise ValueError(f"unknown column {unknown[0]!r}; choose from {', '.join(there)}")
@@ -125,7 +153,7 @@ def skip_pandas_import() -> None:
 def arrow_schema(columns: Iterable[str] | None = None) -> Any:
     """Return the ``pyarrow.Schema`` of the table, or of some of its columns."""
     pa = pyarrow()
-    fields = [pa.field(name, arrow_type(COLUMNS[name])) for name in chosen(columns)]
+    fields = [pa.field(name, arrow_type(ALL_COLUMNS[name])) for name in chosen(columns)]
     return pa.schema(fields)
 
 

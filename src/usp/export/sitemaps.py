@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any
 
+from usp._base import names
+from usp._base.names import SITEMAP_FORMATS
 from usp.export.arrow import ParquetFileWriter, texts_array
 from usp.export.schema import Kind, pyarrow
 from usp.export.text_formats import opened, write_rows
@@ -25,17 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "sitemap_rows", "write_sitemaps"]
 
+_TYPES = {"status": "int32", "bytes": "int64", "pages": "int64", "problems": "int64"}
 SITEMAP_COLUMNS: Mapping[str, str] = {
-    "url": "string",
-    "parent": "string",
-    "type": "string",
-    "status": "int32",
-    "bytes": "int64",
-    "pages": "int64",
-    "problems": "int64",
-    "problem_codes": "string",
-    "failure": "string",
-    "code": "string",
+    name: _TYPES.get(name, "string") for name in names.SITEMAP_COLUMNS
 }
 """Every column with its Arrow type."""
 
@@ -155,7 +149,3 @@ def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], kinds: Mapping
     writer = ParquetFileWriter(lambda: out, batch.schema, ())
     writer.add(batch)
     writer.close()
-
-
-SITEMAP_FORMATS = ("text", "csv", "json", "jsonl", "parquet")
-"""The formats of the table; ``text`` has tabs between the columns."""

@@ -1,7 +1,6 @@
 """The formats that are text (``csv``, ``jsonl``, ``json``), and the streams tables are written to.
 
-Columns that are the same in every row of a block are filled into a template once; the others are filled
-in row by row. On a terminal, text of websites is escaped in the way of each format.
+On a terminal, text of websites is escaped in the way of each format.
 """
 
 from __future__ import annotations
@@ -14,22 +13,30 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
+from itertools import islice, repeat
 from json.encoder import encode_basestring
+from operator import length_hint
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from usp._base.dates import known_utc_text, precision_of_text, utc_text
 from usp._base.display import printable
 from usp._base.files import replacing
-from usp.export.schema import COLUMNS, Kind, read_frequency, read_priority, row_values
+from usp.export.schema import (
+    ALL_COLUMNS,
+    NOTHING,
+    OF_URLS,
+    Kind,
+    read_frequency,
+    read_priority,
+    row_values,
+)
 from usp.objects.extensions import Table
 
 if TYPE_CHECKING:
     from usp.objects.extensions import FieldSpec
-    from usp.objects.page import PageBlock, PageFields
+    from usp.objects.page import PageBlock
     from usp.selection import Blocks
 
 _INFINITE = float("inf")
@@ -84,6 +91,15 @@ def _json_cells(values: Sequence[Any], kind: Kind | Table) -> Iterable[str]:
     return ["null" if value is None else encode(value) for value in values]
 
 
+def _cells(column: Sequence[Any] | repeat[Any], kind: Kind | Table, form: str) -> Iterable[str]:
+    """Return the cells of a column; a value that all of its rows have is written once."""
+    cells = _csv_cells if form == "csv" else _json_cells
+    if isinstance(column, repeat):
+        count = length_hint(column)
+        return [*cells([*islice(column, 1)], kind)] * count
+    return cells(column, kind)
+
+
 _CSV_VALUES: Mapping[Kind, Callable[[Any], str]] = {
     Kind.NUMBER: _number_text,
     Kind.WHOLE: str,
@@ -98,101 +114,76 @@ _JSON_VALUES: Mapping[Kind, Callable[[Any], str]] = {
 }
 
 
-FORMS = ("csv", "json", "jsonl")
-"""The formats: a header and a line per row (RFC 4180); one array of objects; one object per line."""
-
-
 def write_rows(
     rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str, kinds: Mapping[str, Kind]
 ) -> None:
-    """Write rows of plain values, each as soon as it comes."""
-    _write((([[value] for value in row], 1) for row in rows), stream, form, kinds)
+    """Write rows of plain values, each as soon as it comes.
+
+    ``csv`` is a header and a line per row (RFC 4180), ``json`` one array, ``jsonl`` an object per line.
+    """
+    _write(([[value] for value in row] for row in rows), stream, form, kinds)
 
 
 def write_pages(blocks: Blocks, stream: IO[bytes], names: Sequence[str], *, form: str) -> None:
     """Write pages, a block at a time."""
-    kinds = {name: COLUMNS[name].kind for name in names}
-    tables = ((_plain_columns(names, url, block), len(block.urls)) for url, block in blocks)
+    kinds = {name: ALL_COLUMNS[name].kind for name in names}
+    tables = (_plain_columns(names, url, block) for url, block in blocks)
     _write(tables, stream, form, kinds)
 
 
 def _write(
-    tables: Iterable[tuple[Iterable[_Same | Sequence[Any]], int]],
+    tables: Iterable[Iterable[Sequence[Any] | repeat[Any]]],
     stream: IO[bytes],
     form: str,
     kinds: Mapping[str, Kind | Table],
 ) -> None:
-    """Write the columns of some rows at a time, given with their number."""
+    """Write the columns of some rows at a time."""
     begin = between = end = ""
     if form == "csv":
-        stream.write(f"{','.join(kinds)}\r\n".encode())
-    elif form == "json":
+        row = ",".join(["%s"] * len(kinds)) + "\r\n"
+        stream.write((row % tuple(kinds)).encode())
+    else:
+        members = ",".join(f'"{name}":%s' for name in kinds)
+        row = f"{{{members}}}\n" if form == "jsonl" else f"{{{members}}}"
+    if form == "json":
         begin, between, end = "[\n", ",\n", "[]\n"
-    for columns, count in tables:
-        text = between.join(_rows(form, kinds, columns, count))
+    for columns in tables:
+        written = (_cells(*given, form) for given in zip(columns, kinds.values(), strict=True))
+        rows = zip(*written, strict=True)
+        text = between.join(map(row.__mod__, rows))
         stream.write(f"{begin}{text}".encode("utf-8", "replace"))
         begin, end = between, "\n]\n" if form == "json" else ""
     stream.write(end.encode())
 
 
-def _rows(
-    form: str,
-    kinds: Mapping[str, Kind | Table],
-    columns: Iterable[_Same | Sequence[Any]],
-    count: int,
-) -> Iterator[str]:
-    """Return rows: the columns that vary, filled into a template that holds the constant ones."""
-    is_csv, cells = form == "csv", _csv_cells if form == "csv" else _json_cells
-    members, varying = [], []
-    for (name, kind), column in zip(kinds.items(), columns, strict=True):
-        if isinstance(column, _Same):
-            (cell,) = cells([column.value], kind)
-            cell = cell.replace("%", "%%")
-        else:
-            varying.append(cells(column, kind))
-            cell = "%s"
-        members.append(cell if is_csv else f'"{name}":{cell}')
-    row = ",".join(members)
-    template = f"{row}\r\n" if is_csv else f"{{{row}}}\n" if form == "jsonl" else f"{{{row}}}"
-    if not varying:
-        return repeat(template % (), count)
-    return map(template.__mod__, zip(*varying, strict=True))
-
-
 # Columns of pages -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Same:
-    """A column whose value is the same in every row of a block."""
-
-    value: Any
 
 
 def _plain_columns(
     names: Iterable[str], sitemap_url: str | None, block: PageBlock
-) -> list[_Same | Sequence[Any]]:
-    known: dict[str, _Same | Sequence[Any]] = {"url": block.urls, "sitemap": _Same(sitemap_url)}
-    texts = block.texts()
-    if texts is not None:
-        return [known[name] if name in known else _of_texts(name, texts) for name in names]
-    rows = block.rows()
-    return [known[name] if name in known else _of_rows(name, rows) for name in names]
+) -> Iterator[Sequence[Any] | repeat[Any]]:
+    """Yield columns; one whose rows are all the same is a ``repeat``."""
+    texts, count = block.texts(), len(block.urls)
+    rows = block.rows() if texts is None else ()
+    for name in names:
+        spec = ALL_COLUMNS[name]
+        if name in OF_URLS:
+            yield list(map(OF_URLS[name], block.urls))
+        elif name in ("url", "sitemap"):
+            yield block.urls if name == "url" else repeat(sitemap_url, count)
+        elif texts is None:
+            yield list(map(plain, row_values(rows, name), repeat(spec)))
+        elif (written := texts.get(spec.element or "")) is not None:
+            yield list(map(_READ[name], written))
+        else:
+            yield repeat(NOTHING.get(spec.kind) if spec.element is None else _READ[name](""), count)
 
 
-def _of_texts(name: str, texts: Mapping[str, Sequence[str]]) -> _Same | Sequence[Any]:
-    spec = COLUMNS[name]
-    if spec.element is None:
-        return _Same(False if spec.kind is Kind.FLAG else None)
-    column, read = texts.get(spec.element), _READ[name]
-    return _Same(read("")) if column is None else list(map(read, column))
-
-
-def _of_rows(name: str, rows: Sequence[PageFields]) -> _Same | Sequence[Any]:
-    spec, values = COLUMNS[name], row_values(rows, name)
-    if isinstance(spec.kind, Table) and not any(values):
-        return _Same(None)
-    return list(map(plain, values, repeat(spec)))
+def rows_of_block(
+    names: Sequence[str], sitemap_url: str | None, block: PageBlock
+) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of pages, with plain values."""
+    return zip(*_plain_columns(names, sitemap_url, block), strict=True)
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {

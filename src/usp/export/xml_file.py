@@ -22,12 +22,13 @@ from usp.exceptions import SitemapException
 from usp.export.text_formats import compressing
 from usp.helpers import html_unescape_strip
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
-from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPage
+from usp.objects.page import fields_of
 
 if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from usp.objects.page import SitemapPage
     from usp.selection import Blocks
 
 NAMESPACES = {
@@ -50,13 +51,13 @@ def entry(page: SitemapPage, names: Container[str]) -> str:
 def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
     loc = escape(_twice(_FORBIDDEN.sub("", page.url)), _IN_TEXT)
     yield f"<loc>{loc}</loc>"
-    fields = page.fields()
+    fields = fields_of(page)
     if fields.last_modified is not None and "lastmod" in names:
         yield f"<lastmod>{as_written(fields.last_modified)}</lastmod>"
     if fields.change_frequency is not None and "changefreq" in names:
         yield f"<changefreq>{fields.change_frequency.value}</changefreq>"
-    if fields.priority != SITEMAP_PAGE_DEFAULT_PRIORITY and "priority" in names:
-        yield f"<priority>{_number(fields.priority)}</priority>"
+    if (priority := fields.declared_priority) is not None and "priority" in names:
+        yield f"<priority>{_number(priority)}</priority>"
     for extension in EXTENSIONS:
         value = getattr(fields, extension.field)
         if value and (extension.column is None or extension.column in names):

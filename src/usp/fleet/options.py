@@ -69,8 +69,9 @@ class FleetOptions(CrawlOptions):
 
     def __post_init__(self) -> None:
         CrawlOptions.__post_init__(self)  # super() is another class: that of before the slots
-        if self.record is not None:
-            raise ValueError("record is for the crawl of one site; a fleet has many")
+        for name in ("record", "progress"):
+            if getattr(self, name):
+                raise ValueError(f"{name} is for the crawl of one site; a fleet has many")
         for name in ("in_flight", "per_host", "together"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:

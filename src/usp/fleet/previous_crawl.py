@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.files import DatasetError, FileStore
 from usp._base.urls import BadUrl, read_url
 from usp._crawl.orders import FetchOrder, Probe, Received
-from usp._http.flow import Conditions, condition
+from usp._http.flow import Conditions, conditions_of
 from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.schema import pyarrow
@@ -103,11 +103,10 @@ class PreviousCrawl:
 
     def conditions(self) -> Conditions:
         """Return the headers that ask for the sitemaps only if they have changed."""
-        found = (
-            condition(url, url, {name: row[key] for key, name in _VALIDATORS.items()})
+        return conditions_of(
+            (url, url, {name: row[key] for key, name in _VALIDATORS.items()}.get)
             for url, row in self._unchanged.items()
         )
-        return dict(one for one in found if one is not None)
 
     def unchanged(self, exchange: Exchange | None) -> dict[str, Any] | None:
         """Return the row of a sitemap if its response says that it has not changed."""

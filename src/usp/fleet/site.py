@@ -28,7 +28,13 @@ from usp.export.arrow import batches_of
 from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexWebsiteSitemap,
+    page_steps,
+    problems_until,
+)
 from usp.selection import Selection
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
@@ -212,7 +218,7 @@ class SiteCrawl:
         seconds = self.options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
         run = (self.options.selection or Selection()).run(self.site)
-        for sitemap, block in self._tree.page_steps():
+        for sitemap, block in page_steps(self._tree):
             reason = self._overdue()
             if reason is not None:
                 self.reason = reason.after("not all pages were read")
@@ -250,7 +256,7 @@ class SiteCrawl:
         if not isinstance(node, AbstractPagesSitemap):
             return row | problem_columns(node.problems)
         if self.options.problems:
-            row |= problem_columns(node.problems_until(self._overdue))
+            row |= problem_columns(problems_until(node, self._overdue))
         return row | {"pages": self._counts[id(node)]}
 
     def row(self, sitemaps: list[dict[str, Any]]) -> Any:

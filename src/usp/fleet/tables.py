@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from usp._base.display import printable
 from usp._base.files import FileStore, StoredFile
 from usp.export.arrow import ParquetFileWriter
-from usp.export.schema import COLUMNS, REPEATING, arrow_type, chosen, pyarrow
+from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.export.sitemaps import SITEMAP_COLUMNS
 
 __all__ = ["page_columns", "rows_of", "schema_of", "unwrap", "wide_schema", "wrap"]
@@ -70,7 +70,7 @@ def schema_of(table: str, columns: Sequence[str] | None = None) -> Any:
     """Return the ``pyarrow.Schema`` of a table; ``columns`` are the chosen ones of the pages."""
     pa = pyarrow()
     if table == "pages":
-        kinds = [(name, arrow_type(COLUMNS[name])) for name in page_columns(columns)]
+        kinds = [(name, arrow_type(ALL_COLUMNS[name])) for name in page_columns(columns)]
         return pa.schema([("site", pa.dictionary(pa.int32(), pa.string())), *kinds])
     moment = pa.timestamp("us", "UTC")
     named = _KINDS[table].items()

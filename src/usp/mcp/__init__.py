@@ -11,19 +11,18 @@ Needs the extra ``mcp``.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.names import lazy_getattr
 from usp.limits import Limits
-from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
+from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from usp.mcp.server import create_server
-    from usp.web_client.zones import Zones
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -44,53 +43,30 @@ SERVER_LIMITS = Limits(
 """The limits of one call: somebody waits for it, and what it returns must fit into a context."""
 
 CACHE_SECONDS = 900.0
-CACHE_TREES = 8
-CACHE_BYTES = 1024 * _MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
     """The options of a server.
 
-    ``crawl`` are the options of every crawl, its limits those of one call. ``zones`` are the networks
-    that may be connected to; by default public addresses only, wherever a call begins. The next ones
-    are those of the HTTP client; headers that may hold secrets are refused, because callers choose the
-    website. Trees are kept for ``cache_seconds``, at most ``cache_trees`` of them,
-    whose documents have no more than ``cache_bytes`` in total. Snapshots are read from the folder
-    ``snapshots``, and no other file is ever opened.
+    ``crawl`` are the options of every crawl, its limits those of one call. ``client`` are keywords of
+    :class:`AiohttpWebClient`: unless it has ``zones``, public addresses only are connected to, and
+    headers that may hold secrets are refused, because callers choose the website. Trees are kept for
+    ``cache_seconds``. Snapshots are read from the folder ``snapshots``, and no other file is opened.
     """
 
     crawl: CrawlOptions = field(default_factory=lambda: CrawlOptions(limits=SERVER_LIMITS))
-    zones: Zones | None = None
-    user_agent: str | None = None
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    timeout: float | None = None
-    proxy: str | None = field(default=None, repr=False)
-    verify: bool | str = True
-    concurrency: int = DEFAULT_CONCURRENCY
+    client: Mapping[str, Any] = field(default_factory=dict, repr=False)
     snapshots: str | PathLike[str] | None = None
     cache_seconds: float = CACHE_SECONDS
-    cache_trees: int = CACHE_TREES
-    cache_bytes: int = CACHE_BYTES
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError`` for a number that makes no sense, or a header that may be a secret."""
-        for name in ("cache_seconds", "cache_trees", "cache_bytes"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not 0 <= value < math.inf:
-                raise ValueError(f"{name} must be a non-negative number, not {value!r}")
+        """Raise ``ValueError`` for a header that may be a secret."""
+        from usp._http.identity import is_harmless  # noqa: PLC0415 - the help needs none of it
 
-        if self.headers:
-            from usp._http.identity import is_harmless  # noqa: PLC0415 - the help needs none of it
-
-            for name, _ in self.headers:
-                if not is_harmless(name):
-                    raise ValueError(
-                        f"the header {name!r} may hold a secret, and would be sent to every website "
-                        "that a model names; leave it out"
-                    )
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of one call."""
-        return self.crawl.limits or SERVER_LIMITS
+        for name in self.client.get("headers") or ():
+            if not is_harmless(name):
+                raise ValueError(
+                    f"the header {name!r} may hold a secret, and would be sent to every website "
+                    "that a model names; leave it out"
+                )

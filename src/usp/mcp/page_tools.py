@@ -1,31 +1,24 @@
-"""``list_pages``: the pages of a website, filtered, the newest first, in parts.
-
-A list is found in one pass over a tree, as an array of places, eight bytes each: which sitemap, and
-which page of it. So its parts belong together, the last one comes as quickly as the first, and only
-pages that are returned become objects.
-"""
+"""``list_pages``: the pages of a website, filtered, the newest first, in parts."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, Field
 
 from usp._base.dates import as_written, in_utc
-from usp._base.filters import FOR_SITEMAPS, for_sitemaps, is_regular, moment
+from usp._base.filters import FOR_SITEMAPS, for_sitemaps, is_regular
 from usp._base.seen_urls import SeenUrls
 from usp.mcp.tool_call import CancelToken, ToolCall, ToolContext
 from usp.mcp.tool_values import (
-    NextPart,
+    Cursor,
+    Limit,
+    ListResult,
     Refresh,
-    ResultSource,
     SiteAddress,
     SiteText,
     SiteUrl,
@@ -34,17 +27,18 @@ from usp.mcp.tool_values import (
     ToolValue,
     clean,
     optional,
+    refusing_wrong_arguments,
 )
 from usp.objects.abstract_sitemap import page_sitemaps
 from usp.selection import Selection, dates_in
 
 if TYPE_CHECKING:
-    from collections import OrderedDict
+    from collections.abc import Sequence
+    from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 
-MOST_PLACES = 2_000_000  # places in all lists that are kept: 16 MB
 _MOST_LANGUAGES = 20
 _BITS = 32  # of the number of a page in its sitemap
 _UNDATED = -1e18  # seconds; every date comes later
@@ -57,9 +51,8 @@ _PATTERN = (
 
 def _simple(patterns: list[str]) -> list[str]:
     """Refuse regular expressions: there are some that take forever, and would stop the server."""
-    for pattern in patterns:
-        if is_regular(pattern.removeprefix(FOR_SITEMAPS)):
-            raise ValueError("regular expressions are not accepted; use * as in '*/blog/*'")
+    if any(is_regular(pattern.removeprefix(FOR_SITEMAPS)) for pattern in patterns):
+        raise ValueError("regular expressions are not accepted; use * as in '*/blog/*'")
     return patterns
 
 
@@ -75,35 +68,29 @@ class Page(ToolValue):
     title: SiteText | None = optional("Title, of news and feeds.")
     published: str | None = optional("Date of publication, of news and feeds.")
     publication: SiteText | None = optional("Name of the publication, of news.")
-    images: int | None = None
-    videos: int | None = None
+    images: int | None = optional("Number of images.")
+    videos: int | None = optional("Number of videos.")
     languages: list[str] | None = optional(
         "Languages in which it is linked as a version (hreflang)."
     )
     sitemap: SiteAddress | None = optional("Sitemap that lists it.")
 
 
-class PageResult(ToolValue):
-    """Pages; each URL once."""
+class PageResult(ListResult):
+    """Pages; each URL once. If there are none, summarise_site tells what the site has."""
 
-    source: ResultSource
-    total: int = Field(
-        description="Number of pages that match, in all parts of the list. If there are none, "
-        "summarise_site tells what the site has, and whether a sitemap was found at all."
-    )
     undated: int | None = optional(
         "With since or until: pages that match otherwise but have no date. They are "
         "listed, and part of the total, only with keep_undated."
     )
     pages: list[Page]
-    next_cursor: str | None = None
 
 
 async def list_pages(
     ctx: ToolContext,
     url: SiteUrl,
     refresh: Refresh = False,
-    cursor: NextPart = "",
+    cursor: Cursor = "",
     contains: Text = Field(
         "",
         max_length=200,
@@ -126,46 +113,96 @@ async def list_pages(
         "newest",
         description="newest: by date, pages without one last. declared: as in the sitemaps.",
     ),
-    limit: int = Field(20, ge=1, le=200, description="Most pages in one result."),
+    limit: Limit = 20,
 ) -> PageResult:
     """List the pages that the sitemaps of a website declare, the newest first.
 
     URL, date of the last change, and for news title and publication date. Filter by date, URL pattern,
     or text in URL or title. This reads sitemaps, not the pages themselves.
     """
-    period = {name: text for name, text in (("since", since), ("until", until)) if text}
-    rest = {"include": include, "exclude": exclude, "same_host": same_host}
-    selection = _selection(period, rest, datetime.now(UTC))  # refuses wrong ones before a request
+    rest: dict[str, Any] = {"include": include, "exclude": exclude, "same_host": same_host}
+    has_period = bool(since or until)
+    with refusing_wrong_arguments():
+        selection = Selection(since=since or None, until=until or None, **rest)
+    asked = ("list_pages", contains, since, until, keep_undated, *rest.values(), order)
+    call = ToolCall(ctx, url, refresh, cursor, asked)
+    crawl = selection.crawl_options(call.options.crawl)
     skipping = (since, for_sitemaps(include), for_sitemaps(exclude))
-    asked = ("list_pages", contains, *period.items(), keep_undated, *rest.values(), order)
-    call = ToolCall(ctx, url, refresh, asked, selection, skipping if any(skipping) else None)
-    cached = await call.tree(cursor)
-    cached.require_pages()
-    place = cached.name, call.digest
-    listed = call.state.lists.get(place)
+    cached = await call.tree(crawl, skipping if any(skipping) else None)
+    listed = cached.lists.get(call.digest)
     if listed is None:
-        chosen = _selection(period, rest, cached.fetched)
-        how = contains.casefold(), keep_undated or not period, order == "newest"
-        listed = await call.read(find_pages, cached.tree, chosen, *how)
-    keep_list(call.state.lists, place, listed)
+        how = contains.casefold(), keep_undated or not has_period, order == "newest"
+        listed = await call.read(find_pages, cached.tree, selection, *how)
+        cached.lists.clear()
+        cached.lists[call.digest] = listed
     found = await call.read(listed.pages, cached.tree, call.begin, limit)
     part = call.part(cached, len(listed.places), pages=found)
-    return PageResult(**part, undated=listed.undated if period else None)
+    return PageResult(**part, undated=listed.undated if has_period else None)
 
 
-def _selection(period: Mapping[str, str], rest: Mapping[str, Any], now: datetime) -> Selection:
-    """Return a filter of pages; the words are those of the caller, ``7d`` is counted back from now."""
-    moments: dict[str, Any] = {}
-    for name, text in period.items():
-        try:
-            moments[name] = moment(name, text, now)
-        except ValueError as error:
-            wrong = f"{name} {clean(text)!r} is not a date. Use {_DATE}."
-            raise ToolError(f"Wrong arguments: {wrong}") from error
-    try:
-        return Selection(**moments, **rest)
-    except ValueError as error:
-        raise ToolError(f"Wrong arguments: {clean(str(error))}.") from error
+@dataclass(frozen=True, slots=True)
+class MatchingPages:
+    """Which pages match, in order, and how many of them have no date.
+
+    A place is eight bytes: which sitemap, and which page of it.
+    """
+
+    places: array[int]
+    undated: int
+
+    def pages(self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int) -> list[Page]:
+        """Return some of the pages; only these become objects."""
+        places = self.places[begin : begin + most]
+        found: dict[int, Page] = {}
+        for number, sitemap in enumerate(page_sitemaps(tree)):
+            wanted = {place for place in places if place >> _BITS == number}
+            first = number << _BITS
+            for block in token.blocks(sitemap) if wanted else ():
+                here = range(first, first + len(block.urls))
+                if any(place in here for place in wanted):
+                    pages = zip(here, block.pages(), strict=True)
+                    found |= {at: _page(page, sitemap.url) for at, page in pages if at in wanted}
+                first = here.stop
+                if first > max(wanted):
+                    break
+        return [found[place] for place in places if place in found]
+
+
+def find_pages(
+    token: CancelToken,
+    tree: AbstractSitemap,
+    selection: Selection,
+    contains: str,
+    keep_undated: bool,
+    newest: bool,
+) -> MatchingPages:
+    """Return which pages of a tree match, each URL once; in one pass."""
+    run, seen = selection.run(tree.url), SeenUrls()
+    places: array[int] = array("Q")
+    stamps: array[float] = array("d")
+    for number, sitemap in enumerate(page_sitemaps(tree)):
+        first = number << _BITS
+        for given in token.blocks(sitemap) if run.wants(sitemap.url) else ():
+            block, keep = run.keep(given)
+            if contains:
+                texts = map(str.casefold, _searched(block))
+                keep = [one and contains in text for one, text in zip(keep, texts, strict=True)]
+            chosen = list(compress(range(len(keep)), keep))
+            new = seen.add_all([block.urls[at] for at in chosen])
+            chosen = chosen if new is None else list(compress(chosen, new))
+            dates = dates_in(block)
+            places.extend([first + at for at in chosen])
+            stamps.extend([_stamp(dates[at]) for at in chosen])
+            first += len(block.urls)
+    order = [at for at, stamp in enumerate(stamps) if keep_undated or stamp != _UNDATED]
+    if newest:
+        order.sort(key=stamps.__getitem__, reverse=True)  # stable
+    return MatchingPages(array("Q", map(places.__getitem__, order)), stamps.count(_UNDATED))
+
+
+@lru_cache(maxsize=65_536)
+def _stamp(date: datetime | None) -> float:
+    return _UNDATED if date is None else in_utc(date).timestamp()
 
 
 def _page(page: SitemapPage, sitemap: str) -> Page:
@@ -185,87 +222,6 @@ def _page(page: SitemapPage, sitemap: str) -> Page:
     )
 
 
-# Lists of pages ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingPages:
-    """The places of pages, in order, and how many of those that match have no date."""
-
-    places: array[int]
-    undated: int
-
-    def pages(self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int) -> list[Page]:
-        """Return some of the pages."""
-        places = self.places[begin : begin + most]
-        sitemaps = {place >> _BITS for place in places}
-        found: dict[int, Page] = {}
-        for number, sitemap in enumerate(page_sitemaps(tree)):
-            if number not in sitemaps:
-                continue
-            first = number << _BITS
-            wanted = {place for place in places if place >> _BITS == number}
-            for block in token.blocks(sitemap):
-                here = range(first, first + len(block.urls))
-                if any(place in here for place in wanted):
-                    pages = zip(here, block.pages(), strict=True)
-                    found |= {at: _page(page, sitemap.url) for at, page in pages if at in wanted}
-                first = here.stop
-                if first > max(wanted):
-                    break
-        return [found[place] for place in places if place in found]
-
-
-def keep_list(
-    lists: OrderedDict[tuple[str, str], MatchingPages],
-    key: tuple[str, str],
-    found: MatchingPages,
-    most: int = MOST_PLACES,
-) -> None:
-    """Keep a list, so that its next parts need not find it again, as long as there is room."""
-    lists[key] = found
-    lists.move_to_end(key)
-    while sum(len(one.places) for one in lists.values()) > most:
-        lists.popitem(last=False)
-
-
-def find_pages(
-    token: CancelToken,
-    tree: AbstractSitemap,
-    selection: Selection,
-    contains: str,
-    keep_undated: bool,
-    newest: bool,
-) -> MatchingPages:
-    """Return the list of the pages of a tree that match, each URL once."""
-    sitemaps = list(page_sitemaps(tree))
-    run = selection.run(tree.url)
-    seen = SeenUrls() if len(sitemaps) > 1 else None  # one sitemap has each URL only once
-    places: array[int] = array("Q")
-    stamps: array[float] = array("d")
-    for number, sitemap in enumerate(sitemaps):
-        if not run.wants(sitemap.url):
-            continue
-        first = number << _BITS
-        for found in token.blocks(sitemap):
-            block, keep = run.keep(found)
-            if contains:
-                texts = map(str.casefold, _searched(block))
-                keep = [one and contains in text for one, text in zip(keep, texts, strict=True)]
-            chosen = list(compress(range(len(keep)), keep))
-            if seen is not None:
-                new = seen.add_all([block.urls[at] for at in chosen])
-                chosen = chosen if new is None else list(compress(chosen, new))
-            dates = dates_in(block)
-            places.extend([first + at for at in chosen])
-            stamps.extend([_stamp(dates[at]) for at in chosen])
-            first += len(block.urls)
-    order = [at for at, stamp in enumerate(stamps) if keep_undated or stamp != _UNDATED]
-    if newest:
-        order.sort(key=stamps.__getitem__, reverse=True)  # stable
-    return MatchingPages(array("Q", map(places.__getitem__, order)), stamps.count(_UNDATED))
-
-
 def _searched(block: PageBlock) -> Sequence[str]:
     """Return the text of each page of a block that is searched: its URL, and the title of its news."""
     if block.texts() is not None:  # then pages have nothing but dates and the like
@@ -273,8 +229,3 @@ def _searched(block: PageBlock) -> Sequence[str]:
     stories = [page.news_story for page in block.pages()]
     titles = ("" if story is None else story.title or "" for story in stories)
     return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]
-
-
-@lru_cache(maxsize=65_536)
-def _stamp(date: datetime | None) -> float:
-    return _UNDATED if date is None else in_utc(date).timestamp()

@@ -1,40 +1,39 @@
-"""The server: tools registered with the SDK, and what goes wrong in a call in words; how it is run."""
+"""The server: tools registered with the SDK, wrong calls in words, and how it is run."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 import usp
-from usp._base.display import duration, get_logger
-from usp.mcp import ServerOptions, tool_call
+from usp._base.display import duration
+from usp.mcp import ServerOptions
 from usp.mcp.page_tools import list_pages
 from usp.mcp.site_tools import check_site, explain, list_sitemaps, summarise_site
 from usp.mcp.snapshot_tools import diff_site, list_snapshots
 from usp.mcp.tool_call import ServerState
-from usp.mcp.tool_values import clean, wrong_arguments
+from usp.mcp.tool_values import clean
 
 if TYPE_CHECKING:
     import socket
 
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-log = get_logger(__name__)
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 INSTRUCTIONS = """\
 Reads the XML sitemaps, feeds and robots.txt of websites: which pages a site declares, when they \
@@ -51,12 +50,14 @@ TOOLS: dict[Callable[..., Any], str] = {
     check_site: "Check the sitemaps of a website for mistakes",
     list_snapshots: "List the snapshots to compare with",
     diff_site: "Compare a website with a snapshot",
-    explain: "Explain a rule or a problem code",
+    explain: "Explain a rule",
 }
 """The tools with their titles; signatures are their schemas, docstrings their descriptions."""
 
 _LOCAL = frozenset({list_snapshots, explain})  # send no requests
 _OF_SNAPSHOTS = frozenset({list_snapshots, diff_site})
+_LOOKUPS = 64  # threads for DNS: a slow name server of some crawls is not waited for by others
+GRACE = 5.0  # seconds beyond the limits of a call, after which it is given up
 
 
 def create_server(options: ServerOptions | None = None) -> MCPServer[Any]:
@@ -73,31 +74,27 @@ class _SitemapServer(MCPServer[ServerState]):
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
         left_out = _OF_SNAPSHOTS if options.snapshots is None else ()
-        self._by_name = {tool.__name__: _tool(tool) for tool in TOOLS if tool not in left_out}
         super().__init__(
             "usp",
             version=usp.__version__,
             title="usp: sitemaps of websites",
             instructions=INSTRUCTIONS,
-            tools=list(self._by_name.values()),
+            tools=[_tool(tool) for tool in TOOLS if tool not in left_out],
             lifespan=self._lifespan,
             subscriptions=False,
         )
 
     @asynccontextmanager
     async def _lifespan(self, _: MCPServer[ServerState]) -> AsyncIterator[ServerState]:
-        async with aclosing(ServerState(self._options)) as state:
-            yield state
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_LOOKUPS))
+        yield ServerState(self._options)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[ServerState, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; what goes wrong is said in words that tell what to do next."""
-        tool = self._by_name.get(name)
-        if tool is None:
-            raise ToolError(f"There is no tool {clean(name)!r}. Tools: {', '.join(self._by_name)}.")
-        seconds = self._options.limits.seconds  # for a crawl, and the same again for reading it
-        allowed = None if seconds is None else 2 * seconds + tool_call.GRACE
+        """Call a tool within its time; wrong arguments are told in one line."""
+        seconds = self._options.crawl.effective_limits.seconds  # for a crawl, again for reading it
+        allowed = None if seconds is None else 2 * seconds + GRACE
         try:
             async with asyncio.timeout(allowed):
                 return await super().call_tool(name, arguments, context)
@@ -106,17 +103,14 @@ class _SitemapServer(MCPServer[ServerState]):
                 f"The call took longer than {duration(allowed or 0)}: this server is busy with other "
                 "calls. Try again later."
             ) from None
-        except UnexpectedToolError as error:
-            kind = type(error.__cause__).__name__
-            log.exception("%s failed", name)
-            said = f"Internal error ({kind}): this is a bug of usp. Try other arguments."
-            raise ToolError(said) from error
         except ToolError as error:
-            cause = error.__cause__
-            if isinstance(cause, ValidationError):
-                found = cause.errors(include_url=False, include_context=False, include_input=False)
-                raise wrong_arguments(found, tool.parameters["properties"]) from error
-            raise ToolError(str(cause or error)) from error  # without the SDK's beginning
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = (
+                f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
+                for one in error.__cause__.errors()
+            )
+            raise ToolError(clean(f"Wrong arguments: {'; '.join(wrong)}")) from error
 
 
 def _tool(function: Callable[..., Any]) -> Tool:
@@ -125,7 +119,7 @@ def _tool(function: Callable[..., Any]) -> Tool:
     tool = Tool.from_function(
         function,
         title=title,
-        description=" ".join((function.__doc__ or "").split()),
+        description=inspect.getdoc(function),
         annotations=ToolAnnotations(
             title=title,
             read_only_hint=True,
@@ -134,10 +128,10 @@ def _tool(function: Callable[..., Any]) -> Tool:
             open_world_hint=function not in _LOCAL,
         ),
     )
-    given = tool.fn_metadata.arg_model
-    strict = create_model(given.__name__, __base__=given, __cls_kwargs__={"extra": "forbid"})
-    tool.fn_metadata.arg_model = strict
-    tool.parameters = strict.model_json_schema()
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema()
     return tool
 
 
@@ -147,30 +141,15 @@ def _tool(function: Callable[..., Any]) -> Tool:
 PATH = "/mcp"
 MOST_REQUESTS = 256  # requests that are served at the same time
 MOST_BODY = 64 * 1024  # bytes of a request: arguments and what clients say of themselves are short
-BODY_SECONDS = 10.0  # time in which the body of a request must have arrived
-_LOOKUPS = 64  # threads for DNS: a slow name server of some crawls is not waited for by others
 _PATIENCE = 2  # seconds that open connections are given at the end
 
 
 def serve_stdio(server: MCPServer[Any]) -> None:
-    """Serve on the standard input and output until one of them is closed.
-
-    Raises ``KeyboardInterrupt`` at Ctrl-C, with a thread that still waits for the standard input:
-    the process has to end without waiting for it.
-    """
-    loop = asyncio.new_event_loop()
-    _allow_lookups(loop)
+    """Serve on the standard input and output until one of them is closed."""
     try:
-        loop.run_until_complete(server.run_stdio_async())
+        asyncio.run(server.run_stdio_async())
     except* BrokenPipeError:
         pass  # the client is gone
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
-
-
-def _allow_lookups(loop: asyncio.AbstractEventLoop) -> None:
-    loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="usp-mcp-loop"))
 
 
 def serve_http(
@@ -190,11 +169,10 @@ def serve_http(
         log_config=None,  # the command has set up the log; uvicorn's own would write to stdout
         access_log=False,
         lifespan="on",
+        limit_concurrency=MOST_REQUESTS,
         timeout_graceful_shutdown=_PATIENCE,
     )
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        _allow_lookups(runner.get_loop())
-        runner.run(uvicorn.Server(config).serve(sockets=[listening]))
+    asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 
 def http_app(server: MCPServer[Any], hosts: Sequence[str], token: str | None = None) -> ASGIApp:
@@ -203,79 +181,36 @@ def http_app(server: MCPServer[Any], hosts: Sequence[str], token: str | None = N
     It has no sessions: each request says all that is needed, and nothing that a client says of itself
     is kept. A client ends a call by closing its connection.
     """
+    origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,
         max_request_body_size=MOST_BODY,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=list(hosts), allowed_origins=origins
+        ),
     )
-    return _HttpGuard(app, hosts, token)
+    app.add_middleware(_TokenCheck, token=token)
+    return app
 
 
-class _HttpGuard:
-    """Refuses requests that are not for this server, too many at once, or too slow.
+class _TokenCheck:
+    """Refuses requests without the token, and those that would listen: there are no sessions."""
 
-    The SDK compares ports by prefix, and the case of host names.
-    """
-
-    def __init__(self, app: ASGIApp, hosts: Sequence[str], token: str | None) -> None:
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
         self._app = app
-        self._hosts = {host.lower() for host in hosts}
-        self._origins = {
-            f"{scheme}://{host}" for scheme in ("http", "https") for host in self._hosts
-        }
         self._token = None if token is None else token.encode()
-        self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        refusal = self._refusal(scope["method"], Headers(scope=scope))
-        if refusal is None:
-            self._requests += 1
-            try:
-                async with asyncio.timeout(BODY_SECONDS) as limit:
-                    await self._app(scope, _until_received(receive, limit), send)
-            except TimeoutError:
-                refusal = PlainTextResponse("The request did not arrive in time.", 408)
-            finally:
-                self._requests -= 1
-        if refusal is not None:
-            await refusal(scope, receive, send)
-
-    def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
-        if _only(headers, "host").lower() not in self._hosts:
-            return PlainTextResponse("Unknown Host; usp mcp --allow-host NAME adds one.", 421)
-        if "origin" in headers and _only(headers, "origin").lower() not in self._origins:
-            return PlainTextResponse("Requests of other websites are refused.", 403)
-        scheme, _, given = _only(headers, "authorization").partition(" ")
-        if self._token is not None and not (
-            scheme.lower() == "bearer"
-            and hmac.compare_digest(given.strip().encode("latin-1"), self._token)
-        ):
-            wanted = "Send the header 'Authorization: Bearer TOKEN'."
-            return PlainTextResponse(wanted, 401, {"WWW-Authenticate": "Bearer"})
-        if method != "POST":  # without sessions, there is nothing to listen to or to end
-            return PlainTextResponse("Use POST.", 405, {"Allow": "POST"})
-        if self._requests >= MOST_REQUESTS:
-            return PlainTextResponse("Too many requests at once.", 503, {"Retry-After": "5"})
-        return None
-
-
-def _only(headers: Headers, name: str) -> str:
-    """Return the value of a header that must be there once; else an empty text."""
-    values = headers.getlist(name)
-    return values[0] if len(values) == 1 else ""
-
-
-def _until_received(receive: Receive, limit: asyncio.Timeout) -> Receive:
-    """Return a function that lifts a limit of time when it has received the body of a request."""
-
-    async def received() -> Message:
-        message = await receive()
-        if not message.get("more_body") and limit.when() is not None:
-            limit.reschedule(None)
-        return message
-
-    return received
+        app = self._app
+        if scope["type"] == "http":
+            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+            if self._token is not None and not (
+                scheme.lower() == "bearer"
+                and hmac.compare_digest(given.strip().encode("latin-1"), self._token)
+            ):
+                wanted = "Send the header 'Authorization: Bearer TOKEN'."
+                app = PlainTextResponse(wanted, 401, {"WWW-Authenticate": "Bearer"})
+            elif scope["method"] != "POST":
+                app = PlainTextResponse("Use POST.", 405, {"Allow": "POST"})
+        await app(scope, receive, send)

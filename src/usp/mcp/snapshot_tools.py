@@ -20,17 +20,18 @@ from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import is_warc
 from usp.changes import Change, Diff, PageChange
 from usp.exceptions import SitemapException
-from usp.mcp.tool_call import CachedTree, Cancelled, CancelToken, ToolCall, ToolContext, fitting
+from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext
 from usp.mcp.tool_values import (
-    NextPart,
+    Cursor,
+    Limit,
+    ListResult,
     Refresh,
-    ResultSource,
     SiteAddress,
     SiteText,
     SiteUrl,
     ToolValue,
     clean,
-    clean_url,
+    fitting,
     listed,
     optional,
     utc,
@@ -39,13 +40,10 @@ from usp.snapshot import load
 
 if TYPE_CHECKING:
     from usp.mcp import ServerOptions
+    from usp.objects.sitemap import AbstractSitemap
 
 ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed", "recovered"]
 _MOST_FILES = 500
-
-
-def _text(value: object) -> str:
-    return clean(value.isoformat() if isinstance(value, datetime) else str(value), 100)
 
 
 class RecordedSite(ToolValue):
@@ -54,13 +52,17 @@ class RecordedSite(ToolValue):
     name: SiteText = Field(description="What diff_site takes as snapshot.")
     site: SiteAddress | None = optional("Website or sitemap that was recorded.")
     modified: str = Field(description="When the file was written, in UTC.")
-    bytes: int
+    bytes: int = Field(description="Size of the file.")
 
 
 class SnapshotList(ToolValue):
     """Snapshots, the newest first."""
 
     snapshots: list[RecordedSite]
+
+
+def _text(value: object) -> str:
+    return clean(value.isoformat() if isinstance(value, datetime) else str(value), 100)
 
 
 FieldText = Annotated[str, BeforeValidator(_text)]
@@ -83,16 +85,22 @@ class ChangeOf(ToolValue):
     fields: list[FieldOfPage] | None = optional("What changed of a page.")
     reason: SiteText | None = optional("Why a sitemap failed or is unknown.")
 
+    @classmethod
+    def of(cls, change: Change) -> ChangeOf:
+        """Return a change of a tree."""
+        if isinstance(change, PageChange):
+            fields = [FieldOfPage.model_validate(one) for one in change.fields[:10]]
+            return cls(what="page", kind=change.kind.value, url=change.url, fields=fields or None)
+        return cls(what="sitemap", kind=change.kind.value, url=change.url, reason=change.reason)
 
-class DiffResult(ToolValue):
+
+class DiffResult(ListResult):
     """What changed since the snapshot."""
 
-    source: ResultSource
     snapshot: SiteText
     pages: dict[str, int] = Field(description="Number of pages by kind of change.")
     sitemaps: dict[str, int] = Field(description="Number of sitemaps by kind of change.")
     changes: list[ChangeOf] = Field(description="Sitemaps first, then pages.")
-    next_cursor: str | None = None
 
 
 async def list_snapshots(ctx: ToolContext) -> SnapshotList:
@@ -106,7 +114,7 @@ async def list_snapshots(ctx: ToolContext) -> SnapshotList:
 
 def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]:
     """Return the snapshots, the newest first; which website each is of, if time allows."""
-    listed = []
+    found = []
     for entry in _files(options).values():
         with suppress(OSError, ValueError, OverflowError):  # gone by now, or written in no year
             facts, site = entry.stat(), None
@@ -114,10 +122,10 @@ def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]
                 token.step()
                 site = start_of(entry.path)
             written = utc(datetime.fromtimestamp(facts.st_mtime, UTC))
-            listed.append(
+            found.append(
                 RecordedSite(name=entry.name, site=site, modified=written, bytes=facts.st_size)
             )
-    return sorted(listed, key=lambda one: one.modified, reverse=True)
+    return sorted(found, key=lambda one: one.modified, reverse=True)
 
 
 def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
@@ -142,13 +150,13 @@ async def diff_site(
         min_length=1, max_length=255, description="Name of a snapshot, from list_snapshots."
     ),
     refresh: Refresh = False,
-    cursor: NextPart = "",
+    cursor: Cursor = "",
     kinds: Annotated[list[ChangeWord], BeforeValidator(listed)] = Field(
         [],
         max_length=20,
         description="List only these. Default: all. Counts are of all of them anyway.",
     ),
-    limit: int = Field(50, ge=1, le=200, description="Most changes in one result."),
+    limit: Limit = 50,
 ) -> DiffResult:
     """Compare the sitemaps of a website as they are now with a snapshot from list_snapshots.
 
@@ -156,18 +164,14 @@ async def diff_site(
     told because a sitemap failed is unknown, not removed.
     """
     wanted = frozenset(kinds or get_args(ChangeWord))
-    before = await _loaded(ToolCall(ctx, url), snapshot)
-    asked = ("diff_site", sorted(wanted), snapshot, before.fetched)
-    call = ToolCall(ctx, url, refresh, asked)
-    cached = await call.tree(cursor)
-    cached.require_pages()
+    first = ToolCall(ctx, url)
+    before, written = await first.read(_loaded, first.options, snapshot)
+    call = ToolCall(ctx, url, refresh, cursor, ("diff_site", sorted(wanted), snapshot, written))
+    cached = await call.tree()
     if _host(before.url) != _host(cached.url):
-        raise ToolError(
-            f"The snapshot is of {clean_url(before.url)}, not of {clean_url(cached.url)}; "
-            "list_snapshots tells which there are."
-        )
-    diff = Diff(before.tree, cached.tree)
-    found, total = await call.read(_changes, diff, wanted, call.begin, limit)
+        raise ToolError(clean(f"The snapshot is of {before.url}, not of {cached.url}."))
+    diff = Diff(before, cached.tree)
+    total, found = await call.read(_changes, diff, wanted, call.begin, limit)
     counts = diff.counts()
     return DiffResult(
         **call.part(cached, total, changes=found),
@@ -181,54 +185,29 @@ def _host(url: str) -> str:
     return host_in(url).removeprefix("www.")
 
 
-async def _loaded(call: ToolCall, name: str) -> CachedTree:
-    """Return the tree of a snapshot; it is kept like that of a website while its file is the same."""
-    files = await call.read(lambda _: _files(call.options))
-    entry = files.get(name)
-    if entry is None:
-        named = ", ".join([*files][:20])
-        hint = f"choose from {named}" if files else "the operator has provided none"
-        raise ToolError(f"There is no snapshot {clean(name)!r}; {hint}.")
-    facts = entry.stat(follow_symlinks=False)
-    key = ("snapshot", name, facts.st_mtime_ns, facts.st_size)
-    cached = call.state.newest(key)
-    if cached is not None:
-        return cached
-
-    def loaded(token: CancelToken) -> CachedTree:
-        token.step()
-        try:
-            recorded = datetime.fromtimestamp(facts.st_mtime, UTC)
-            tree = load(entry.path, limits=call.options.crawl.effective_limits)
-        except (OSError, SitemapException, ValueError, OverflowError) as error:
-            raise ToolError(
-                "The snapshot cannot be read; tell the operator, and choose another one."
-            ) from error
-        return CachedTree(key, tree.url, tree, recorded)
-
-    cached = await call.read(loaded)
-    call.state.keep(cached)
-    return cached
+def _loaded(_: CancelToken, options: ServerOptions, name: str) -> tuple[AbstractSitemap, int]:
+    """Return the tree of a snapshot, and when its file was written."""
+    files = _files(options)
+    if name not in files:
+        named = ", ".join([*files][:20]) or "the operator has provided none"
+        raise ToolError(f"There is no snapshot {clean(name)!r}. Snapshots: {named}.")
+    try:
+        tree = load(files[name].path, limits=options.crawl.effective_limits)
+        return tree, files[name].stat(follow_symlinks=False).st_mtime_ns
+    except (OSError, SitemapException) as error:
+        raise ToolError("The snapshot cannot be read; tell the operator.") from error
 
 
 def _changes(
     token: CancelToken, diff: Diff, kinds: frozenset[str], begin: int, limit: int
-) -> tuple[list[ChangeOf], int]:
+) -> tuple[int, list[ChangeOf]]:
+    """Return how many changes of these kinds there are, and some of them."""
     found: list[ChangeOf] = []
     number = 0
     for change in diff:
         token.step()
-        if change.kind not in kinds:
-            continue
-        if begin <= number < begin + limit:
-            found.append(_change(change))
-        number += 1
-    return found, number
-
-
-def _change(change: Change) -> ChangeOf:
-    if isinstance(change, PageChange):
-        more: dict[str, object] = {"what": "page", "fields": list(change.fields[:10]) or None}
-    else:
-        more = {"what": "sitemap", "reason": change.reason}
-    return ChangeOf.model_validate({"kind": change.kind.value, "url": change.url, **more})
+        if change.kind in kinds:
+            if begin <= number < begin + limit:
+                found.append(ChangeOf.of(change))
+            number += 1
+    return number, found

@@ -1,4 +1,4 @@
-"""What tools share: arguments and parts of results, text of websites made harmless, failures in words.
+"""What tools share: their arguments, the parts of their results, and text of websites made harmless.
 
 Whatever a website has written is data. It is bounded, on one line, and without control characters or
 direction marks.
@@ -6,23 +6,25 @@ direction marks.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_serializer
 
 from usp._base.display import excerpt, printable
-from usp._base.reason import Topic, limit_advice
 
 if TYPE_CHECKING:
-    from usp.objects.problem import Failure
+    from usp.checks.verdicts import RuleRow
+
+    V = TypeVar("V", bound="ToolValue")
 
 MOST_TEXT = 300  # characters of a title, a message or a name
 MOST_URL = 3 * 2_048  # characters of a URL: the limit of a crawl, after escaping
-_MOST_REASONS = 10
+MOST_BYTES = 40_000  # bytes of the items of one result, as JSON; the rest is in the next part
 
 
 # Arguments -----------------------------------------------------------------------------------------
@@ -40,6 +42,8 @@ Texts = Annotated[  # a list of short texts
     list[Annotated[str, Field(max_length=500)]], BeforeValidator(listed), Field(max_length=20)
 ]
 
+SeverityWord = Literal["error", "warning", "info"]
+
 SiteUrl = Annotated[
     str,
     Field(
@@ -53,13 +57,23 @@ Refresh = Annotated[
     bool,
     Field(description="Fetch again even if an earlier call has fetched it a few minutes ago."),
 ]
-NextPart = Annotated[
+Cursor = Annotated[
     Text,
     Field(
         max_length=400,
         description="next_cursor of the last result, for the next part; repeat all other arguments.",
     ),
 ]
+Limit = Annotated[int, Field(ge=1, le=200, description="Most items of the list in one result.")]
+
+
+@contextmanager
+def refusing_wrong_arguments() -> Iterator[None]:
+    """Turn a ``ValueError`` about what the caller wrote into an error of the tool."""
+    try:
+        yield
+    except ValueError as error:
+        raise ToolError(f"Wrong arguments: {clean(str(error))}") from error
 
 
 # Results -------------------------------------------------------------------------------------------
@@ -97,14 +111,30 @@ def optional(description: str) -> Any:
     return Field(default=None, description=description)
 
 
-class Missing(ToolValue):
-    """Why sitemaps are missing or incomplete."""
+class Example(ToolValue):
+    """One thing that a rule found."""
 
-    code: str = Field(description="Kind of failure; the tool explain tells more about it.")
-    reason: str
-    todo: str = Field(default="", description="What to do about it.")
-    sitemaps: int = Field(description="How many sitemaps failed for this reason.")
-    example: SiteAddress = Field(description="URL of one of them.")
+    message: SiteText
+    sitemap: SiteAddress
+    page: SiteAddress | None = None
+    line: int | None = optional("Line of the sitemap.")
+
+
+class RuleFindings(ToolValue):
+    """What a rule found."""
+
+    code: str = Field(description="Code of the rule; the tool explain tells more about it.")
+    name: str
+    severity: SeverityWord
+    times: int = Field(description="Number of findings.")
+    sitemaps: int = Field(description="Number of sitemaps that have any.")
+    hint: str = Field(description="What to do.")
+    examples: list[Example]
+
+    @classmethod
+    def of(cls, row: RuleRow) -> RuleFindings:
+        """Return what a rule found, as the report counts it."""
+        return cls.model_validate(asdict(row) | {"times": row.count, "sitemaps": row.sitemaps})
 
 
 class ResultSource(ToolValue):
@@ -115,10 +145,12 @@ class ResultSource(ToolValue):
     from_cache: bool = Field(description="Whether an earlier call had fetched it.")
     complete: bool = Field(
         description="Whether every sitemap that is declared was read to its end. If not, pages may be "
-        "missing: see missing."
+        "missing: see findings."
     )
-    missing: list[Missing] = Field(
-        default_factory=list, description="Sitemaps that are missing or incomplete, by reason."
+    findings: list[RuleFindings] = Field(
+        default_factory=list,
+        description="What is wrong as far as that is known without reading pages, by rule: why "
+        "sitemaps are missing or incomplete. In the first part of a list.",
     )
     skipped: int = Field(
         default=0,
@@ -127,79 +159,31 @@ class ResultSource(ToolValue):
     )
 
 
-def missing_by_reason(failures: Sequence[Failure]) -> list[Missing]:
-    """Return failures, those with the same code together, the most frequent first."""
-    times = Counter(failure.code for failure in failures)
-    first = {failure.code: failure for failure in reversed(failures)}
-    return [
-        Missing(
-            code=code.value,
-            reason=reason_of(first[code]),
-            todo=remedy_of(first[code]),
-            sitemaps=count,
-            example=first[code].url,
-        )
-        for code, count in times.most_common(_MOST_REASONS)
-    ]
+class SiteResult(ToolValue):
+    """A result about a website."""
+
+    source: ResultSource
+
+
+class ListResult(SiteResult):
+    """A part of a list."""
+
+    total: int = Field(description="Number of items of the list in all its parts.")
+    next_cursor: str | None = optional("Pass it as cursor for the next part; none at the end.")
+
+
+def fitting(items: Sequence[V]) -> list[V]:
+    """Return as many of the first items as a result has room for; one at least."""
+    room = MOST_BYTES
+    taken: list[V] = []
+    for item in items:
+        room -= len(item.model_dump_json().encode())
+        if room < 0 and taken:
+            break
+        taken.append(item)
+    return taken
 
 
 def utc(moment: datetime) -> str:
     """Return a moment in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-# Failures ------------------------------------------------------------------------------------------
-
-
-_OPERATOR = "the operator of this server can"
-_WORDS: Mapping[Topic, str] = {
-    Topic.RAISE_LIMIT: f"{_OPERATOR} raise it: usp mcp --max {{0}}=…",
-    Topic.ALLOW_NETWORK: f"{_OPERATOR} allow it: usp mcp --allow-network {{0}}",
-    Topic.BE_GENTLE: f"{_OPERATOR} set --user-agent, --concurrency 1 or --wait 2",
-    Topic.TRY_HTTP: "try {0}",
-    Topic.TRUST: f"{_OPERATOR} trust its issuer: usp mcp --ca-bundle FILE",
-}
-_REMEDIES = {  # where the code's own advice is for programmers
-    "unauthorized": "the website needs a login, which this server has not been given",
-    "connect-timeout": "try again later",
-    "read-timeout": "try again later",
-    "body-timeout": "try again later",
-    "other-failure": "",
-}
-
-
-def reason_of(failure: Failure) -> str:
-    """Return why a sitemap is missing, without advice."""
-    return clean(failure.plain)
-
-
-def remedy_of(failure: Failure) -> str:
-    """Return what to do about a failure; what only the operator of the server can do says so."""
-    advice = failure.advice or limit_advice(failure.code)
-    if advice is not None:
-        return clean(_WORDS[advice.topic].format(advice.name))
-    remedy = failure.code.remedy
-    usual = clean(remedy[:1].lower() + remedy[1:].rstrip("."))
-    return _REMEDIES.get(failure.code.value, usual)
-
-
-def nothing_read(url: str, failures: Sequence[Failure]) -> ToolError:
-    """Return what to say if no pages of a website could be read: the most frequent reasons."""
-    reasons = {one.reason: one.todo for one in missing_by_reason(failures)}
-    lines = [f"{why}. To do: {what}." if what else f"{why}." for why, what in reasons.items()]
-    return ToolError(f"Nothing could be read from {clean_url(url)}: {' '.join(lines[:3])}")
-
-
-def wrong_arguments(errors: Iterable[Mapping[str, Any]], names: Iterable[str]) -> ToolError:
-    """Return what to say about arguments that do not fit, by the errors of pydantic."""
-    said = []
-    for error in errors:
-        name = clean(".".join(map(str, error["loc"])), 60)
-        if error["type"] == "extra_forbidden":
-            said.append(f"there is no argument {name!r}")
-        elif error["type"] == "missing":
-            said.append(f"{name} is missing")
-        else:
-            message = str(error["msg"]).removeprefix("Value error, ")
-            said.append(f"{name}: {clean(message)}")
-    return ToolError(f"Wrong arguments: {'; '.join(said[:5])}. Arguments: {', '.join(names)}.")

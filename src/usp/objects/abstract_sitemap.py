@@ -9,6 +9,7 @@ from itertools import chain, islice
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
 
+from usp._base.reason import Reason
 from usp.objects.extension_values import old_fields
 from usp.objects.problem import Failure, Problem, how_many
 from usp.options import with_keywords
@@ -26,13 +27,12 @@ if TYPE_CHECKING:
 
 
 class SitemapFacts(TypedDict, total=False):
-    """What a node of any kind may be told about its document, by keyword."""
+    """What a node of any kind may be given about its document, by keyword."""
 
     last_modified: datetime | None
     problems: Sequence[Problem]
-    failure: Failure | None
+    failure: Failure | Reason | None
     size: int | None
-    status: int | None
     exchange: Exchange | None
 
 
@@ -43,7 +43,14 @@ class AbstractSitemap(abc.ABC):
     hashed by its URL and can be pickled with everything below it.
     """
 
-    _lists_pages: ClassVar[bool] = False
+    lists_pages: ClassVar[bool] = False
+    """Whether nodes of this class list pages."""
+
+    _last_modified: datetime | None = None
+    _problems: Sequence[Problem] = ()
+    _failure: Failure | Reason | None = None
+    _size: int | None = None
+    _exchange: Exchange | None = None
     _fetched: Fetched | None = None
     _stored: StoredPages | None = None
 
@@ -53,9 +60,8 @@ class AbstractSitemap(abc.ABC):
         *,
         last_modified: datetime | None = None,
         problems: Sequence[Problem] = (),
-        failure: Failure | None = None,
+        failure: Failure | Reason | None = None,
         size: int | None = None,
-        status: int | None = None,
         exchange: Exchange | None = None,
     ) -> None:
         self._url = url
@@ -63,7 +69,6 @@ class AbstractSitemap(abc.ABC):
         self._problems = tuple(problems)
         self._failure = failure
         self._size = size
-        self._status = status
         self._exchange = exchange
 
     @property
@@ -96,7 +101,9 @@ class AbstractSitemap(abc.ABC):
     @property
     def status(self) -> int | None:
         """The HTTP status of the response; None if there was none, as for files."""
-        return self._failure.status if self._status is None and self._failure else self._status
+        if self._exchange is not None:
+            return self._exchange.status
+        return self.failure.status if self.failure else None
 
     @property
     def exchange(self) -> Exchange | None:
@@ -109,6 +116,8 @@ class AbstractSitemap(abc.ABC):
     @property
     def failure(self) -> Failure | None:
         """Why this sitemap itself is missing or incomplete, or None."""
+        if isinstance(self._failure, Reason):  # few look at it
+            self._failure = Failure.of(self.url, self._failure)
         return self._failure
 
     @property
@@ -167,13 +176,6 @@ class AbstractSitemap(abc.ABC):
         """
         return chain.from_iterable(map(methodcaller("page_blocks"), page_sitemaps(self)))
 
-    def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
-        """Yield what :meth:`page_blocks` yields, with None as the block after a step without pages.
-
-        For callers that have other work to do while a large or damaged document is parsed.
-        """
-        return chain.from_iterable(map(methodcaller("page_steps"), page_sitemaps(self)))
-
     def page_count(self) -> int:
         """Return the number of pages of :meth:`all_pages`, without keeping any of them."""
         return sum(sitemap.page_count() for sitemap in page_sitemaps(self))
@@ -203,25 +205,7 @@ class AbstractSitemap(abc.ABC):
         """
         from usp._snapshot.recording import save  # noqa: PLC0415 - warcio is an extra
 
-        save(self.fetched, path)
-
-    @property
-    def fetched(self) -> Fetched | None:
-        """What the tree was read from, of its root; None for other nodes, and after pickling."""
-        return self._fetched
-
-    def keep(self, fetched: Fetched | None) -> None:
-        """Keep what the tree was read from, for :meth:`save`; the crawl does this for the root."""
-        self._fetched = fetched
-
-    @property
-    def stored(self) -> StoredPages | None:
-        """The document of the sitemap, to be read again; None if it is not at hand."""
-        return self._stored
-
-    def read_from(self, stored: StoredPages | None) -> None:
-        """Keep the document of the sitemap; the crawl does this for indexes."""
-        self._stored = stored
+        save(self._fetched, path)
 
     def to_arrow(
         self, columns: Sequence[str] | None = None, selection: Selection | None = None
@@ -314,12 +298,13 @@ def walk(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(reversed(node.sub_sitemaps))
+        if below := node.sub_sitemaps:
+            waiting += reversed(below)
 
 
 def page_sitemaps(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
     """Yield the sitemaps of a tree that list pages, in its order."""
-    return filter(attrgetter("_lists_pages"), walk(root))
+    return filter(attrgetter("lists_pages"), walk(root))
 
 
 # Trees in pickles: flat, so that they may be deep --------------------------------------------------

@@ -40,7 +40,8 @@ class Exchange:
     is when the last one was sent, and ``seconds`` the time until its last byte. ``received`` is the
     number of bytes of the body as received, still compressed; ``broken`` is the reason why the body is
     incomplete, or None. ``charset`` is the encoding with which the document was decoded. ``hops`` are
-    the single requests, redirects first, where the client tells them; snapshots keep them.
+    the single requests, redirects first, where the client reports them; snapshots keep them.
+    ``earlier`` are the attempts before the last one: when each was sent, and its seconds.
     """
 
     url: str
@@ -57,6 +58,7 @@ class Exchange:
     broken: Reason | None = None
     started: datetime | None = None
     hops: tuple[Hop, ...] = field(default=(), repr=False, compare=False)
+    earlier: tuple[tuple[datetime, float], ...] = field(default=(), repr=False, compare=False)
 
     def header(self, name: str) -> str | None:
         """Return the value of a response header, ignoring case, or None."""

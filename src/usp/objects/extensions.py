@@ -36,6 +36,12 @@ class Extension:
     many: bool = True
     around: str | None = None  # the element around all of its records, if there is one
 
+    @property
+    def spec(self) -> FieldSpec:
+        """The field of a page, as that of any other value."""
+        kind = self.table if self.table.specs else Kind.FLAG
+        return FieldSpec(self.field, kind, many=EACH if self.many else None)
+
 
 _NEWS = Table.of(
     *("news", SitemapNewsStory, "publication_name", "publication_language", "access", "genres"),

@@ -36,7 +36,10 @@ __all__ = [
 ]
 
 SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")
-"""The priority of a page if the sitemap has none for it, or none that can be read."""
+"""The priority of a page if the sitemap has none for it, or none that can be read.
+
+A priority that is declared as 0.5 is equal to it, but another object.
+"""
 
 
 @unique
@@ -70,6 +73,20 @@ class PageFields(NamedTuple):
     mobile: bool = False
     page_map: list[SitemapPageMapObject] | None = None
 
+    @property
+    def declared_priority(self) -> Decimal | None:
+        """The priority, or None if the sitemap has none: then it is the default object itself."""
+        return None if self.priority is SITEMAP_PAGE_DEFAULT_PRIORITY else self.priority
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return fields_from, (self.declared_priority, *self[1:])
+
+
+def fields_from(priority: Decimal | None, *others: Any) -> PageFields:
+    """Return the fields of a page with its declared priority, if it has one."""
+    given = SITEMAP_PAGE_DEFAULT_PRIORITY if priority is None else priority
+    return PageFields(given, *others)
+
 
 class SitemapPage:
     """A page as one sitemap declares it: its URL and its fields.
@@ -101,24 +118,10 @@ class SitemapPage:
         core = (priority, last_modified, change_frequency)
         self._fields = PageFields(*core, news_story, images, alternates, videos, mobile, page_map)
 
-    @classmethod
-    def of(cls, url: str, fields: PageFields, sitemap_url: str | None = None) -> SitemapPage:
-        """Make a page from its fields."""
-        page = cls.__new__(cls)
-        page._url = url  # noqa: SLF001 - a constructor
-        page._fields = fields
-        if sitemap_url is not None:
-            page._sitemap_url = sitemap_url  # noqa: SLF001
-        return page
-
     @property
     def sitemap_url(self) -> str | None:
         """The URL of the sitemap, for a page of a stream; None for pages of a tree."""
         return getattr(self, "_sitemap_url", None)
-
-    def fields(self) -> PageFields:
-        """Return everything except the URL, as a tuple."""
-        return self._fields or self._read()
 
     def _read(self) -> PageFields:
         raise NotImplementedError  # for pages that are parsed on demand
@@ -170,7 +173,7 @@ class SitemapPage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
-        fields = self.fields()  # parses all of them in one go
+        fields = fields_of(self)  # parses all of them in one go
         if type(self) not in _OURS:  # attributes of a subclass may be others
             fields = PageFields(*_attributes(self))
         priority, modified, frequency, story, images, alternates, videos, mobile, page_map = fields
@@ -195,14 +198,14 @@ class SitemapPage:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SitemapPage):
             return NotImplemented
-        return self.url == other.url and self.fields() == other.fields()
+        return self.url == other.url and fields_of(self) == fields_of(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
         kind = SitemapPage if type(self) in _OURS else type(self)
-        return kind.of, (self.url, self.fields(), self.sitemap_url)
+        return page_of, (self.url, fields_of(self), self.sitemap_url, kind)
 
     def __setstate__(self, state: object) -> None:
-        """Restore a page that 1.8.1 has pickled; our own are restored by :meth:`of`."""
+        """Restore a page that 1.8.1 has pickled; our own are restored by :func:`page_of`."""
         fields = old_fields(state)
         assert fields is not None
         self._url = fields.pop("url")
@@ -215,6 +218,26 @@ class SitemapPage:
         """Return the fields of 1.8.1, in its form: programs print and parse it."""
         fields = ", ".join(f"{name}={getattr(self, name)}" for name in _PRINTED)
         return shown(f"SitemapPage({fields})")
+
+
+def fields_of(page: SitemapPage) -> PageFields:
+    """Return everything except the URL of a page, as a tuple."""
+    return page._fields or page._read()  # noqa: SLF001 - of this module
+
+
+def page_of(
+    url: str,
+    fields: PageFields,
+    sitemap_url: str | None = None,
+    kind: type[SitemapPage] = SitemapPage,
+) -> SitemapPage:
+    """Return a page that has these fields."""
+    page = kind.__new__(kind)
+    page._url = url  # noqa: SLF001
+    page._fields = fields
+    if sitemap_url is not None:
+        page._sitemap_url = sitemap_url  # noqa: SLF001
+    return page
 
 
 _PRINTED = ("url", "priority", "last_modified", "change_frequency", "news_story", "images")
@@ -231,7 +254,7 @@ def rows_of(pages: Iterable[SitemapPage]) -> list[PageFields]:
     """Return the fields of pages, as the attributes of their classes have them."""
     rows = []
     for page in pages:
-        page.fields()  # parses all fields in one go
+        fields_of(page)  # parses all fields in one go
         rows.append(PageFields(*_attributes(page)))
     return rows
 
@@ -293,4 +316,4 @@ _OURS = frozenset({SitemapPage, DeferredPage})
 
 def pages_with_fields(block: PageBlock) -> Iterator[SitemapPage]:
     """Return the pages of a block, all of their fields parsed; they do not keep the block."""
-    return map(SitemapPage.of, block.urls, block.rows())
+    return map(page_of, block.urls, block.rows())

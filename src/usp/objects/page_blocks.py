@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from usp.objects.page import PageBlock, PageFields, SitemapPage, rows_of
+from usp.objects.page import PageBlock, PageFields, SitemapPage, fields_of, page_of, rows_of
 from usp.objects.problem import Problem, how_many
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def part_of(block: PageBlock, numbers: Sequence[int]) -> PageBlock:
     if part is not None:
         return part
     pages = list(block.pages())
-    return PageList([SitemapPage.of(pages[at].url, pages[at].fields()) for at in numbers])
+    return PageList([page_of(pages[at].url, fields_of(pages[at])) for at in numbers])
 
 
 class PickedPages:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.display import excerpt as cut
 from usp._base.display import printable, shortened
@@ -32,6 +32,7 @@ class Problem:
     document. ``lost`` is the number of entries (pages or child sitemaps) that it cost: 0 for damage
     that was repaired or that cost only a field. ``line`` counts from 1 and is None where a line has no
     meaning. ``times`` is more than 1 where problems of one kind were too many to be kept one by one.
+    ``page`` is the URL of the page that it is about, and ``column`` where on the line it is, if known.
     A problem that kept the rest of a document from being read has the code of a failure.
     """
 
@@ -41,6 +42,8 @@ class Problem:
     lost: int = 0
     times: int = 1
     code: AnyCode = ProblemCode.OTHER_PROBLEM
+    page: str | None = field(default=None, compare=False, repr=False)
+    column: int | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Bound the texts, which a website may have chosen; the excerpt quotes it as it is."""
@@ -143,11 +146,16 @@ class Problems:
         self._more: dict[AnyCode, tuple[int, int]] = {}  # how many more, and the entries they cost
 
     def add(
-        self, code: ProblemCode, line: int | None = None, excerpt: str | None = None, lost: int = 0
+        self,
+        code: ProblemCode,
+        line: int | None = None,
+        excerpt: str | None = None,
+        lost: int = 0,
+        **where: Any,
     ) -> None:
-        """Note a problem; its excerpt is cut to a readable length."""
+        """Note a problem; its excerpt is cut to a readable length. ``where`` is its page or column."""
         if not self._counted(code, lost):
-            self._keep(Problem(code.message, line, excerpt, lost, code=code))
+            self._keep(Problem(code.message, line, excerpt, lost, code=code, **where))
 
     def add_all(self, problems: Iterable[Problem]) -> None:
         """Note problems that another collector has listed."""

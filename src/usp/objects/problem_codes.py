@@ -17,28 +17,28 @@ class ProblemCode(Code):
     # References and characters --------------------------------------------------------------------
 
     BARE_AMPERSAND = """error SM356 bare-ampersand: an ampersand is not escaped
-        An & is not part of a reference. It is read as an ampersand.
+        An & is not part of a reference. XML parsers stop here: what follows may be lost.
         <loc>https://example.org/?a=1&b=2</loc>
         Write &amp; for & in XML."""
-    BAD_ENTITY = """error SM357 bad-entity: unknown entity: decoded as HTML or left as it is
-        A named entity is not one of the five of XML. It is decoded as in HTML, or left as it is.
+    BAD_ENTITY = """error SM357 bad-entity: an entity is unknown in XML
+        A named entity is one of HTML, or none. XML has five; parsers stop at any other.
         <news:title>Caf&eacute;</news:title>
         Write the character itself, or a numeric reference such as &#233;."""
-    BAD_REFERENCE = """error SM358 bad-reference: a reference to a forbidden character was left out
-        A numeric reference denotes a character that XML does not allow. It is left out.
+    BAD_REFERENCE = """error SM358 bad-reference: a reference to a character that XML forbids
+        A numeric reference denotes a character that XML does not allow. XML parsers stop here.
         <news:title>Tea&#0;time</news:title>
         Remove control characters before the text is written as XML."""
-    CONTROL_CHARACTER = """error SM359 control-character: a control character was left out
-        The text contains a character that XML does not allow. It is left out.
+    CONTROL_CHARACTER = """error SM359 control-character: a control character that XML forbids
+        The text contains a character that XML does not allow. XML parsers stop here.
         a U+000B (vertical tab) inside <loc>
         Remove control characters before the text is written as XML."""
     BAD_BYTES = """error SM360 bad-bytes:
-        some bytes are not valid in the encoding of the document and were replaced
+        some bytes are not valid in the encoding of the document
         Bytes cannot be decoded with the encoding of the document. Each becomes U+FFFD.
         a Latin-1 é in a UTF-8 document
         Write the whole file in UTF-8."""
     GUESSED_ENCODING = """error SM386 guessed-encoding:
-        the document is neither in UTF-8 nor labelled, and was read as windows-1252
+        the document is not in UTF-8, and names no other encoding
         Bytes are not valid UTF-8, and nothing names another encoding. They are likely windows-1252.
         a Latin-1 é in a document without an encoding
         Write the whole file in UTF-8, or name its encoding in the XML declaration."""
@@ -47,7 +47,7 @@ class ProblemCode(Code):
         …</url>\\0\\0\\0\\0<url>…
         Generate the file again; write it under another name, then rename it."""
     TRAILING_DATA = """warning SM272 trailing-data:
-        data after the end of the compressed data was ignored
+        data after the end of the compressed data
         Bytes that are not gzip follow the end of the gzip data. They are ignored.
         a .gz file with a line of text appended
         Compress the file again, and append nothing to it."""
@@ -109,7 +109,7 @@ class ProblemCode(Code):
         Text or elements before the root element are ignored.
         Warning: mysql_connect() …<?xml version='1.0'?><urlset>…
         Begin the document with its XML declaration."""
-    DOCTYPE_IGNORED = """warning SM375 doctype-ignored: a DOCTYPE before the document was ignored
+    DOCTYPE_IGNORED = """warning SM375 doctype-ignored: a DOCTYPE before the document
         The document names a DTD. It is never loaded.
         <!DOCTYPE urlset SYSTEM "sitemap.dtd">
         Remove the DOCTYPE: sitemaps need none."""
@@ -134,20 +134,20 @@ class ProblemCode(Code):
         The root element is that of a sitemap, but nothing in it is an entry.
         <urlset><link>https://example.org/</link></urlset>
         Use the elements of the protocol: <url> and <loc>."""
-    LONG_FIELD = """warning SM381 long-field: a field is too long and was cut off
+    LONG_FIELD = """warning SM381 long-field: a field is too long
         The text of an element exceeds the maximum length. A <loc> that is too long is lost.
         <news:keywords>…</news:keywords> with a million characters
         Shorten the text."""
     TOO_MANY_FIELDS = """warning SM382 too-many-fields:
-        an entry has too many elements; the rest was ignored
+        an entry has too many elements
         An entry has more elements than are read.
         100,000 images in one <url>
         List fewer elements for one page."""
-    LONG_BASE = """warning SM383 long-base: an xml:base is too long and was ignored
+    LONG_BASE = """warning SM383 long-base: an xml:base is too long
         An xml:base would make URLs longer than the limit url_length allows.
         <urlset xml:base="https://example.org/…">
         Write absolute URLs."""
-    LONG_LINE = """warning SM384 long-line: a line is too long and was ignored
+    LONG_LINE = """warning SM384 long-line: a line is too long
         A line of a robots.txt or of a list of URLs is longer than a URL may be.
         a line of 100,000 characters
         Write one URL per line."""
@@ -162,8 +162,9 @@ class ProblemCode(Code):
         The URL of an entry cannot be requested over HTTP, so the entry is lost.
         <loc>mailto:me@example.org</loc>
         Write absolute URLs that begin with http:// or https://."""
-    SEVERAL_LOCS = """error SM452 several-locs: an entry has several locs; the last one counts
-        An entry has more than one URL. The last one is used.
+    SEVERAL_LOCS = """error SM452 several-locs:
+        an entry has several locs, of which search engines read one
+        An entry has more than one URL. Search engines read one of them, or none.
         <url><loc>https://example.org/a</loc><loc>https://example.org/b</loc></url>
         Write one <url> for each page."""
     LOC_OUTSIDE_ENTRY = """error SM453 loc-outside-entry: a <loc> outside of an entry
@@ -229,7 +230,7 @@ class ProblemCode(Code):
         https://example.org/sitemap.xml
         Write Sitemap: before the URL."""
     SITEMAP_LINE_WORDS = """warning SM160 sitemap-line-words:
-        text around the URL of a Sitemap line was ignored
+        text around the URL of a Sitemap line
         There is other text around the URL of a Sitemap line.
         Sitemap: see <https://example.org/sitemap.xml>
         Write nothing but the URL after Sitemap:."""
@@ -238,54 +239,58 @@ class ProblemCode(Code):
         Sitemap: https://example.org/a.xml, https://example.org/b.xml
         Write one line for each sitemap."""
     SITEMAP_LINE_TAIL = """warning SM162 sitemap-line-tail:
-        text after the URL of a Sitemap line was ignored
+        text after the URL of a Sitemap line
         There is other text after the URL of a Sitemap line.
         Sitemap: https://example.org/sitemap.xml (updated daily)
         Write nothing but the URL after Sitemap:."""
     SITEMAP_LINE_REPAIRED = """warning SM163 sitemap-line-repaired:
-        the URL of a Sitemap line was repaired
+        the URL of a Sitemap line is misspelt
         The URL of a Sitemap line has a typo that can be corrected with certainty.
         Sitemap: https:/example.org/sitemap.xml
         Correct the URL."""
 
     # Fields ---------------------------------------------------------------------------------------
 
-    BAD_LASTMOD = """error SM550 bad-lastmod: lastmod cannot be read
-        A <lastmod> is not a date. The page has no date.
+    BAD_LASTMOD = """error SM550 bad-lastmod:
+        search engines ignore this lastmod, which is not a date
+        A <lastmod> is not a date. Search engines ignore it.
         <lastmod>yesterday</lastmod>
         Write dates in W3C format, such as 2025-01-31 or 2025-01-31T09:30:00+01:00."""
-    BAD_CHANGEFREQ = """error SM551 bad-changefreq: changefreq is unknown and was read as 'always'
-        A <changefreq> is not one of the seven values of the protocol.
+    BAD_CHANGEFREQ = """warning SM551 bad-changefreq:
+        search engines ignore this changefreq, which is none of the seven values
+        A <changefreq> is not one of the seven values of the protocol. Search engines ignore it.
         <changefreq>often</changefreq>
         Use always, hourly, daily, weekly, monthly, yearly or never."""
-    BAD_PRIORITY = """error SM552 bad-priority: priority is not a number from 0 to 1
-        A <priority> cannot be used. The page has the default, 0.5.
+    BAD_PRIORITY = """warning SM552 bad-priority:
+        search engines ignore this priority, which is not from 0 to 1
+        A <priority> cannot be used. Search engines ignore it, as if it were the default, 0.5.
         <priority>high</priority>
         Write a number from 0.0 to 1.0."""
     BAD_FEED_DATE = """warning SM553 bad-feed-date: the date of an entry cannot be read
-        The date of a feed item cannot be read. The item has no date.
+        The date of a feed item cannot be read. Search engines ignore it.
         <pubDate>soon</pubDate>
         Write dates as in RFC 822 (RSS) or RFC 3339 (Atom)."""
     UNKNOWN_ZONE = """warning SM554 unknown-zone: the time zone of a date is unknown
         A date names its time zone, and the name is not known. The time is read without an offset.
         <pubDate>Fri, 31 Jan 2025 09:30:00 XYZ</pubDate>
         Write the offset, such as +0100 (RFC 822) or +01:00 (W3C format)."""
-    BAD_EXTENSION_FIELD = """warning SM850 bad-extension-field: a field of an extension cannot be read
-        A field of an image, a video or a story has an invalid value. It is left out.
+    BAD_EXTENSION_FIELD = """warning SM850 bad-extension-field:
+        a field of an extension has an invalid value
+        A field of an image, a video or a story has an invalid value. Search engines ignore it.
         <video:duration>ten minutes</video:duration>
         Write the value as the extension specifies."""
     MISSING_EXTENSION_FIELD = """error SM851 missing-extension-field:
         a required field of an extension is missing
-        An image, a video or a story lacks a required field. It is left out.
+        An image, a video or a story lacks a required field. Search engines ignore all of it.
         <image:image><image:title>Tea</image:title></image:image>
         Add the field, such as <image:loc>, <news:title> or <news:publication_date>."""
     MISPLACED_EXTENSION_FIELD = """warning SM852 misplaced-extension-field:
         a field of an extension outside of its element
-        A field is not inside the element of its extension. It is left out.
+        A field is not inside the element of its extension. Search engines ignore it.
         <PageMap><Attribute name="title">Tea</Attribute></PageMap>
         Put the field inside its element, such as <DataObject>."""
     BAD_ALTERNATE = """error SM650 bad-alternate: an alternate has no hreflang or no href
-        A <xhtml:link rel="alternate"> lacks its language or its address. It is left out.
+        A <xhtml:link rel="alternate"> lacks its language or its address. Search engines ignore it.
         <xhtml:link rel="alternate" href="https://example.org/de"/>
         Write both hreflang and href."""
 

@@ -25,15 +25,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from usp._base.display import counted, get_logger, printable
 from usp._base.names import lazy_getattr
-from usp.objects.abstract_sitemap import AbstractSitemap, SitemapFacts, reduced, shows_facts
+from usp.objects.abstract_sitemap import (
+    AbstractSitemap,
+    SitemapFacts,
+    reduced,
+    shows_facts,
+    walk,
+)
 from usp.objects.page import SitemapPage
 from usp.objects.page_blocks import NodePages, PageSource
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from usp._base.reason import Reason
+    from usp._crawl.orders import Fetched
     from usp._crawl.stored_pages import StoredPages
     from usp.objects.child import SkippedSitemap
     from usp.objects.exchange import Exchange
@@ -77,13 +85,14 @@ class InvalidSitemap(AbstractSitemap):
     is missing, and there is no failure.
     """
 
+    _missing = True
+
     @shows_facts
     def __init__(
         self, url: str, reason: str, *, missing: bool = True, **facts: Unpack[SitemapFacts]
     ) -> None:
-        self._why = facts.get("failure") or Failure(url, reason)
-        facts["failure"] = self._why if missing else None
         super().__init__(url, **facts)
+        self._missing = missing
         self._reason = printable(reason)
         log.info("Invalid sitemap: %s, reason: %s", url, reason)
 
@@ -93,9 +102,14 @@ class InvalidSitemap(AbstractSitemap):
         return self._reason
 
     @property
+    def failure(self) -> Failure | None:
+        """Why the sitemap is missing; None if it leads back to one of its ancestors."""
+        return self.why if self._missing else None
+
+    @property
     def why(self) -> Failure:
         """The reason with its code, also if the sitemap leads back to one of its ancestors."""
-        return self._why
+        return super().failure or Failure(self.url, self.reason)
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:
         return {**super()._own_dict(with_pages), "reason": self.reason}
@@ -201,7 +215,7 @@ class IndexRobotsTxtSitemap(AbstractIndexSitemap):
 class AbstractPagesSitemap(AbstractSitemap):
     """A sitemap that lists pages, given as a list or as a :class:`PageSource`."""
 
-    _lists_pages = True
+    lists_pages = True
 
     @shows_facts
     def __init__(
@@ -209,10 +223,6 @@ class AbstractPagesSitemap(AbstractSitemap):
     ) -> None:
         super().__init__(url, **facts)
         self._pages = pages if isinstance(pages, NodePages) else NodePages(pages)
-
-    def same_document(self, other: AbstractPagesSitemap) -> bool:
-        """Return whether another sitemap is read from the same bytes in the same way."""
-        return self._pages.same_document(other._pages)
 
     @property
     def failure(self) -> Failure | None:
@@ -224,16 +234,6 @@ class AbstractPagesSitemap(AbstractSitemap):
         return known if damage is None or known else Failure.of(self.url, damage, 0, self.status)
 
     @property
-    def stored(self) -> StoredPages | None:
-        """The document of the sitemap, to be read again; None if it is not at hand."""
-        return self._pages if hasattr(self._pages, "examination") else None  # type: ignore[return-value]
-
-    @property
-    def has_page_list(self) -> bool:
-        """Whether the pages were given as a list, so that no document is parsed to count them."""
-        return self._pages.given_count is not None
-
-    @property
     def problems(self) -> list[Problem]:
         """What was wrong with the document, which is parsed on first access."""
         return [*self._problems, *self._pages.problems()]
@@ -241,14 +241,6 @@ class AbstractPagesSitemap(AbstractSitemap):
     def problem_count(self) -> int:
         """Return how many problems there are; on first use, the document is parsed."""
         return how_many(self._problems) + self._pages.problem_count()
-
-    def examined_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Yield the pages in blocks and check every field: then problems and page count are known."""
-        return zip(repeat(self), self._pages.examined())
-
-    def problems_until(self, given_up: Callable[[], Reason | None]) -> list[Problem]:
-        """Return the problems; stop reading the document once ``given_up`` returns a reason."""
-        return [*self._problems, *self._pages.problems(given_up)]
 
     @property
     def pages(self) -> list[SitemapPage]:
@@ -262,10 +254,6 @@ class AbstractPagesSitemap(AbstractSitemap):
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of the sitemap in blocks."""
         return zip(repeat(self), self._pages.blocks())
-
-    def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
-        """Yield the pages of the sitemap in blocks, with None after a step without pages."""
-        return zip(repeat(self), self._pages.steps())
 
     def page_count(self) -> int:
         """Return the number of pages; on first use, the document is parsed."""
@@ -301,6 +289,75 @@ class PagesRSSSitemap(AbstractPagesSitemap):
 
 class PagesAtomSitemap(AbstractPagesSitemap):
     """An Atom 1.0 or 0.3 feed."""
+
+
+# What the package itself asks of nodes --------------------------------------------------------------
+
+
+def unfetched(url: str, why: Reason, last_modified: datetime | None) -> InvalidSitemap:
+    """Return the node of a sitemap that nobody fetched: an index that is given has many."""
+    node = InvalidSitemap.__new__(InvalidSitemap)  # what is not set is as the classes say
+    node._url, node._reason, node._failure = url, why.text, why  # noqa: SLF001 - of this module
+    node._last_modified = last_modified  # noqa: SLF001
+    log.info("Invalid sitemap: %s, reason: %s", url, why.text)
+    return node
+
+
+def page_steps(root: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
+    """Yield what ``page_blocks`` yields, with None as the block after a step without pages.
+
+    For callers that have other work to do while a large or damaged document is parsed.
+    """
+    for node in walk(root):
+        if isinstance(node, AbstractPagesSitemap):
+            yield from zip(repeat(node), node._pages.steps())  # noqa: SLF001
+
+
+def examined_blocks(
+    node: AbstractPagesSitemap,
+) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+    """Yield the pages in blocks and check every field: then problems and page count are known."""
+    return zip(repeat(node), node._pages.examined())  # noqa: SLF001
+
+
+def problems_until(
+    node: AbstractPagesSitemap, given_up: Callable[[], Reason | None]
+) -> list[Problem]:
+    """Return the problems; stop reading the document once ``given_up`` returns a reason."""
+    return [*node._problems, *node._pages.problems(given_up)]  # noqa: SLF001
+
+
+def same_document(one: object, other: object) -> bool:
+    """Return whether two things are sitemaps that are read from the same bytes in the same way."""
+    if not (isinstance(one, AbstractPagesSitemap) and isinstance(other, AbstractPagesSitemap)):
+        return False
+    return one._pages.same_document(other._pages)  # noqa: SLF001
+
+
+def has_page_list(node: AbstractPagesSitemap) -> bool:
+    """Return whether the pages were given as a list, so that no document is parsed to count them."""
+    return node._pages.given_count is not None  # noqa: SLF001
+
+
+def stored_of(node: AbstractSitemap) -> StoredPages | None:
+    """Return the document of a sitemap, to be read again; None if it is not at hand."""
+    stored = node._pages if isinstance(node, AbstractPagesSitemap) else node._stored  # noqa: SLF001
+    return stored if hasattr(stored, "examination") else None  # type: ignore[return-value]
+
+
+def read_from(node: AbstractSitemap, stored: StoredPages | None) -> None:
+    """Keep the document of an index, for :func:`stored_of`."""
+    node._stored = stored  # noqa: SLF001
+
+
+def fetched_of(root: AbstractSitemap) -> Fetched | None:
+    """Return what a tree was read from; None for nodes that are not its root, and after pickling."""
+    return root._fetched  # noqa: SLF001
+
+
+def keep_fetched(root: AbstractSitemap, fetched: Fetched | None) -> None:
+    """Keep what a tree was read from, for ``save``."""
+    root._fetched = fetched  # noqa: SLF001
 
 
 class SitemapKind(NamedTuple):

@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, duration, grouped, size
 from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, InvalidSitemap
-from usp.report.markup import card, figure, folded, shown_text, shown_url, table, tag, url_cell
+from usp.report.markup import (
+    Markup,
+    card,
+    figure,
+    folded,
+    shown_text,
+    shown_url,
+    table,
+    tag,
+    url_cell,
+)
 
 if TYPE_CHECKING:
     from usp.report.content import Spread
     from usp.report.summary import Summary
 
 MAX_MONTHS = 300  # beyond that many months, dates are counted by year
+MOST_NARROW = 12  # bars of a chart beside another one
 _ORDINARY_YEARS = ("1990", "2100")
 _TENTHS = 10
 _SLOWEST = "The slowest documents, in the order of their requests"
@@ -35,7 +46,7 @@ class Cards:
     facts: list[str] = field(default_factory=list)
 
     def all(self) -> list[str]:
-        """Return the cards with something to show, and one with sentences about the others."""
+        """Return the cards with something to show; the others are sentences in :meth:`in_short`."""
         summary, totals = self.summary, self.summary.totals
         links = f"{counted(totals.alternates, 'link')} to other languages"
         images, videos = counted(totals.images, "image"), counted(totals.videos, "video")
@@ -70,10 +81,12 @@ class Cards:
             *most, last = missing
             listed = f"{', '.join(most)} or {last}" if most else last
             self.facts.append(f"No {listed} were found.")
-        if self.facts:
-            facts = tag("ul", *(tag("li", fact) for fact in self.facts))
-            cards.append(card("facts", "In short", facts, wide=True))
         return [one for one in cards if one]
+
+    def in_short(self) -> Markup:
+        """Return a card with sentences about what has no card of its own, after all the others."""
+        facts = tag("ul", *(tag("li", fact) for fact in self.facts))
+        return card("facts", "In short", facts, wide=True) if self.facts else Markup("")
 
     def _fact(self, text: str) -> str:
         """Add a sentence in place of a card."""
@@ -97,7 +110,8 @@ class Cards:
         label = f"{title}, by {head}" if over_time else title
         listed = [row for row in rows if row[1]] if over_time else rows
         numbers = table(label, (head, "number"), listed)
-        return card(name, title, figure(name, label, numbers), wide=over_time, note=note)
+        wide = over_time or len(labels) > MOST_NARROW
+        return card(name, title, figure(name, label, numbers), wide=wide, note=note)
 
     def _sections(self) -> str:
         summary = self.summary
@@ -122,14 +136,12 @@ class Cards:
             label = "Pages by section of the path"
             self.charts["sections"] = {"type": "treemap", "data": boxes}
             parts.append(figure("sections", label, table(label, ("section", "pages"), rows)))
-            note = "By the first and second folder of the path. Select a section to see its subfolders."
+            note = "By the first folders of the path. Select a section to see what is in it."
             note += _caution(summary.sections_exact)
         else:
             name = summary.sections[0].name
-            where = (
-                f"below {shown_url(name, 80)}" if name != "/" else "at the top level of the site"
-            )
-            self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
+            every = f"{_all(summary.totals.pages, 'page')} below {shown_url(name, 80)}."
+            self.facts.append("No folder of the path is shared by pages." if name == "/" else every)
         if _several(summary.hosts):
             parts.append(table("Pages by host", ("host", "number"), _listed(summary.hosts)))
         return card("sections", "Sections", *parts, wide=True, note=note) if parts else ""
@@ -172,15 +184,18 @@ class Cards:
         return self._chart("frequencies", "Change frequency", rows, "changefreq")
 
     def _priorities(self) -> str:
-        counts = self.summary.priorities
+        counts, total = self.summary.priorities, self.summary.totals.pages
+        every = "Every page" if sum(counts.values()) == total else "Every page that declares one"
+        if not counts:
+            return self._fact("No page has a priority.")
         if self.summary.only_default_priority:
-            return self._fact("Every page has priority 0.5, the default.")
+            return self._fact(f"{every} has priority 0.5, the default.")
         if len(counts) == 1:
             (tenth,) = counts
             span = "1.0" if tenth == _TENTHS else f"{tenth / 10:.1f} to {tenth / 10 + 0.09:.2f}"
-            return self._fact(f"Every page has a priority of {span}.")
+            return self._fact(f"{every} has a priority of {span}.")
         rows = [(f"{tenth / 10:.1f}", counts.get(tenth, 0)) for tenth in range(_TENTHS + 1)]
-        note = "In steps of 0.1. Pages without a priority count as 0.5."
+        note = "In steps of 0.1. Pages without a priority are left out."
         return self._chart("priorities", "Priority", rows, "priority, from", note, "columns")
 
     def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> str:
@@ -214,6 +229,8 @@ class Cards:
             parts.append(figure("fetches", _SLOWEST, slowest) if len(fetches) > 1 else slowest)
             if any(fetch.failed for fetch in fetches):
                 note += " Documents in red were declared but could not be fetched."
+            if any(fetch.earlier for fetch in fetches):
+                note += " Attempts before the last one are paler."
             if all(fetch.begin is None for fetch in fetches):
                 note += " Only durations are known, not start times."
         if len(fetches) > 1:
@@ -224,6 +241,7 @@ class Cards:
                 "seconds": [fetch.seconds for fetch in fetches],
                 "texts": [duration(fetch.seconds) for fetch in fetches],
                 "color": ["bad" if fetch.failed else "bar" for fetch in fetches],
+                "earlier": [fetch.earlier for fetch in fetches],
             }
         if summary.probes:
             total = summary.totals.probes
@@ -285,7 +303,10 @@ def _year(month: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FetchedDocument:
-    """One document; ``begin`` is when its last request was sent, in seconds after the first of all."""
+    """One document; ``begin`` is when its last request was sent, in seconds after the first of all.
+
+    ``earlier`` are the attempts before that: when each began, and its seconds.
+    """
 
     url: str
     attempts: int
@@ -293,6 +314,7 @@ class FetchedDocument:
     seconds: float
     received: int
     failed: bool = False
+    earlier: tuple[tuple[float, float], ...] = ()
 
 
 class FetchLog:
@@ -326,13 +348,15 @@ def fetches_of(
             documents[one.url] = one
             (failed if one.url in missing else probes).add(one.url)
     probes.discard(tree.url)
-    first = min((one.started for one in documents.values() if one.started), default=None)
+    sent = [moment for one in documents.values() for moment in (one.started, *dict(one.earlier))]
+    first = min(filter(None, sent), default=None)
     fetches = []
     for url, one in documents.items():
         begin = (one.started - first).total_seconds() if one.started and first else None
         is_failed = url in failed or url in probes
         timing = one.attempts, begin, one.seconds, one.received
-        fetches.append(FetchedDocument(url, *timing, failed=is_failed))
+        earlier = [((at - first).total_seconds(), took) for at, took in one.earlier if first]
+        fetches.append(FetchedDocument(url, *timing, is_failed, tuple(earlier)))
     fetches.sort(key=lambda fetch: fetch.begin or 0.0)
     declared = [fetch for fetch in fetches if fetch.url not in probes]
     return declared if fetches else None, [fetch for fetch in fetches if fetch.url in probes]

@@ -5,7 +5,8 @@ Block by block, in bounded memory.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,7 +18,6 @@ from usp._base.dates import known_date
 from usp._base.urls import host_in
 from usp.export.schema import read_frequency, read_priority
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, PageBlock, SitemapNewsStory
-from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 MAX_KEYS = 20_000  # how many distinct keys are counted before the rarest are merged
 MAX_ROWS = 40  # how many names of a spread are listed
-_folder = methodcaller("rpartition", "/")
-_first = itemgetter(0)
-_SLASHES = 5  # in http://host/one/two/
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +80,15 @@ class Tally:
 
 @dataclass
 class Dates:
-    """Counts dates by month; anything else counts as undated."""
+    """Counts dates by month; anything else counts as undated. Knows the first and the last day."""
 
     months: Tally = field(default_factory=Tally)
     undated: int = 0
+    first: str | None = None
+    last: str | None = None
 
-    def add(self, dates: Iterable[tuple[datetime | None, int]]) -> tuple[str, str] | None:
-        """Count dates that come with their counts; return the first and the last day."""
+    def add(self, dates: Iterable[tuple[datetime | None, int]]) -> None:
+        """Count dates that come with their counts."""
         days: Counter[str] = Counter()
         for date, count in dates:
             days[date.date().isoformat() if date else ""] += count
@@ -98,7 +97,8 @@ class Dates:
         for day, count in days.items():
             months[day[:7]] += count
         self.months.add(months)
-        return (min(days), max(days)) if days else None
+        self.first = min(filter(None, (self.first, *days)), default=None)
+        self.last = max(filter(None, (self.last, *days)), default=None)
 
 
 @dataclass
@@ -124,9 +124,9 @@ class Content:
         self.pages = 0
         self.dates = Dates()
         self.hosts = Tally()
-        self.sections = Tally()
+        self.sections = Sections()
         self.frequencies: Counter[str] = Counter()
-        self.priorities: Counter[int] = Counter()  # by tenths
+        self.priorities: Counter[int] = Counter()  # those declared, by tenths
         self.only_default_priority = True
         self.news = 0
         self.news_dates = Dates()
@@ -135,63 +135,50 @@ class Content:
         self.images = ItemCount()  # by host
         self.videos = ItemCount()
 
-    def add(self, block: PageBlock) -> tuple[tuple[str, str] | None, bool]:
-        """Count a block; return its first and last day, and whether anything in it looks damaged."""
+    def add(self, block: PageBlock) -> None:
+        """Count a block."""
         urls = block.urls
         if not urls:
-            return None, False
+            return
         self.pages += len(urls)
         self._add_places(urls)
         texts = block.texts()
         if texts is not None:
-            return self._add_texts(texts, len(urls))
-        columns = zip(*[page.fields() for page in block.pages()], strict=True)
-        return self._add_columns(columns), isinstance(block, PageList)
+            self._add_texts(texts, len(urls))
+        else:
+            self._add_columns(zip(*block.rows(), strict=True))
 
     def _add_places(self, urls: Sequence[str]) -> None:
-        """Count hosts and sections, the first two folders of the path."""
+        """Count hosts and sections."""
+        folders = folder_counts(urls)
         hosts: Counter[str] = Counter()
-        sections: Counter[str] = Counter()
-        for folder, count in Counter(map(_first, map(_folder, urls))).items():
-            if not _is_odd(folder):
-                parts = folder.split("/", _SLASHES)
-                hosts[parts[2].lower()] += count
-                sections["/".join(["", *parts[3:5], ""])] += count
-        if hosts.total() < len(urls):  # some without a path or host, or with a slash in the query
-            for url in urls:
-                if _is_odd(url.rpartition("/")[0]):
-                    path = url.partition("#")[0].partition("?")[0]
-                    parts = path.split("/", _SLASHES)
-                    hosts[host_in(path)] += 1
-                    folders = parts[3:5] if len(parts) > _SLASHES else parts[3:-1]
-                    sections["/".join(["", *folders, ""])] += 1
+        for folder, count in folders.items():
+            hosts[host_in(folder)] += count
         self.hosts.add(hosts)
-        self.sections.add(sections)
+        self.sections.add(folders)
 
-    def _add_texts(
-        self, texts: Mapping[str, Sequence[str]], count: int
-    ) -> tuple[tuple[str, str] | None, bool]:
+    def _add_texts(self, texts: Mapping[str, Sequence[str]], count: int) -> None:
         lastmods, frequencies, priorities = (
             Counter(texts[name]) if name in texts else Counter({"": count})
             for name in ("lastmod", "changefreq", "priority")
         )
-        undated = self.dates.undated
-        span = self.dates.add((known_date(text), number) for text, number in lastmods.items())
+        self.dates.add((known_date(text), number) for text, number in lastmods.items())
         for text, number in frequencies.items():
             self.frequencies[read_frequency(text) or ""] += number
         for text, number in priorities.items():
-            self._add_priority(Decimal(str(read_priority(text))), number)
-        return span, self.dates.undated - undated > lastmods[""]
+            if (read := read_priority(text)) is not None:
+                self._add_priority(Decimal(str(read)), number)
 
     def _add_priority(self, value: Decimal, count: int) -> None:
         self.priorities[int(value * 10)] += count
         if value != SITEMAP_PAGE_DEFAULT_PRIORITY:
             self.only_default_priority = False
 
-    def _add_columns(self, columns: Iterable[tuple[Any, ...]]) -> tuple[str, str] | None:
+    def _add_columns(self, columns: Iterable[tuple[Any, ...]]) -> None:
         """Count pages by their fields, given as columns in the order of ``PageFields``."""
         priorities, dates, frequencies, news, images, alternates, videos, *_ = columns
-        for value, count in Counter(priorities).items():
+        declared = (one for one in priorities if one is not SITEMAP_PAGE_DEFAULT_PRIORITY)
+        for value, count in Counter(declared).items():
             self._add_priority(value, count)
         for frequency, count in Counter(frequencies).items():
             self.frequencies[frequency.value if frequency else ""] += count
@@ -203,12 +190,138 @@ class Content:
         self.alternates.add(alternates, lambda alternate: alternate[0].lower())
         self.images.add(images, lambda image: host_in(image.loc))
         self.videos.add(videos, _video_host)
-        return self.dates.add(Counter(dates).items())
+        self.dates.add(Counter(dates).items())
 
 
 def _video_host(video: SitemapVideo) -> str:
     return host_in(video.player_loc or video.content_loc or video.thumbnail_loc or "")
 
 
-def _is_odd(folder: str) -> bool:
-    return folder.count("/") < 2 or "?" in folder or "#" in folder  # noqa: PLR2004 - http://
+# Sections: the folders of the path that pages share --------------------------------------------------
+# The last part of a path names the page and is no folder, with a slash behind it or without:
+# /2021/post-10/ is in /2021/, and /about/ in /.
+
+MAX_FOLDERS = 20_000  # how many are counted before the rarest count as the folders above them
+MANY_SINGLES = 12  # so many folders of one page each are the pages' own, and no sections
+_SHARE = 10  # nor are many folders, if the largest of them do not hold a tenth of their pages
+_SLASHES = 6  # in http://host/one/two/three/
+
+_INDEX = re.compile(r"/(?:index|default)\.\w{2,5}\Z", re.ASCII)
+_LOCALE = re.compile(r"[a-z]{2}/[a-z]{2}(?:[-_][A-Za-z]{2,4})?", re.ASCII)  # country and language
+_parent = methodcaller("rpartition", "/")
+_first = itemgetter(0)
+
+Folders = tuple[str, str]
+"""The first and the second folder of a path, empty if there is none; ``us/en`` is one folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathSection:
+    """Pages below one folder of the path, and below its subfolders."""
+
+    name: str
+    pages: int
+    below: Spread
+
+
+def folder_counts(urls: Iterable[str]) -> Counter[str]:
+    """Count pages by the URL of the folder that they are in, which has no slash at its end."""
+    plain: list[str] = []
+    others: list[str] = []
+    for url in urls:
+        (others if "?" in url or "#" in url else plain).append(url.rstrip("/"))
+    if any(map(_INDEX.search, plain)):
+        plain = [_INDEX.sub("", url) for url in plain]
+    counts = Counter(map(_first, map(_parent, plain)))
+    if any(folder.count("/") <= 1 for folder in counts):  # homepages
+        counts = Counter(map(_folder_of, plain))
+    counts.update(map(_folder_of, others))
+    return counts
+
+
+def _folder_of(url: str) -> str:
+    path, _, query = url.partition("#")[0].partition("?")
+    page = path if query else _INDEX.sub("", path.rstrip("/"))
+    folder = page.rpartition("/")[0]
+    return folder if folder.count("/") > 1 else page
+
+
+def _first_folders(folder: str) -> Folders:
+    """Return the first folders of the URL of a folder."""
+    first, second, third = [*folder.split("/", _SLASHES)[3:6], "", "", ""][:3]
+    return (
+        (f"{first}/{second}", third) if _LOCALE.fullmatch(f"{first}/{second}") else (first, second)
+    )
+
+
+class Sections:
+    """Counts pages by section in bounded memory; their sum is exact.
+
+    Pages of rare folders, once there are too many, count as those of the folder above; from then on
+    ``exact`` is False.
+    """
+
+    def __init__(self, most: int = MAX_FOLDERS) -> None:
+        self._counts: Counter[Folders] = Counter()
+        self._most = most
+        self.exact = True
+
+    def add(self, folders: Counter[str]) -> None:
+        """Count pages by the URLs of their folders; see :func:`folder_counts`."""
+        for folder, count in folders.items():
+            self._counts[_first_folders(folder)] += count
+        if len(self._counts) > self._most:
+            self._merge_rare(second=True)
+        if len(self._counts) > self._most:
+            self._merge_rare(second=False)
+
+    def _merge_rare(self, *, second: bool) -> None:
+        """Count rare second folders, or then first ones, as those above them."""
+        ranked = self._counts.most_common()
+        self._counts = Counter(dict(ranked[: self._most // 2]))
+        for folders, count in ranked[self._most // 2 :]:
+            first = folders[0] if folders[1] or second else ""
+            self._counts[first, ""] += count
+        self.exact = False
+
+    def ranked(self, most: int, below: int) -> list[PathSection]:
+        """Return first folders with their pages, and the same by second folder; the largest first.
+
+        Folders of a single page, if there are many, and many folders of the same few pages are not
+        sections: their pages are in the folder above, whose own pages have an empty name. ``most`` and
+        ``below`` are how many of each are shown.
+        """
+        inside: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for (first, second), count in self._counts.items():
+            inside[first][second] += count
+        firsts = _shared(Counter({one: of.total() for one, of in inside.items()}), most)
+        for one in [one for one in inside if one not in firsts]:
+            inside[""][""] += inside.pop(one).total()
+        by_size = sorted(firsts.items(), key=lambda item: (-item[1], item[0]))
+        return [
+            PathSection(
+                f"/{one}/" if one else "/", count, Tally(_shared(inside[one], below)).top(below)
+            )
+            for one, count in by_size
+        ]
+
+    def largest(self, most: int) -> list[tuple[str, int]]:
+        """Return the largest sections of both levels with their pages."""
+        flat = {
+            f"{section.name}{second}/" if second else section.name: count
+            for section in self.ranked(most, most)
+            for second, count in section.below.items
+        }
+        return sorted(flat.items(), key=lambda item: (-item[1], item[0]))[:most]
+
+
+def _shared(folders: Counter[str], most: int) -> Counter[str]:
+    """Return the folders that are sections; the empty name is for the pages in none of them."""
+    kept = {name: count for name, count in folders.items() if name}
+    if sum(1 for count in kept.values() if count == 1) > MANY_SINGLES:
+        kept = {name: count for name, count in kept.items() if count > 1}
+    largest = sum(sorted(kept.values(), reverse=True)[:most])
+    if largest * _SHARE < sum(kept.values()):
+        kept = {}
+    rest = folders.total() - sum(kept.values())
+    return Counter(kept | ({"": rest} if rest else {}))

@@ -7,10 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.objects.sitemap import FAILED, INCOMPLETE, AbstractPagesSitemap, kind_of, state_of
-from usp.report.markup import Addresses, Markup, shared_origin, shown_url, tag
+from usp.checks.node_findings import findings_at, findings_of, is_folder, problems_of
+from usp.checks.verdicts import Color, by_rule, judge
+from usp.objects.sitemap import (
+    FAILED,
+    INCOMPLETE,
+    AbstractPagesSitemap,
+    has_page_list,
+    kind_of,
+    state_of,
+)
+from usp.report.markup import Addresses, Markup, shared_origin, shown_text, shown_url, tag
 
 if TYPE_CHECKING:
+    from usp.checks.finding import Severity
     from usp.objects.abstract_sitemap import AbstractSitemap
 
 MAX_NODES = 200  # how many sitemaps are shown in total
@@ -19,20 +29,34 @@ MAX_DEPTH = 12
 
 MAX_READ = 2 * 1024 * 1024  # bytes of all documents up to which their pages are counted
 _INDENT = "padding-left:1.1em"
-_COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e"}
+_MOST_FINDINGS = 3  # of one sitemap that are shown
+_COLORS = {
+    **dict.fromkeys((FAILED, Color.RED, "error"), "#c0392b"),
+    **dict.fromkeys((INCOMPLETE, Color.AMBER, "warning"), "#b9770e"),
+    Color.GREEN: "#1e8449",
+}
 
 
 def repr_html(node: AbstractSitemap) -> str:
     """Return a sitemap and everything below it as expandable HTML, without scripts, of bounded size.
 
-    It begins with the number of sitemaps, and of those that failed or are incomplete. Pages are
-    counted where they are a list already, or if all documents together are small.
+    It begins with the verdict, and how much is wrong as far as that is known: documents are read, and
+    their pages counted, if all of them together are small.
     """
     nodes = [node, *node.all_sitemaps()]
     count = sum(one.size or 0 for one in nodes) <= MAX_READ
-    writer = _TreeHtml(Addresses(shared_origin(one.url for one in nodes)), count=count)
-    totals = [tag("span", counted(node.sitemap_count(), "sitemap")), *_damage(nodes)]
-    head = tag("div", Markup(", ".join(totals)))
+    # Findings are shown of all sitemaps or of none that lists pages, so that their number is right.
+    listing = [one for one in nodes if isinstance(one, AbstractPagesSitemap)]
+    read = count and all(one.size is not None or has_page_list(one) for one in listing)
+    addresses = Addresses(shared_origin(one.url for one in nodes))
+    writer = _TreeHtml(addresses, count=count, read=read, in_folder=is_folder(node))
+    found = by_rule(findings_of(node, read=read))
+    result = judge(node, found, checked=False, counts=read)
+    totals = counted(node.sitemap_count(), "sitemap") + (f", {found}" if found.total else "")
+    head = tag("div", _colored(shown_text(str(result)), result.color))
+    if advice := result.what_to_do():
+        head = Markup(head + tag("div", shown_text(advice)))
+    head = Markup(head + tag("div", totals))
     return tag("div", head, writer.node(node, 0), style="font-family:monospace;font-size:13px")
 
 
@@ -49,9 +73,9 @@ def _colored(text: str, state: str) -> Markup:
 
 
 class _TreeHtml:
-    def __init__(self, addresses: Addresses, *, count: bool) -> None:
+    def __init__(self, addresses: Addresses, *, count: bool, read: bool, in_folder: bool) -> None:
         self._addresses = addresses
-        self._count = count
+        self._count, self._read, self._in_folder = count, read, in_folder
         self._room = MAX_NODES
 
     def node(self, node: AbstractSitemap, depth: int) -> Markup:
@@ -81,14 +105,28 @@ class _TreeHtml:
         if node.sub_sitemaps and not website:
             words.append(counted(len(node.sub_sitemaps), "sitemap"))
         may_count = self._count and node.size is not None
-        if isinstance(node, AbstractPagesSitemap) and (may_count or node.has_page_list):
+        if isinstance(node, AbstractPagesSitemap) and (may_count or has_page_list(node)):
             words.append(counted(node.page_count(), "page"))
         if node.size is not None:
             words.append(size(node.size))
         parts = [tag("bdi", url, dir="ltr")]
         if words:
             parts.append(tag("span", ", ".join(words), style="opacity:.7"))
-        state, reason = state_of(node)
+        state, _ = state_of(node)
         if state is not None:
-            parts.append(_colored(f"{state}: {self._addresses.text(reason or '', 120)}", state))
-        return Markup(" ".join(parts))
+            parts.append(_colored(state, state))
+        return Markup(" ".join(parts) + "".join(self._findings(node)))
+
+    def _findings(self, node: AbstractSitemap) -> Iterator[Markup]:
+        """Yield the first findings of a sitemap; of one that may be large, only why it failed."""
+        found: Counter[tuple[Severity, str, str]] = Counter()
+        problems = problems_of(node, read=self._read)
+        for one in findings_at(node, problems, in_folder=self._in_folder):
+            found[one.severity, one.code, one.message] += one.times
+        shown = list(found.items())[:_MOST_FINDINGS]
+        for (severity, code, message), times in shown:
+            often = f"{grouped(times)} times: " if times > 1 else ""
+            what = f"{severity} {code}: {often}{self._addresses.text(message, 120)}"
+            yield tag("div", _colored(what, severity), style=_INDENT)
+        if more := found.total() - sum(times for _, times in shown):
+            yield tag("div", f"… {counted(more, 'more finding')}", style=f"{_INDENT};opacity:.8")

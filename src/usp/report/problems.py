@@ -1,23 +1,32 @@
-"""What is wrong (sitemaps that failed, findings of ``usp check``), what changed, and their cards.
-
-The rules also tell what the parser found inside documents, and which pages are listed more than once.
-"""
+"""What is wrong, what changed and how it was earlier, and their cards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.display import counted, grouped
+from usp._base.urls import origin_of
 from usp.changes import ChangeKind, PageChange, diff
 from usp.changes.change_values import details_of
 from usp.checks.checking import Checking
-from usp.checks.finding import Finding, Severity
+from usp.checks.finding import line_col
+from usp.checks.node_findings import FAILURES
 from usp.checks.rules import RULES
+from usp.checks.verdicts import CheckList, RuleRow, by_rule
+from usp.exceptions import SnapshotError
+from usp.objects.abstract_sitemap import AbstractSitemap, page_sitemaps
 from usp.report.markup import (
+    DASH,
     FIRST_ROWS,
     Addresses,
+    Cell,
     Markup,
     card,
     chip,
@@ -31,142 +40,91 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from usp.objects.sitemap import AbstractSitemap
+    from usp.checks.finding import Finding
+    from usp.objects.problem import Failure
     from usp.report.summary import Summary
 
 MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
-MAX_TABLE = 100
-MAX_REASONS = 8
+MAX_PLACED_PAGES = 100_000  # pages whose rules are known by their URLs
+MAX_TABLE = 100  # failed documents of one rule
 MAX_RULES = 60
 MAX_HINT = 400
-MAX_EXAMPLES = 5  # how many findings of one rule are listed
+MAX_SENTENCE = 500
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
-_DUPLICATES = frozenset({"SM409", "SM410"})
 
 
-@dataclass(slots=True)
-class RuleRow:
-    """What one rule found: how often, in how many sitemaps, and the first of it."""
+class FindingPlaces:
+    """Which rules found something where.
 
-    code: str
-    name: str
-    severity: Severity
-    hint: str
-    count: int = 0
-    sitemaps: int = 0
-    examples: list[Finding] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class CheckList:
-    """All findings by severity and by rule, the most severe first, then the most frequent.
-
-    ``complete`` is False if the check was stopped, after so many ``pages``.
+    ``sitemaps`` are the numbers of findings by the URL of the document and by code, ``pages`` the codes
+    by the URL of the page, for :data:`MAX_PLACED_PAGES` pages.
     """
 
-    severities: dict[str, int] = field(default_factory=dict)
-    rules: list[RuleRow] = field(default_factory=list)
-    pages: int = 0
-    complete: bool = True
+    def __init__(self) -> None:
+        self.sitemaps: dict[str, Counter[str]] = {}
+        self.pages: dict[str, frozenset[str]] = {}
+        self._same: dict[frozenset[str], frozenset[str]] = {}
 
-    @property
-    def has_duplicates(self) -> bool:
-        """Whether a page is listed more than once."""
-        return any(row.code in _DUPLICATES for row in self.rules)
-
-
-def by_rule(
-    findings: Iterable[Finding], stopped: type[Exception], examples: int = MAX_EXAMPLES
-) -> CheckList:
-    """Return findings by rule, as many as there are before the exception ``stopped`` is raised."""
-    result = CheckList({severity.value: 0 for severity in Severity})
-    rows: dict[str, RuleRow] = {}
-    sitemaps: dict[str, set[int]] = {}  # hashes of their URLs
-    try:
+    def noted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield findings, and note where they are."""
         for one in findings:
-            row = rows.setdefault(one.code, RuleRow(one.code, one.name, one.severity, one.hint))
-            row.count += one.times
-            result.severities[one.severity] += one.times
-            sitemaps.setdefault(one.code, set()).add(hash(one.sitemap))
-            if len(row.examples) < examples:
-                row.examples.append(one)
-    except stopped:
-        result.complete = False
-    for code, row in rows.items():
-        row.sitemaps = len(sitemaps[code])
-    result.rules = sorted(rows.values(), key=lambda row: (row.severity.rank, -row.count, row.code))
-    return result
+            self.sitemaps.setdefault(one.sitemap, Counter())[one.code] += one.times
+            page = one.page
+            if page and (page in self.pages or len(self.pages) < MAX_PLACED_PAGES):
+                codes = self.pages.get(page, frozenset()) | {one.code}
+                self.pages[page] = self._same.setdefault(codes, codes)
+            yield one
 
 
-class _EnoughError(Exception):
-    """Ends a check."""
-
-
-def checks_of(tree: AbstractSitemap, *, everything: bool = False) -> CheckList:
+def checks_of(
+    tree: AbstractSitemap, *, everything: bool = False
+) -> tuple[CheckList, FindingPlaces]:
     """Return what is wrong with a tree; ``everything`` checks all pages, however many there are."""
-    checked = 0
-
-    def count(pages: int) -> None:
-        nonlocal checked
-        if checked >= MAX_CHECKED_PAGES and not everything:
-            raise _EnoughError
-        checked += pages
-
-    result = by_rule(Checking.of().findings(tree, count), _EnoughError)
-    result.pages = checked
-    return result
-
-
-def damage_cards(summary: Summary) -> list[Markup]:
-    """Return the cards for failures and problems; first a sentence if nothing was lost."""
-    cards = []
-    problems, checks = summary.problems, summary.checks
-    if summary.totals.failures:
-        cards.append(_failures_card(summary))
-    elif not problems.count:
-        looked = "All sitemaps were checked."
-        if problems.looked_at != problems.sitemaps:
-            sitemaps = counted(problems.sitemaps, "sitemap")
-            looked = f"{grouped(problems.looked_at)} of {sitemaps} were checked for problems."
-        text = f"Nothing is missing, and no problems were found. {looked}"
-        text += "" if checks.rules else f" {_checked(checks)}"
-        cards.append(tag("p", text, class_="good"))
-    if checks.rules:
-        cards.append(_problems_card(summary))
-    return cards
-
-
-def _failures_card(summary: Summary) -> Markup:
-    addresses = summary.addresses
-    total = summary.totals.failures
-    rows = []
-    for failure in summary.failures[:MAX_TABLE]:
-        url, status = addresses.url(failure.url), failure.status
-        response = None if status is None else str(status), failure.attempts
-        rows.append((url_cell(url), addresses.text(failure.brief), *response))
-    heads = ("sitemap", "reason", "status", "attempts")
-    told = []
-    if total > FIRST_ROWS:  # more than are shown at first: their reasons with counts
-        reasons = summary.failure_reasons.items[:MAX_REASONS]
-        told = [chip(f"{addresses.text(why, 80)}: {grouped(n)}", "bad") for why, n in reasons]
-        if other := total - sum(count for _, count in reasons):
-            told.append(chip(f"other reasons: {grouped(other)}"))
-    return card(
-        "failures",
-        "Failures",
-        chips(*told),
-        long_table("Missing or incomplete sitemaps", heads, rows, total),
-        wide=True,
-        note=f"{counted(total, 'sitemap is', 'sitemaps are')} missing or incomplete.",
+    places, checked = FindingPlaces(), Counter[str]()
+    most = None if everything else MAX_CHECKED_PAGES
+    findings = Checking.of(most_pages=most).findings(
+        tree, lambda pages: checked.update(pages=pages)
     )
+    result = by_rule(places.noted(findings), failures=MAX_TABLE)
+    result.pages = checked["pages"]
+    result.complete = most is None or result.pages < most
+    return result, places
 
 
-def _problems_card(summary: Summary) -> Markup:
-    found, lost = summary.checks, summary.problems.lost
+def verdict_card(summary: Summary) -> Markup:
+    """Return the verdict: its color, why, and what to mend first, with links to the findings."""
+    result, found = summary.verdict, summary.checks
+    light = tag("strong", result.color.capitalize(), class_="light")
+    parts = [tag("p", light, " ", shown_text(result.sentence, MAX_SENTENCE), class_="sentence")]
+    if advice := result.what_to_do():
+        parts.append(tag("p", advice))
+    first = [
+        tag("li", rule_link(row), " ", chip(counted(row.count, "finding")), f" {row.hint}")
+        for row in result.first
+    ]
+    if first:
+        parts += [tag("p", "To mend first:"), tag("ol", *first)]
+    if not found.complete or not found.rules:
+        parts.append(tag("p", _checked(found), class_="note"))
+    kind = f"verdict {result.color}"
+    return tag("section", *parts, class_=kind, id="verdict", aria_label="Verdict")
+
+
+def rule_link(row: RuleRow) -> Markup:
+    """Return a link to what a rule has found, and its explanation."""
+    return tag("a", f"{row.code} {row.name}", href=f"#rule-{row.code}")
+
+
+def findings_card(summary: Summary) -> Markup:
+    """Return the card for everything that is wrong, by rule, what to mend first at the top."""
+    found = summary.checks
+    if not found.rules:
+        return Markup("")
     told = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
-    if lost:
+    if lost := sum(row.lost for row in found.rules):
         told.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
-    rules = [_rule(row, summary.addresses) for row in found.rules[:MAX_RULES]]
+    failures = {failure.url: failure for failure in summary.failures}
+    rules = [_rule(row, summary.addresses, failures) for row in found.rules[:MAX_RULES]]
     left = len(found.rules) - MAX_RULES
     if left > 0:
         rules.append(tag("p", f"and {counted(left, 'more rule')}", class_="more"))
@@ -174,7 +132,7 @@ def _problems_card(summary: Summary) -> Markup:
     if rest:
         more = counted(len(found.rules) - FIRST_ROWS, "more rule")
         first.append(folded(more, Markup("".join(rest))))
-    return card("problems", "Problems", chips(*told), *first, wide=True, note=_checked(found))
+    return card("findings", "Findings", chips(*told), *first, wide=True, note=_checked(found))
 
 
 def _checked(found: CheckList) -> str:
@@ -184,31 +142,49 @@ def _checked(found: CheckList) -> str:
     if not found.complete:
         pages = counted(found.pages, "page")
         return f"{text} found something in the first {pages}; usp check reads all of them."
-    explained = f" 'usp rule {found.rules[0].code}' explains one." if found.rules else ""
-    return f"{text} found something.{explained}"
+    return f"{text} found something."
 
 
-def _rule(row: RuleRow, addresses: Addresses) -> Markup:
-    """Return what one rule found: how often, what to do, and examples to expand."""
-    title = f"{row.code} {row.name}"
-    left = row.count - sum(example.times for example in row.examples)
-    rows = []
+def _rule(row: RuleRow, addresses: Addresses, failures: Mapping[str, Failure]) -> Markup:
+    """Return what one rule found: how often, why it matters, what to do, and examples to expand."""
+    title, rule = f"{row.code} {row.name}", RULES[row.code]
+    said = [rule.summary, *(" ".join(text.split()) for text in rule.why.split("\n\n") if text)]
+    about = [tag("p", text) for text in said]
+    about.append(tag("p", tag("strong", "What to do: "), shown_text(row.hint, MAX_HINT)))
+    beside = [chip(row.severity.value, _CHIPS[row.severity]), chip(counted(row.count, "finding"))]
+    beside.append(chip(counted(row.sitemaps, "sitemap")))
+    if row.lost:
+        beside.append(chip(f"{counted(row.lost, 'entry')} lost", "bad"))
+    explained = tag("div", *about, class_="explained", id=f"rule-{row.code}")
+    return folded(title, Markup(explained + _examples(row, title, addresses, failures)), *beside)
+
+
+def _examples(
+    row: RuleRow, title: str, addresses: Addresses, failures: Mapping[str, Failure]
+) -> Markup:
+    """Return a table of the first findings of a rule: failed documents with their responses."""
+    if row.code in FAILURES:
+        heads = ["sitemap", "reason", "status", "attempts"]
+        rows: list[tuple[Cell, ...]] = []
+        for one in row.examples:
+            why = failures.get(one.sitemap)
+            response = (
+                (why.status and str(why.status), why.attempts or None) if why else (None, None)
+            )
+            rows.append(
+                (url_cell(addresses.url(one.sitemap)), addresses.text(one.message), *response)
+            )
+        return long_table(title, heads, rows, row.count)
+    listed = []
     for one in row.examples:
         page = one.page and url_cell(addresses.url(one.page))
-        said = addresses.text(one.message)
-        rows.append((url_cell(addresses.url(one.sitemap)), one.line, said, page))
-    columns = 4 if any(page for *_, page in rows) else 3
-    heads = ("sitemap", "line", "finding", "page")[:columns]
-    more = f"and {grouped(left)} more" if left > 0 else ""
-    examples = table(title, heads, [cells[:columns] for cells in rows], more)
-    hint = tag("p", shown_text(row.hint, MAX_HINT), class_="note")
-    return folded(
-        title,
-        Markup(hint + examples),
-        chip(row.severity.value, _CHIPS[row.severity]),
-        chip(counted(row.count, "time")),
-        chip(counted(row.sitemaps, "sitemap")),
-    )
+        where = int(line_col(one)) if line_col(one).isdecimal() else line_col(one) or None
+        sitemap = url_cell(addresses.url(one.sitemap))
+        listed.append((sitemap, where, addresses.text(one.message), page))
+    columns = 4 if any(page for *_, page in listed) else 3
+    heads = ["sitemap", "line", "finding", "page"][:columns]
+    more = f"and {grouped(row.more)} more" if row.more else ""
+    return table(title, heads, [cells[:columns] for cells in listed], more)
 
 
 # What changed since another tree ---------------------------------------------------------------------
@@ -262,3 +238,128 @@ def changes_card(summary: Summary) -> Markup:
             tables.append(folded(title, listed, chip(kind.value, "warn" if kind in _BAD else "")))
     note = f"Compared with {shown_text(found.since)}.{'' if tables else ' Nothing changed.'}"
     return card("changes", "Changes", *tables, wide=True, note=note)
+
+
+# How the website was at earlier times ----------------------------------------------------------------
+
+
+FRESH = timedelta(days=30)
+
+History: TypeAlias = str | os.PathLike[str] | Iterable[AbstractSitemap]
+"""A folder of snapshots, or trees."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """A website at the time of a crawl.
+
+    ``errors`` and ``warnings`` are findings. Of the ``pages``, ``dated`` have a lastmod, which is at
+    most 30 days old in ``fresh`` of them; ``newest`` is the last day of all.
+    """
+
+    when: datetime
+    sitemaps: int
+    pages: int
+    failures: int
+    errors: int
+    warnings: int
+    dated: int
+    fresh: int
+    newest: str | None
+
+
+def history_of(
+    tree: AbstractSitemap, earlier: History, *, everything: bool = False
+) -> tuple[HistoryPoint, ...]:
+    """Return a website at earlier times and now, in the order of the crawls.
+
+    In a folder, snapshots of other websites and other files are passed over. Raises
+    :class:`SnapshotError` if there is no snapshot of the website in it.
+    """
+    folder = Path(earlier) if isinstance(earlier, str | os.PathLike) else None
+    trees: Any = earlier if folder is None else _snapshots(folder, tree.url)
+    points = [_point(one, everything) for one in trees]
+    if folder is not None and not points:
+        raise SnapshotError(f"no snapshot of {tree.url} was found in {earlier}")
+    points.append(_point(tree, everything))
+    return tuple(sorted({point.when: point for point in points}.values(), key=attrgetter("when")))
+
+
+def _snapshots(folder: Path, site: str) -> Iterator[AbstractSitemap]:
+    from usp._snapshot.warc import is_warc  # noqa: PLC0415 - few reports have a history
+    from usp.snapshot import load  # noqa: PLC0415
+
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and is_warc(path):
+            tree = load(path)
+            if origin_of(tree.url) == origin_of(site):
+                yield tree
+
+
+def _point(tree: AbstractSitemap, everything: bool) -> HistoryPoint:
+    nodes = [tree, *tree.all_sitemaps()]
+    begun = [one.exchange.started for one in nodes if one.exchange and one.exchange.started]
+    when = max(begun, default=datetime.now(UTC))
+    blocks = (block for node in page_sitemaps(tree) for _, block in node.page_blocks())
+    days = Counter(
+        row.last_modified.date().isoformat() if row.last_modified else ""
+        for block in blocks
+        for row in block.rows()
+    )
+    pages, undated = days.total(), days.pop("", 0)
+    first, last = (when - FRESH).date().isoformat(), when.date().isoformat()
+    checks, _ = checks_of(tree, everything=everything)
+    return HistoryPoint(
+        when=when,
+        sitemaps=tree.sitemap_count(),
+        pages=pages,
+        failures=len(tree.failures()),
+        errors=checks.severities["error"],
+        warnings=checks.severities["warning"],
+        dated=pages - undated,
+        fresh=sum(count for day, count in days.items() if first <= day <= last),
+        newest=max(days, default=None),
+    )
+
+
+def history_card(points: tuple[HistoryPoint, ...], charts: dict[str, dict[str, Any]]) -> Markup:
+    """Return the card with charts and a table of points in time; the data of charts are added."""
+    if not points:
+        return Markup("")
+    days = Counter(point.when.date() for point in points)
+    is_daily = max(days.values()) == 1
+    labels = [
+        f"{point.when:%Y-%m-%d}{'' if is_daily else f' {point.when:%H:%M}'}" for point in points
+    ]
+    errors = {"name": "errors", "values": [point.errors for point in points], "color": "bad"}
+    warnings = {"name": "warnings", "values": [point.warnings for point in points], "color": "c8"}
+    over_time: dict[str, dict[str, Any]] = {
+        "Pages": {"values": [point.pages for point in points]},
+        "Errors and warnings": {"series": [errors, warnings]},
+        "Pages of the last 30 days": {"values": [point.fresh for point in points]},
+    }
+    drawn = []
+    for at, (title, data) in enumerate(over_time.items() if len(points) > 1 else ()):
+        if not any(any(one["values"]) for one in data.get("series", [data])):
+            continue
+        charts[f"history-{at}"] = {"type": "columns", "labels": labels, **data}
+        label = f"{title} over time; the numbers are in the table below"
+        place = tag("div", class_="chart", id=f"chart-history-{at}", role="img", aria_label=label)
+        drawn.append(tag("figure", tag("figcaption", title), place))
+    heads = ("crawl", "sitemaps", "pages", "failures", "errors", "warnings", "fresh", "newest page")
+    rows = [
+        (
+            *(label, point.sitemaps, point.pages, point.failures, point.errors, point.warnings),
+            *(_share(point), point.newest),
+        )
+        for label, point in zip(labels, points, strict=True)
+    ]
+    note = f"{counted(len(points), 'crawl')}. Fresh are dated pages of the 30 days before a crawl."
+    listed = table("The website over time", heads, rows)
+    return card(
+        "history", "History", tag("div", *drawn, class_="beside"), listed, wide=True, note=note
+    )
+
+
+def _share(point: HistoryPoint) -> str:
+    return f"{100 * point.fresh / point.dated:.0f}%" if point.dated else DASH

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from usp.objects.problem import Failure, FailureCode, how_many
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap, state_of
+from usp.checks.verdicts import CheckList, Verdict, judge
+from usp.objects.problem import Failure, FailureCode
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
-from usp.report.content import Content, Spread, Tally
+from usp.report.content import Content, PathSection, Spread, Tally
 from usp.report.markup import Addresses, shared_origin
-from usp.report.problems import ChangeList, CheckList, changes_of, checks_of
+from usp.report.problems import (
+    ChangeList,
+    FindingPlaces,
+    History,
+    HistoryPoint,
+    changes_of,
+    checks_of,
+    history_of,
+)
 
-MAX_ODD_PAGES = 200_000  # pages of sitemaps that look damaged that are read to count problems
-MAX_OTHER_PAGES = 25_000  # the same for sitemaps that look fine
+if TYPE_CHECKING:
+    from usp.report.html_page import PageRows
+
 MAX_FAILURES = 200
 MAX_SECTIONS = 40
 MAX_BELOW = 12
@@ -24,26 +35,13 @@ MAX_FETCHES = 60
 
 
 @dataclass(slots=True)
-class ProblemCount:
-    """How many errors there are inside documents, and entries that they cost.
-
-    ``looked_at`` of ``sitemaps`` were read for them, which is slow: see :data:`MAX_ODD_PAGES`.
-    """
-
-    count: int = 0
-    lost: int = 0
-    looked_at: int = 0
-    sitemaps: int = 0
-
-
-@dataclass(slots=True)
 class SitemapRow:
     """A sitemap; the list of them is in the order of the tree.
 
     ``parent`` is an index into that list, -1 for the root. ``pages`` includes everything below.
-    ``first`` and ``last`` are the first and last day of its pages' lastmod. ``problems`` is None if it
-    was not checked. ``state`` is ``failed``, ``incomplete``, ``not followed`` (an index that lists
-    itself, for example) or None, and ``reason`` is the reason for it.
+    ``first`` and ``last`` are the first and last day of its pages' lastmod. ``findings`` is the number
+    of those in its document. ``state`` is ``failed``, ``incomplete``, ``not followed`` (an index that
+    lists itself, for example) or None, and ``reason`` is the reason for it.
     """
 
     url: str
@@ -54,19 +52,9 @@ class SitemapRow:
     seconds: float | None = None
     first: str | None = None
     last: str | None = None
-    problems: int | None = None
-    lost: int = 0
+    findings: int = 0
     state: str | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PathSection:
-    """Pages below one folder of the path, and below its subfolders."""
-
-    name: str
-    pages: int
-    below: Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +68,7 @@ class Totals:
     videos: int
     alternates: int
     failures: int
-    problems: int
+    findings: int
     received: int | None
     seconds: float | None
     fetches: int
@@ -93,7 +81,7 @@ class Summary:
 
     ``origin`` is the scheme and host that most sitemaps share. ``fetches`` are the slowest documents,
     in the order of their requests; ``probes`` are undeclared addresses without a sitemap.
-    ``only_default_priority`` is True if all pages have the default priority.
+    ``only_default_priority`` is True if no page declares another priority.
     """
 
     site: str
@@ -120,13 +108,15 @@ class Summary:
     image_hosts: Spread
     with_videos: int
     video_hosts: Spread
-    problems: ProblemCount
     failures: list[Failure]
     failure_reasons: Spread
+    checks: CheckList
+    places: FindingPlaces
+    verdict: Verdict
     fetches: list[FetchedDocument] | None
     probes: list[FetchedDocument]
     changes: ChangeList | None = None
-    checks: CheckList = field(default_factory=CheckList)
+    history: tuple[HistoryPoint, ...] = ()
 
     @property
     def addresses(self) -> Addresses:
@@ -134,8 +124,11 @@ class Summary:
         return Addresses(self.origin)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries and lists."""
-        return dataclasses.asdict(self)
+        """Return everything as dictionaries and lists, without ``places``."""
+        left_out = "places", "where"
+        return dataclasses.asdict(
+            self, dict_factory=lambda items: {k: v for k, v in items if k not in left_out}
+        )
 
 
 def summarise(
@@ -144,53 +137,50 @@ def summarise(
     *,
     all_problems: bool = False,
     before: AbstractSitemap | None = None,
+    history: History | None = None,
+    pages: PageRows | None = None,
 ) -> Summary:
     """Return a tree in numbers; its pages are parsed once, in bounded memory.
 
-    Checking a document for problems is slow, so only a limited number of pages is checked, those of
-    sitemaps that look damaged first, and the rules of ``usp check`` look at the first pages only; with
-    ``all_problems`` all are checked. With the tree ``before``, changes since are listed, too.
-    ``events`` are ignored: nodes know how they were fetched.
+    The rules of ``usp check`` look at a limited number of pages only, since that is slower; with
+    ``all_problems`` at all of them. With the tree ``before``, changes since are listed, too; with a
+    ``history``, a folder of snapshots or trees, what the website was like at other times.
+    ``events`` are ignored: nodes know how they were fetched. ``pages`` collects the pages themselves.
     """
     del events
     nodes: list[AbstractSitemap] = []
     rows: list[SitemapRow] = []
     failures = tree.failures()
-    content, problems = Content(), ProblemCount(sitemaps=tree.sitemap_count())
-    room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}  # for pages that are read for problems
+    content = Content()
     waiting = [(tree, -1)]
     while waiting:
         node, parent = waiting.pop()
         waiting += [(child, len(nodes)) for child in reversed(node.sub_sitemaps)]
-        row, looks_odd = _row(node, parent, content)
+        row = _row(node, parent, content, pages, len(nodes))
         nodes.append(node)
         rows.append(row)
-        if all_problems or row.pages <= room[looks_odd]:
-            room[looks_odd] -= row.pages
-            found = node.problems
-            row.problems, row.lost = how_many(found), sum(problem.lost for problem in found)
-            problems.looked_at += not isinstance(node, IndexWebsiteSitemap)
-            problems.count += row.problems
-            problems.lost += row.lost
+    checks, places = checks_of(tree, everything=all_problems)
+    for row in rows:
+        row.findings = places.sitemaps.get(row.url, Counter[str]()).total()
     for row in reversed(rows[1:]):
         rows[row.parent].pages += row.pages
     fetches, probes = fetches_of(tree, nodes)
     requests = [*(fetches or ()), *probes]
     ends = [fetch.begin + fetch.seconds for fetch in requests if fetch.begin is not None]
-    sections, other_sections = _sections(content.sections)
+    sections = content.sections.ranked(MAX_SECTIONS, MAX_BELOW)
     return Summary(
         site=tree.url,
         made=datetime.now(UTC),
         origin=shared_origin(row.url for row in rows),
         totals=Totals(
-            sitemaps=problems.sitemaps,
+            sitemaps=tree.sitemap_count(),
             pages=content.pages,
             news=content.news,
             images=content.images.items,
             videos=content.videos.items,
             alternates=content.alternates.items,
             failures=len(failures),
-            problems=problems.count,
+            findings=checks.total,
             received=None if fetches is None else sum(fetch.received for fetch in requests),
             seconds=max(ends, default=None),
             fetches=len(fetches or ()),
@@ -199,8 +189,8 @@ def summarise(
         sitemaps=rows,
         kinds=Tally(row.kind for row in rows).top(),
         hosts=content.hosts.top(),
-        sections=sections,
-        other_sections=other_sections,
+        sections=tuple(sections[:MAX_SECTIONS]),
+        other_sections=sum(section.pages for section in sections[MAX_SECTIONS:]),
         sections_exact=content.sections.exact,
         months=tuple(content.dates.months.items()),
         undated=content.dates.undated,
@@ -216,13 +206,15 @@ def summarise(
         image_hosts=content.images.names.top(),
         with_videos=content.videos.pages,
         video_hosts=content.videos.names.top(),
-        problems=problems,
         failures=failures[:MAX_FAILURES],
         failure_reasons=Tally(_reasons(failures)).top(),
+        checks=checks,
+        places=places,
+        verdict=judge(tree, checks),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
         changes=None if before is None else changes_of(before, tree),
-        checks=checks_of(tree, everything=all_problems),
+        history=() if history is None else history_of(tree, history, everything=all_problems),
     )
 
 
@@ -242,34 +234,19 @@ def _slowest(fetches: list[FetchedDocument]) -> list[FetchedDocument]:
     return [fetches[at] for at in sorted(places)]
 
 
-def _row(node: AbstractSitemap, parent: int, content: Content) -> tuple[SitemapRow, bool]:
-    """Count the pages of a sitemap; return its row, and whether it looks damaged."""
+def _row(
+    node: AbstractSitemap, parent: int, content: Content, pages: PageRows | None, place: int
+) -> SitemapRow:
+    """Count the pages of a sitemap; return its row."""
     row = SitemapRow(node.url, type(node).__name__, parent, received=node.size)
     row.state, row.reason = state_of(node)
     if node.exchange is not None and node.exchange.attempts and node.size is not None:
         row.seconds = node.exchange.seconds
-    looks_odd = row.state is not None
+    content.dates.first = content.dates.last = None  # from here on those of this sitemap
     for _, block in node.page_blocks() if isinstance(node, AbstractPagesSitemap) else ():
         row.pages += len(block.urls)
-        span, is_odd = content.add(block)
-        if span:
-            row.first = min(span[0], row.first or span[0])
-            row.last = max(span[1], row.last or span[1])
-        looks_odd = looks_odd or is_odd
-    return row, looks_odd
-
-
-def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
-    """Return folders of the first level with those of the second, and the pages in no listed one."""
-    firsts = Tally()
-    seconds: dict[str, Tally] = {}
-    for path, count in tally.items():
-        _, first, *rest = path.split("/")
-        firsts.add({first: count})
-        seconds.setdefault(first, Tally()).add({"/".join(rest[:-1]): count})
-    listed = firsts.top(MAX_SECTIONS)
-    sections = tuple(
-        PathSection(f"/{name}/" if name else "/", count, seconds[name].top(MAX_BELOW))
-        for name, count in listed.items
-    )
-    return sections, listed.other + tally.other
+        content.add(block)
+        if pages is not None:
+            pages.add(block, place)
+    row.first, row.last = content.dates.first, content.dates.last
+    return row

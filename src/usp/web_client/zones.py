@@ -242,16 +242,15 @@ class AddressGate:
             or (trusts and self._zone is zone)
             or (trusts and at_start and zone in _TRUSTED)
             or host in self._names
-            or (address is not None and self._allows(address))
+            or (
+                address is not None
+                and any(form in n for n in self._networks for form in (address, _inside(address)))
+            )
         ):
             raise Refused(self._refusal(host, address, zone))
         if learn and at_start:
             # Link-local and special-purpose zones are not a network to trust.
             self._zone = zone if zone in _TRUSTED else Zone.PUBLIC
-
-    def _allows(self, address: IPAddress) -> bool:
-        forms = {address, _inside(address)}
-        return any(form in network for network in self._networks for form in forms)
 
     def _refusal(self, host: str, address: IPAddress | None, zone: Zone) -> Reason:
         entry, kind = (host, "name") if address is None else (str(address), "address")

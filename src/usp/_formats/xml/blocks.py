@@ -1,7 +1,7 @@
-"""Three ways to read entries: cut what is regular, read trees of what is well-formed, scan the rest.
+"""Ways to read entries: cut what is regular, read trees of what is well-formed, scan the rest.
 
-The text is read in *blocks*: a block begins between entries and ends with the end of one. The two quick
-ways have no state, so they are used only where the scanner's is neutral. A block that both decline is
+The text is read in *blocks*: a block begins between entries and ends with the end of one. The quick
+ways have no state, so they are used only where the scanner's is neutral. A block that all decline is
 halved, and each half is tried: little more than what is odd goes to the scanner.
 """
 
@@ -24,6 +24,7 @@ from usp._formats.abstract_parser import (
 from usp._formats.batches import ParsedBatch
 from usp._formats.xml import scanner
 from usp._formats.xml.raw_entries import MAX_NAME, Notes, RawEntry
+from usp._formats.xml.text_columns import without_sections
 from usp._formats.xml.tree_reader import DECLINE, IGNORE, LARGEST_TREE, FastPathDeclined, TreeReader
 from usp._formats.xml.xml_parser import XmlParser
 
@@ -41,8 +42,11 @@ _START_TAG = re.compile(r"<([A-Za-z_][^\s<>/]*+)[^<>/]*+>")
 _FIRST_ENTRY = re.compile(
     rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(url|sitemap|item|entry))[\s>]"
 )
-_BLANKS = " \t\r\n"
 _CDATA = "<![CDATA["
+
+
+def _end_tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{re.escape(name)}\s*+>")
 
 
 def _without_body(found: re.Match[str]) -> str:
@@ -74,7 +78,6 @@ class BlockParser(XmlParser):
     _held = ""  # text that waits for the end of an entry
     largest = LARGEST_TREE  # how long a block may be, if all are well
     _size = LARGEST_TREE  # how long a block may be that is worth a try
-    _passed = 0  # characters of blocks that were read
     _trees: TreeReader | None = None
 
     def feed(self, text: str) -> list[Entry]:
@@ -95,15 +98,12 @@ class BlockParser(XmlParser):
         for found in _FIRST_ENTRY.finditer(text):
             if found[2] not in self.entries:
                 continue
-            before = text[at : found.start()]
-            is_between = self._between_entries()
-            if before.strip(_BLANKS) or not is_between:
-                entries += self.scan(before)
-                is_between = self._between_entries()
-            elif before and self.report_problems:
+            before, at = text[at : found.start()], found.start()
+            if before.isspace() and self._between_entries():
                 self.scanner.skip(before)
-            at = found.start()
-            if is_between:
+            elif before:
+                entries += self.scan(before)
+            if self._between_entries():
                 self._name = found[1]
                 return entries, text[at:]
         return entries + self.scan(text[at:]), ""
@@ -139,30 +139,26 @@ class BlockParser(XmlParser):
 
     def _first_end(self, text: str, start: int) -> int:
         """Return where the first entry after some place ends; the end of the text if none does."""
-        tag = f"</{self._name}"
-        at = text.find(tag, start)
-        while at >= 0:
-            end = _END.match(text, at + len(tag))
-            if end is not None:
-                return end.end()
-            at = text.find(tag, at + 1)
-        return len(text)
+        found = _end_tag(self._name).search(text, start)
+        return found.end() if found else len(text)
 
     def _read_block(self, block: str) -> list[Entry]:
         """Read a block, between entries, in the quickest way that does not decline it."""
         short = block
-        if self.bodies and not self.report_problems and "<content" in block and "<?" not in block:
+        if self.bodies and not self.report_problems and "<content" in block:
             short = self.bodies.sub(_without_body, block)
+            short = block if "<?" in short else short  # an instruction may hide what looks like one
         if len(short) <= self._size:
             entries = self._read_fast(short)
             if entries is not None:
                 self._size = min(2 * self._size, self.largest)
                 if not self.fast and isinstance(entries[0], PageBatch):
-                    entries[0].block = BlockText(block, self.scanner.line, self._name)
+                    entries[0].block = BlockText(
+                        block, self.scanner.line, self._name, self.scanner.column
+                    )
                 if self.report_problems:
                     self.scanner.skip(block)
                 self.scanner.damage = 0
-                self._passed += len(block)
                 self._has_entries, self._stray_text, self._wrapped = True, False, None
                 return entries
             self._size = max(min(self._size, self.largest, len(short) // 2), _SMALLEST)
@@ -195,33 +191,31 @@ class BlockParser(XmlParser):
 
     def _between_entries(self) -> bool:
         """Whether the scanner is between entries, with nothing begun."""
-        return (
-            not (self.scanner_only or self.case_insensitive)
-            and self._entry is None
-            and 0 < len(self._stack) <= _MAX_OPEN
-            and not self.root_closed
-            and self.scanner.idle
-        )
+        if self._entry is not None or self.scanner_only or self.case_insensitive:
+            return False
+        is_open = 0 < len(self._stack) <= _MAX_OPEN and not self.root_closed
+        return is_open and self.scanner.idle
 
     def close(self) -> list[Entry]:
-        """Return the rest; of most documents that is the end of the root, which need not be scanned."""
-        name, stack = self.root_tag[0], self._stack
-        is_end = self._held.strip(_BLANKS) == f"</{name}>" and stack == [name]
-        if not (is_end and self._between_entries()):
-            return self.scan(self._held) + super().close()
-        self.scanner.skip(self._held)
-        self._stray_text = False
-        self._pop()
-        return super().close()
+        """Return the rest; of most documents that is the end of the root, which is not scanned."""
+        name, held = self.root_tag[0], self._held
+        if held.strip() == f"</{name}>" and self._stack == [name] and self._between_entries():
+            self.scanner.skip(held)
+            self._pop()
+            return super().close()
+        return self.scan(held) + super().close()
 
-    # The two ways -----------------------------------------------------------------------------------
+    # The quick ways -----------------------------------------------------------------------------------
 
     def _read_fast(self, block: str) -> list[Entry] | None:
         """Return the entries of a block that is regular or well-formed; None for the scanner."""
         if self.report_problems and unknown_zone(block):
             return None  # a problem, perhaps
-        if "[" in block and not _sections_end(block):
-            return None
+        if "[" in block:
+            if not _sections_end(block):
+                return None
+            if not self.report_problems:
+                block = without_sections(block)
         entries = self._cut(block)
         if entries is not None:
             return entries
@@ -242,8 +236,7 @@ class BlockParser(XmlParser):
         """Return the reader of trees for the current position of the parser."""
         trees, base = self._trees, self._bases[-1][1]
         if trees is None or trees.scope is not self._scope or trees.base != base:
-            shared = self._layouts if self._scope is self._root_scope and self.fast else None
-            trees = self._trees = TreeReader(self.dialect, self._scope, base, shared)
+            trees = self._trees = TreeReader(self.dialect, self._scope, base)
         return trees
 
     def _finished(self, found: list[RawEntry], notes: Notes) -> list[Entry]:
@@ -261,9 +254,8 @@ class BlockParser(XmlParser):
             if children < len(entries):
                 raise FastPathDeclined
             return entries
-        batch = ParsedBatch(
-            cast("list[PageEntry]", entries), DECLINE.note if self.report_problems else None
-        )
+        note = DECLINE.note if self.report_problems else None
+        batch = ParsedBatch(cast("list[PageEntry]", entries), note)
         if self.report_problems and self.dialect.is_too_long(batch.urls):
             raise FastPathDeclined
         return [batch]

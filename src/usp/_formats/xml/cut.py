@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from usp._base.urls import USUAL_ORIGIN, can_be_requested
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FIELDS = ("lastmod", "changefreq", "priority")
 """The fields of the protocol other than the loc, in their usual order."""
@@ -99,15 +102,10 @@ def _are_last(block: str, *tags: str) -> bool:
     return all(block.rfind(tag) == block.rfind(tag.split()[0]) for tag in tags)
 
 
-def _prefix(name: str) -> str:
-    """Return the prefix of a name, with its colon."""
-    return "".join(name.rpartition(":")[:2])
-
-
 @lru_cache(maxsize=64)
 def _first(name: str) -> re.Pattern[str]:
     """Return the pattern of the first entry of a block."""
-    prefix, url = re.escape(_prefix(name)), re.escape(name)
+    prefix, url = re.escape(name[: name.rfind(":") + 1]), re.escape(name)
     loc, one = f"{prefix}loc", f"{prefix}(?:{'|'.join(FIELDS)})"
     given = rf"((?:<{one}>(?:{_CDATA})?+[^<]*+</{one}>{_B}){{0,9}}+)"
     return re.compile(
@@ -160,7 +158,7 @@ def _entry(shape: EntryShape, *, values: bool = False) -> re.Pattern[str]:
     an end, empty texts tell.
     """
     names, end, text = shape.names, re.escape(shape.url_end), "[^<]*+"
-    name, prefix = re.escape(names.name), _prefix(names.name)
+    name, prefix = re.escape(names.name), names.name[: names.name.rfind(":") + 1]
     if values:
         text = f"({_VALUE})"
         if shape.has_cdata:
@@ -221,6 +219,12 @@ def plain(urls: list[str]) -> bool:
         return True
     hosts = {found[0] for found in map(_ORIGIN.match, urls) if found}
     return all(host.isascii() and can_be_requested(host) for host in hosts)
+
+
+def are_plain(texts: Sequence[str | None]) -> TypeGuard[list[str]]:
+    """Return whether texts are URLs, and :func:`plain` ones; False if there are none."""
+    urls = [text for text in texts if text and BEGINS_WELL.match(text)]
+    return 0 < len(urls) == len(texts) and plain(urls)
 
 
 _PLAIN = bytes(set(b"\n").union(range(0x21, 0x7F)).difference(b"@[]<"))

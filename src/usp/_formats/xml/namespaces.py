@@ -90,8 +90,9 @@ def space_of(uri: str) -> Space:
 
 
 _ROOM = 2 * 1024 * 1024  # characters that the scopes of a document may remember
-_MAX_LENGTH = 1000  # characters of a text that is remembered
-_MEANING, _SCOPE = 200, 1000  # about what their objects take
+_MAX_LENGTH = 2000  # characters of a text that is remembered
+_MEANING, _SCOPE, _OF_SKELETON = 200, 1000, 10  # about what their objects take
+_MAX_SKELETONS = 50
 
 
 class Scope:
@@ -100,7 +101,7 @@ class Scope:
     What names mean is remembered, and so are the scopes below, as far as the document has room for it.
     """
 
-    __slots__ = ("_below", "_case_insensitive", "_known", "_room", "known", "uris")
+    __slots__ = ("_below", "_case_insensitive", "_known", "_room", "known", "skeletons", "uris")
 
     def __init__(
         self,
@@ -118,6 +119,8 @@ class Scope:
         self._below: dict[str, Scope] = {}
         self._known: dict[type, dict[str, Any]] = like.known if like else {}
         self.known: dict[type, dict[str, Any]] = {}  # what tags mean, inside of what
+        # What is known of entries by how they are written, also in documents with the same root.
+        self.skeletons: dict[str, Any] = like.skeletons if like else {}
 
     def prefixes(self) -> Iterator[str]:
         """Yield the declared prefixes, perhaps several times; the default namespace is ``""``."""
@@ -138,6 +141,13 @@ class Scope:
         """Remember what a tag means, if there is room."""
         if self._takes(written, _MEANING):
             self.meanings(inside)[written] = meaning
+
+    def remember_skeleton(self, skeleton: str, meaning: Any) -> None:
+        """Remember what an entry means, if there is room, also for documents with the same root."""
+        if self._takes(skeleton, _OF_SKELETON * len(skeleton)):
+            if len(self.skeletons) >= _MAX_SKELETONS:  # other documents may need other ones
+                self.skeletons.clear()
+            self.skeletons[skeleton] = meaning
 
     def _takes(self, written: str, more: int) -> bool:
         """Return whether there is room for a text and for ``more`` than that; if so, take it."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
-    from usp._formats.xml.cut import CutNames
     from usp._formats.xml.xml_parser import XmlParser
 
 MAX_TEXT = 8 * 1024
@@ -120,6 +119,8 @@ class RawEntry:
     extensions: ClassVar[Mapping[Space, ElementNames]] = {}
 
     line: int | None
+
+    column: int | None = None
 
     written: Written = ""
     """The attributes of its tag."""
@@ -274,19 +275,6 @@ class OpenField:
             self._raw.clear()
 
 
-class KnownRoot(NamedTuple):
-    """The tag of a root as it is written, what it means, and the prefixes in force below it."""
-
-    name: str
-    attributes: str
-    meaning: Name
-    scope: Scope
-    names: CutNames | None
-    """What is known for cutting, if entries are cut."""
-    layouts: dict[Any, Any]
-    """Where the elements of entries stand, by their shapes (:mod:`usp._formats.block_reader`)."""
-
-
 class SeenElement(NamedTuple):
     """An element that is not one of the usual ones: as written, and what it means inside of what."""
 
@@ -353,11 +341,8 @@ class Dialect:
     def joined_base(self, base: str | None, step: str) -> str | None:
         """Return the base inside an element that declares one; what cannot be a base is ignored."""
         joined = resolved(base or "", step) or None
-        return (
-            base
-            if joined and joined.partition(":")[0] in PORTS and not origin_of(joined)
-            else joined
-        )
+        has_lost_host = joined and joined.partition(":")[0] in PORTS and not origin_of(joined)
+        return base if has_lost_host else joined
 
     def is_too_long(self, urls: Iterable[str]) -> bool:
         """Return whether there is a URL among others that is longer than allowed."""

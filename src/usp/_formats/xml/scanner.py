@@ -108,9 +108,9 @@ DEAF = TokenHandler()
 
 
 class Scanner:
-    """Cuts text into tokens: ``feed`` pieces of text, then ``close``."""
+    """Cuts text into tokens: ``feed`` pieces of text, then ``close``; ``skipped`` was before it."""
 
-    def __init__(self, handler: TokenHandler, problems: Problems, line: int = 1) -> None:
+    def __init__(self, handler: TokenHandler, problems: Problems, skipped: str = "") -> None:
         self.handler = handler
         self.problems = problems
         self._buffer = ""
@@ -118,8 +118,10 @@ class Scanner:
         self._before = 0  # how many characters stood before it
         self._waiting: list[str] = []  # text that is looked at when there is enough of it
         self._missing = 0  # how much that is
-        self._line = line  # the number of the line up to which line ends are counted,
+        self._line = 1 + skipped.count("\n")  # the number of the line up to which they are counted,
         self._counted = 0  # and where that is in the buffer
+        # Where the line begins; what was skipped is not counted.
+        self._line_start = skipped.rfind("\n") + 1 - len(skipped)
         self._section: _MarkupSection | None = None  # a section that is longer than what is kept
         self.report_holes = True  # whether to note where there are NUL bytes
         self.before_root = False  # whether the root of the document is still looked for
@@ -135,9 +137,17 @@ class Scanner:
     @property
     def line(self) -> int:
         """The current line of the scanner, counted from 1."""
-        self._line += self._buffer.count("\n", self._counted, self._at)
+        if ends := self._buffer.count("\n", self._counted, self._at):
+            self._line += ends
+            self._line_start = self._before + self._buffer.rfind("\n", 0, self._at) + 1
         self._counted = self._at
         return self._line
+
+    @property
+    def column(self) -> int:
+        """The current column of the scanner on its line, counted from 1."""
+        self._line = self.line  # which finds the beginning of the line
+        return self.offset - self._line_start + 1
 
     @property
     def offset(self) -> int:
@@ -199,16 +209,16 @@ class Scanner:
     @property
     def idle(self) -> bool:
         """Whether everything that was fed is read."""
-        return (
-            self._at == len(self._buffer)
-            and not self._waiting
-            and self._section is None
-            and not self.given_up
-        )
+        is_read = self._at == len(self._buffer) and not self._waiting
+        return is_read and self._section is None and not self.given_up
 
     def skip(self, text: str) -> None:
         """Skip text that was read elsewhere."""
-        self._line = self.line + text.count("\n")
+        ends = text.count("\n")
+        self._line = self.line + ends
+        if ends:
+            self._line_start = self.offset + text.rfind("\n") + 1
+        self._line_start -= len(text)
         self._hole = False
 
     def take_declaration(self) -> bool:
@@ -218,7 +228,7 @@ class Scanner:
 
     def repair(self, code: ProblemCode, excerpt: str | None = None) -> None:
         """Note damage that was repaired; give up where there is nothing else."""
-        self.problems.add(code, self.line, excerpt)
+        self.problems.add(code, self.line, excerpt, column=self.column)
         self.count_damage()
 
     def count_damage(self) -> None:
@@ -465,8 +475,7 @@ class Scanner:
             if slash:
                 self.handler.end(name)
             else:
-                empty = attributes.endswith("/")
-                self.handler.start(name, attributes.removesuffix("/"), empty)
+                self.handler.start(name, attributes.removesuffix("/"), attributes.endswith("/"))
             self._at = loose.end()
             return True
         self.repair(ProblemCode.STRAY_LESS_THAN)

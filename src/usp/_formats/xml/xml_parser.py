@@ -11,7 +11,7 @@ decide:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 from xml.sax.saxutils import escape
 from zlib import crc32
 
@@ -23,7 +23,6 @@ from usp._formats.xml.raw_entries import (
     MAX_NAMES,
     Dialect,
     ElementRole,
-    KnownRoot,
     Meaning,
     Notes,
     OpenField,
@@ -34,9 +33,6 @@ from usp._formats.xml.references import without_blanks
 from usp._formats.xml.scanner import Scanner, TokenHandler
 from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, ProblemCode, Problems
-
-if TYPE_CHECKING:
-    from usp._formats.xml.cut import CutNames
 
 MAX_DEPTH = 200
 """Elements that are nested more deeply are only counted."""
@@ -101,8 +97,6 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     _field: OpenField | None = None
     _wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
     _stray_text = False
-    _names: CutNames | None = None  # if entries are cut
-    _root_scope: Scope | None = None  # if the root is known
 
     def __init__(
         self,
@@ -113,14 +107,14 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         fast: bool = False,
         case_insensitive: bool = False,
         longest: int | None = DEFAULT.url_length,
-        root: KnownRoot | None = None,
-        line: int = 1,
+        root: XmlParser | None = None,
+        skipped: str = "",
     ) -> None:
-        """Begin a document, or below a ``root`` that is known and ends at that ``line``."""
+        """Begin a document, or below the ``root`` of another one, with the text up to there."""
         super().__init__(url, problems, fast=fast and not case_insensitive)
         self.url_length = longest
         self.case_insensitive = case_insensitive  # whether names are written in capitals
-        self.scanner = scanner or Scanner(self, self.problems, line)
+        self.scanner = scanner or Scanner(self, self.problems, skipped)
         self.report_problems = not self.fast or self.always_reports
         self.scanner.report_holes = self.report_problems
         self._stack: list[str] = []  # the names of open elements,
@@ -130,16 +124,13 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._told: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
-        self._layouts = root.layouts if root else {}
-        if root is None:
-            self._scope = Scope(case_insensitive=case_insensitive)
-        else:
-            self._names = root.names
-            self._stack.append(root.name)
-            self._scopes.append(Scope())
-            self._scope = self._root_scope = Scope(like=root.scope)
-            self._root, self.root_tag = root.meaning, (root.name, root.attributes)
-            self.dialect = Dialect(type(self), root.meaning, longest)
+        self._scope = Scope(case_insensitive=case_insensitive)
+        if root is not None:
+            self._stack.append(root.root_tag[0])
+            self._scopes.append(self._scope)
+            self._scope = Scope(like=root._scope)  # noqa: SLF001 - of the same class
+            self._root, self.root_tag = root.dialect.root, root.root_tag
+            self.dialect = Dialect(type(self), root.dialect.root, longest)
 
     def scan(self, text: str) -> list[Entry]:
         """Return the entries that the scanner has read so far."""
@@ -183,14 +174,13 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
-    def learned(self) -> KnownRoot:
+    def learn(self) -> None:
         """Look up the usual names, written as the root is: those of entries and their fields."""
         prefix, colon, _ = self.root_tag[0].rpartition(":")
         for local, entry in self.entries.items():
             self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
             for field in entry.own_fields:
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
-        return KnownRoot(*self.root_tag, self.dialect.root, self._scope, self._names, self._layouts)
 
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""
@@ -233,7 +223,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         lost: int = 0,
     ) -> None:
         """Note a problem at a line, or at the current tag."""
-        self.problems.add(code, line or self.scanner.line, excerpt, lost)
+        column = None if line else self.scanner.column
+        self.problems.add(code, line or self.scanner.line, excerpt, lost, column=column)
 
     def base_in(self, entry: RawEntry) -> str | None:
         """Return the base at the current tag of an entry, which may declare one itself."""
@@ -279,9 +270,6 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._declare_base(attributes, depth)
         if role is not ElementRole.OTHER:
             self._begin(meaning, attributes)
-        if empty and depth and not self._begins_at(depth):
-            self._scope = outside
-            return
         self._stack.append(kept(name))
         self._scopes.append(outside)
         if empty:
@@ -363,14 +351,6 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._too_deep[short] = self._too_deep.get(short, 0) + 1
         return True
 
-    def _begins_at(self, depth: int) -> bool:
-        """Return whether the element at that depth began anything that its end will end."""
-        return (
-            (self._field is not None and self._field.depth == depth)
-            or (self._entry is not None and self._entry_depth == depth)
-            or len(self._bases) > 1
-        )
-
     def _reopen(self, name: str, attributes: str) -> None:
         """Go on after the end of the root: two documents in one, or a root closed too early."""
         del attributes
@@ -439,7 +419,10 @@ class XmlParser(TokenHandler, Notes, FormatParser):
                 self._note_stray_entry(meaning.local)
             self._begin_entry(self.entries[meaning.local], attributes)
         elif self._entry is None:
-            self._begin_outside(meaning, attributes)
+            if self.implied_entry:
+                self.note(ProblemCode.LOC_OUTSIDE_ENTRY)
+                self._begin_entry(self.implied_entry, "", implied=True)
+                self._begin_field(meaning, attributes)
         elif meaning.role is ElementRole.RECORD:
             self._add(meaning, "", attributes)
         else:
@@ -455,17 +438,12 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self, entry: type[RawEntry], attributes: str, *, implied: bool = False
     ) -> None:
         self._entry = entry(self.scanner.line, self._bases[-1][1])
+        self._entry.column = self.scanner.column
         if attributes:
             self._entry.written = attributes
         self._entry_depth = len(self._stack)
         self._implied = implied
         self._has_entries = True
-
-    def _begin_outside(self, meaning: Meaning, attributes: str) -> None:
-        if self.implied_entry:
-            self.note(ProblemCode.LOC_OUTSIDE_ENTRY)
-            self._begin_entry(self.implied_entry, "", implied=True)
-            self._begin_field(meaning, attributes)
 
     def _begin_field(self, meaning: Meaning, attributes: str) -> None:
         depth = len(self._stack)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from usp._base.urls import host_of, is_http_url
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import bare_url, normal_url, origin_at
-from usp.checks.registry import site_rule, sitemap_rule
+from usp.checks.registry import failure_rule, site_rule, sitemap_rule
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from usp.objects.exchange import Exchange
 
 MAX_ROBOTS = 500 * 1024  # bytes of a robots.txt that every robot reads; Google reads no more
-_UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
+_ABSENT = (404, 410)
 _OK = range(200, 300)
 
 
@@ -35,13 +35,12 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
     """
     asked = _unread(site)
-    if asked is not None and asked.status in _UNAVAILABLE:
-        said = "there is no" if asked.status in (404, 410) else "the server refuses"
-        yield Hit(f"{said} robots.txt (status {asked.status})", sitemap=asked.url)
+    if asked is not None and asked.status in _ABSENT:  # others are failures
+        yield Hit(f"there is no robots.txt (status {asked.status})", sitemap=asked.url)
 
 
-@site_rule("SM102", Severity.ERROR)
-def robots_unreachable(site: Site) -> Iterator[Hit]:
+@failure_rule("SM102", Severity.ERROR)
+def robots_unreachable() -> None:
     """The robots.txt could not be fetched.
 
     If the server does not respond, or returns 429 or 5xx, robots must assume that nothing may be
@@ -52,11 +51,6 @@ def robots_unreachable(site: Site) -> Iterator[Hit]:
         --- /sitemap.xml
     Fix: Make the server send robots.txt to everyone, or 404 if there is none.
     """
-    asked = _unread(site)
-    is_missing = asked is not None and asked.status in _UNAVAILABLE
-    for failure in site.not_found:
-        if site.is_robots_url(failure.url) and not is_missing:
-            yield Hit(f"robots.txt could not be fetched: {failure.plain}", sitemap=failure.url)
 
 
 @site_rule("SM103", Severity.ERROR)
@@ -203,11 +197,12 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
             yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
 
 
-@sitemap_rule("SM109", Severity.WARNING)
+@sitemap_rule("SM109", Severity.INFO)
 def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A robots.txt or an index declares a sitemap twice.
 
-    The second line does nothing. Often another sitemap was meant, which is then missing.
+    The second line does nothing. Some shops repeat it for each user agent; otherwise another sitemap may
+    be meant, which is then missing.
     Source: protocol#index
     Bad:
         --- /robots.txt
@@ -279,11 +274,11 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
             how = "permanently " if statuses <= {301, 308} else "temporarily "
             over = f" over {count} redirects" if count > 1 else ""
             message = f"{sent.url} redirects {how if statuses else ''}to {sent.final_url}{over}"
-            yield Hit(f"{message}{sitemap.declared_in}", sitemap=sitemap.url)
+            yield Hit(f"{message}{sitemap.declared}", sitemap=sitemap.url)
 
 
-@sitemap_rule("SM112", Severity.ERROR)
-def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
+@failure_rule("SM112", Severity.ERROR)
+def soft_404() -> None:
     """A web page with a status of success is where a sitemap is declared.
 
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
@@ -297,11 +292,6 @@ def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <html><body>Sorry, we cannot find this page.</body></html>
     Fix: Correct the URL where the sitemap is declared; return 404 for URLs that do not exist.
     """
-    exchange = sitemap.exchange
-    if sitemap.is_soft_404 and exchange is not None:
-        where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
-        what = f"a web page with status {exchange.status}{where} instead of a sitemap"
-        yield Hit(f"{what}{sitemap.declared_in}", sitemap=sitemap.requested)
 
 
 @sitemap_rule("SM113", Severity.WARNING)
@@ -339,8 +329,8 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
             yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
 
 
-@sitemap_rule("SM114", Severity.ERROR)
-def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
+@failure_rule("SM114", Severity.ERROR)
+def missing_file() -> None:
     """A sitemap is declared, but the folder has no file of that name.
 
     After the folder is deployed, search engines will request the sitemap and get an error. This rule is
@@ -355,7 +345,3 @@ def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
         --- ./teas.xml
     Fix: Generate the file, or remove the entry.
     """
-    parent, entry = sitemap.parent, sitemap.declaration
-    if sitemap.is_missing_file and parent is not None:
-        line = None if entry is None else entry.line
-        yield Hit(f"there is no file for {sitemap.url}", sitemap=parent.url, line=line)

@@ -12,6 +12,7 @@ from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
 from usp.objects.extensions import EXTENSIONS
 from usp.objects.problem import ProblemCode
+from usp.objects.sitemap import stored_of
 
 if TYPE_CHECKING:
     from usp._formats.xml.raw_entries import SeenElement
@@ -253,12 +254,12 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
         </urlset>
     Fix: Let a library write the XML, and look for what is printed before it.
     """
-    examination, stored, markup = sitemap.examination, sitemap.node.stored, sitemap.xml
+    examination, stored, markup = sitemap.examination, stored_of(sitemap.node), sitemap.xml
     if examination is None or stored is None or markup is None or sitemap.failure:
         return
     if any(problem.code.rule.startswith("SM3") for problem in sitemap.problems):
         return  # it is said already, and better
-    if examination.is_vouched and sitemap.pages:
+    if examination.is_well_formed and sitemap.pages:
         error = _first_error([examination.parser.beginning], final=False)
     else:
         error = _first_error(stored.texts(), final=True)
@@ -311,7 +312,7 @@ def index_in_index(site: Site) -> Iterator[Hit]:
     """
     for one in site.sitemaps:
         if one.kind == "index" and one.parent is not None and one.parent.kind == "index":
-            yield Hit(f"an index is inside another index{one.declared_in}", sitemap=one.url)
+            yield Hit(f"an index is inside another index{one.declared}", sitemap=one.url)
 
 
 @sitemap_rule("SM309", Severity.WARNING)
@@ -319,7 +320,7 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap or an index has no entries.
 
     At least one is required. Search engines report an empty sitemap as an error, and often it is one:
-    whatever writes it has found nothing.
+    whatever writes it has found nothing. A news sitemap may be empty: there was no news for two days.
     Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd support:7451001
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -328,5 +329,7 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """
     lost = sitemap.failure or any(problem.lost for problem in sitemap.problems)
     if sitemap.markup is not None and not (sitemap.pages or sitemap.children or lost):
+        root, attributes = sitemap.markup.root_tag
         what = "sitemaps" if sitemap.kind == "index" else "pages"
-        yield Hit(f"<{sitemap.markup.root_tag[0]}> lists no {what}")
+        if NAMESPACES["news"] not in attributes:
+            yield Hit(f"<{root}> lists no {what}")

@@ -19,8 +19,10 @@ MAX_URL = 2048  # characters that the protocol allows in a URL: fewer than this
 _ALLOWED = bytes(range(0x80, 0x100)) + bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
 _FRAGMENT = re.compile("#")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")
-_UNESCAPED = re.compile(r'[\x00- <>"{}|\\^`\x7f]')
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]++")
+_BLANKS = r"\xa0\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u3000\ufeff"  # beyond ASCII
+_BLANK = re.compile(rf"[ {_BLANKS}]")
+_UNESCAPED = re.compile(rf'[\x00- <>"{{}}|\\^`\x7f{_BLANKS}]')
+_BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_BLANKS}]++")
 _SESSION = re.compile(
     r"[?&;](?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}",
     re.IGNORECASE,
@@ -83,10 +85,11 @@ def url_fragment(block: PageColumns) -> Iterator[Hit]:
 
 @block_rule("SM408", Severity.WARNING)
 def unescaped_url(block: PageColumns) -> Iterator[Hit]:
-    r"""The URL of a page has characters that must be escaped.
+    r"""The URL of a page has characters that must be escaped, or that of an image or video a blank.
 
     Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
-    Most search engines guess what is meant; others fetch something else, or nothing.
+    Most search engines guess what is meant; others fetch something else, or nothing. Blanks that do not
+    look like one, such as U+00A0 or U+200B, are mostly pasted by mistake.
     Source: protocol#escaping rfc3986#section-2
     Bad:
         <url><loc>https://example.org/green tea</loc></url>
@@ -100,10 +103,21 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
         return
     for at, broken in block.found(_BROKEN_ESCAPE):
         yield Hit(f"{broken[0]!r} is not an escape", at)
-    if block.joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED):
+    is_odd = block.joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED)
+    if is_odd or not block.joined.isascii():
         for at, url in enumerate(block.urls):
             if bad := _UNESCAPED.search(url, len(beginning(url))):
-                yield Hit(f"{bad[0]!r} is not escaped", at)
+                yield Hit(f"{_shown(bad[0])} is not escaped", at)
+    for at, url in block.media:
+        if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
+            yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at)
+
+
+def _shown(letters: str) -> str:
+    """Return letters for a message; those that cannot be seen by their numbers."""
+    if letters.isprintable():
+        return repr(letters)
+    return " ".join(f"U+{ord(letter):04X}" for letter in letters)
 
 
 @block_rule("SM414", Severity.INFO)
@@ -122,9 +136,7 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
         return
     for at, url in enumerate(block.urls):
         if found := _BEYOND_ASCII.search(url, len(beginning(url))):
-            letters = found[0][:20]  # those that cannot be seen are told by their numbers
-            numbers = " ".join(f"U+{ord(letter):04X}" for letter in letters)
-            yield Hit(f"{repr(letters) if letters.isprintable() else numbers} is not escaped", at)
+            yield Hit(f"{_shown(found[0][:20])} is not escaped", at)
 
 
 @block_rule("SM412", Severity.INFO)

@@ -42,7 +42,7 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     This is usually the time at which the sitemap was made, or the website deployed. Search engines use
     the date to choose what to fetch again; one that is the same everywhere says nothing, and they
     ignore it. Sitemaps with 20 pages or more are looked at. Days without a time may be the same in a
-    sitemap for one day, so they must be the same in all sitemaps.
+    sitemap for one day, so they must be the same in all sitemaps, and news may be of one day.
     Source: google:crawling-indexing/sitemaps/build-sitemap
         https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url> (x 20)
@@ -54,7 +54,7 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     varies = len(everywhere) > 1 or any(tally.varies for tally in tallies)
     for one in site.sitemaps:
         same = _same(one, "lastmod")
-        if same and (":" in same or not varies):
+        if same and (":" in same or not (varies or one.stories)):
             yield Hit(f"all {one.pages:,} pages have the same lastmod: {same!r}", sitemap=one.url)
 
 

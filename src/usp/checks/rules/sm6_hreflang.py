@@ -47,7 +47,7 @@ def no_return_link(site: Site) -> Iterator[Hit]:
 
     Search engines only believe links that go both ways: otherwise anyone could call a page their
     version of yours. Both links are ignored. Versions that no sitemap lists are not looked at, they may
-    link back in other ways.
+    link back in other ways; nor is an x-default without links, where visitors choose their language.
     Bad:
         <url>
           <loc>https://example.org/en</loc>

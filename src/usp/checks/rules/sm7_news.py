@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 MAX_AGE = timedelta(days=2)
 MAX_STORIES = 1000
 _WEST = timedelta(hours=12)  # how far time zones are behind UTC
+_LAG = timedelta(hours=12)  # how long sitemaps are cached
 _DEPRECATED = ("access", "genres", "keywords", "stock_tickers")
 _SHORT = 2  # letters of a code of ISO 639-1; of longer ones there are thousands
 _LANGUAGE = re.compile(r"[a-z]{2,3}|zh-(?:cn|tw)", re.IGNORECASE)
 
 
 def _tolerance(date: datetime) -> timedelta:
-    """Return how much later a date may be: it lasts a day if it has no time, in any time zone."""
+    """Return how much older a story may be: a day without a time ends last in the west."""
     if precision_of(date) == "day":
-        return timedelta(days=1) + _WEST
-    return _WEST if date.tzinfo is None else timedelta()
+        return _LAG + timedelta(days=1) + _WEST
+    return _LAG + _WEST if date.tzinfo is None else _LAG
 
 
 @block_rule("SM701", Severity.WARNING)
@@ -36,7 +37,7 @@ def old_news(block: PageColumns) -> Iterator[Hit]:
     """A story in a news sitemap is older than two days.
 
     A news sitemap is for what was published in the last two days. Google ignores the news data of older
-    stories, and their pages belong in an ordinary sitemap. The age of a story in a snapshot is the one
+    stories, and their pages belong in an ordinary sitemap. Half a day is tolerated, for caches. The age of a story in a snapshot is the one
     that it had when it was recorded.
     Bad: <news:publication_date>{now-5d}</news:publication_date>
     Good: <news:publication_date>{now-5h}</news:publication_date>

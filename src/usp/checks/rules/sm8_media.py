@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 MAX_IMAGES = 1000
 
 
+def _can_be_fetched(url: str) -> bool:
+    """Return whether a URL is one of HTTP; there is another rule about blanks in it."""
+    return is_http_url(url) or is_http_url("%20".join(url.split()))
+
+
 @block_rule("SM801", Severity.ERROR)
 def too_many_images(block: PageColumns) -> Iterator[Hit]:
     """A page has more than 1,000 images.
@@ -52,7 +57,7 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     for at, written in sorted(relative):
         yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
     for at, image in ((at, image) for at, images in block.images for image in images):
-        if not is_http_url(image.loc) and (at, image.loc) not in relative:
+        if not _can_be_fetched(image.loc) and (at, image.loc) not in relative:
             yield Hit(f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}", at)
 
 
@@ -198,7 +203,7 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
         for name in ("thumbnail_loc", "content_loc", "player_loc"):
             url = getattr(video, name)
             is_file = name == "content_loc" and url and url.startswith("ftp://")
-            if url and not is_http_url(url) and (at, url) not in relative and not is_file:
+            if url and not _can_be_fetched(url) and (at, url) not in relative and not is_file:
                 yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
 
 

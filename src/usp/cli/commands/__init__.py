@@ -13,33 +13,48 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import rich_click as click
 
-SHORT_HELP: Mapping[str, str] = {
-    "demo": "Read the sitemaps of a small bundled website and show them.",
-    "ls": "List the sitemaps of a website and their pages.",
-    "tree": "Show the sitemaps of a website as a tree: what they contain, and what is wrong with them.",
-    "graph": "Draw the sitemaps of a website as a graph, for Graphviz or Mermaid.",
-    "report": "Write a report on the sitemaps of a website: one HTML file that works offline.",
-    "snapshot": "Record the sitemaps of a website in a snapshot, a WARC file to read again offline.",
-    "update": "Bring a snapshot up to date: fetch only what has changed.",
-    "diff": "Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.",
-    "watch": "Watch a website: show new and changed pages as they appear, once each.",
-    "check": "Check the sitemaps of a website: what is wrong, where, and what to do about it.",
-    "rule": "Explain a rule of usp check: what it finds, why it matters, and what to do.",
-    "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.",
-    "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
-    "dates.",
-    "mcp": "Serve the library to language models and agents: a Model Context Protocol server.",
-    "help": "Show a page of the documentation, or the list of topics.",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Read": {
+        "tree": "Show the sitemaps of a website as a tree: what they contain, and what is wrong with "
+        "them.",
+        "ls": "List the sitemaps of a website and their pages.",
+        "report": "Write a report on the sitemaps of a website: one HTML file that works offline.",
+    },
+    "Quality": {
+        "check": "Check the sitemaps of a website: what is wrong, where, and what to do about it.",
+        "rule": "Explain a rule of usp check: what it finds, why it matters, and what to do.",
+    },
+    "Over time": {
+        "snapshot": "Record the sitemaps of a website in a snapshot, a WARC file to read again "
+        "offline.",
+        "update": "Bring a snapshot up to date: fetch only what has changed.",
+        "diff": "Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.",
+        "watch": "Watch a website: show new and changed pages as they appear, once each.",
+    },
+    "Many sites": {
+        "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and "
+        "sites.",
+        "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
+        "dates.",
+    },
+    "Other": {
+        "mcp": "Serve the library to language models and agents: a Model Context Protocol server.",
+        "help": "Show a page of the documentation, or the list of topics.",
+        "demo": "Read the sitemaps of a small bundled website and show them.",
+    },
 }
-"""The first sentence of each command's own help."""
+"""The commands as the help lists them, each with the first sentence of its own help."""
+
+SHORT_HELP = {name: text for group in GROUPS.values() for name, text in group.items()}
+_HIDDEN = {"graph": "tree"}  # commands of earlier versions, and whose module they are in
 
 
 class _Commands(Mapping[str, "click.Command"]):
     def __getitem__(self, name: str) -> click.Command:
-        if name not in SHORT_HELP:
+        if name not in SHORT_HELP and name not in _HIDDEN:
             raise KeyError(name)
-        module = importlib.import_module(f"{__name__}.cmd_{name}")
-        return cast("click.Command", module.command)
+        module = importlib.import_module(f"{__name__}.cmd_{_HIDDEN.get(name, name)}")
+        return cast("click.Command", getattr(module, name if name in _HIDDEN else "command"))
 
     def __iter__(self) -> Iterator[str]:
         return iter(SHORT_HELP)

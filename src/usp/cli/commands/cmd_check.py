@@ -20,17 +20,16 @@ from usp.cli.option_values import Integer, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
+    from usp._base.progress_line import Progress
     from usp.checks.finding import Baseline
     from usp.checks.formats import CheckReport
     from usp.checks.registry import RuleSelection
-    from usp.cli.progress_line import Progress
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap
 
 FOUND = 1
 NOT_CHECKED = 2
 _FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github")
-_SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".sarif": "sarif", ".xml": "junit", ".txt": "text"}
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -60,19 +59,18 @@ _SEVERITIES = ("error", "warning", "info")
     write_baseline={"type": new_path},
     fetch_pages={"type": Integer(0), "default": 0, "show_default": False},
 )
-@options.form(
+@options.results(
     _FORMATS,
     "text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
     "reports. github: annotations in GitHub Actions. By default that of the output file's suffix "
     "(.json, .jsonl, .sarif, .xml for junit), or text.",
 )
-@options.output(
-    "File to write; an existing one is replaced. - is standard output (the default).",
-    default="-",
-    show_default=False,
-)
 @options.table(
-    {"-a --all --no-fold": "Do not group repeated findings."}, all={"name": "everything"}
+    {
+        "-a --all --no-fold": "Do not group repeated findings.",
+        "--by-sitemap": "Group findings by sitemap instead of by rule, in text.",
+    },
+    all={"name": "everything"},
 )
 @options.run_options
 def command(
@@ -102,10 +100,11 @@ def command(
       usp check public/ -o usp.sarif                 for code scanning
     """  # noqa: D301 - click knows the backspace
     from usp.checks.checking import Checking
-    from usp.checks.finding import Baseline, FindingCounts, Severity
+    from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
+    from usp.checks.verdicts import CheckList
 
-    form = options.format_for(output, form, _SUFFIXES, "text", is_needed=False)
+    form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
     if sum(start.is_stdin for start in starts) > 1:
         raise click.UsageError("standard input can be checked only once")
     checking = Checking(_chosen_rules(given), given["fetch_pages"], options=run.options)
@@ -113,7 +112,7 @@ def command(
     fail_on = None if fails == "never" else Severity(fails)
     target: Path | None = given["write_baseline"]
     baseline = None if target else _baseline(given["baseline"], run.options.effective_limits)
-    counts = FindingCounts()
+    counts = CheckList()
     messages.failed = NOT_CHECKED
     with run.running() as progress:
         checking = replace(checking, web_client=run.client())
@@ -135,20 +134,27 @@ def command(
         else:
             is_shown = output is None and sys.stdout.isatty()
             report = CheckReport(
-                severe if baseline is None else baseline.new(severe),
+                severe,
+                baseline=baseline,
                 sitemaps=[*_sitemaps(trees)],
                 rules=checking.chosen.rules,
                 fail_on=fail_on,
                 everything=given["everything"],
+                by_sitemap=given["by_sitemap"],
                 width=shutil.get_terminal_size().columns if is_shown else None,
                 counts=counts,
+                trees=trees,
             )
             _write(report, form, output)
     if baseline is not None:
+        known = counted(baseline.left_out, "known finding")
+        messages.notice(f"{known} left out by the baseline", known=baseline.left_out)
         _notice_gone(baseline, checking.chosen, trees)
+    _end_unchecked(trees, is_unread=len(found) < len(starts))
     if target is None and fail_on is not None and counts.at_least(fail_on):
         raise Exit(FOUND)
-    _end(trees, is_unread=len(found) < len(starts), strict=run.strict)
+    if run.strict and any(tree.failures() for tree in trees):
+        raise Exit(PARTIAL)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -221,8 +227,8 @@ def _notice_gone(
         messages.notice(message, gone=gone)
 
 
-def _end(trees: Sequence[AbstractSitemap], *, is_unread: bool, strict: bool) -> None:
-    """End with the exit status of a check without findings that count."""
+def _end_unchecked(trees: Sequence[AbstractSitemap], *, is_unread: bool) -> None:
+    """End if something could not be checked, whatever was found elsewhere."""
     empty = [tree for tree in trees if not next(_sitemaps([tree]), None)]
     for tree in empty:
         failures = tree.failures()
@@ -232,8 +238,6 @@ def _end(trees: Sequence[AbstractSitemap], *, is_unread: bool, strict: bool) -> 
             messages.error(f"no sitemaps were found at {tree.url}", NOT_CHECKED)
     if empty or is_unread:
         raise Exit(NOT_CHECKED)
-    if strict and any(tree.failures() for tree in trees):
-        raise Exit(PARTIAL)
 
 
 def _baseline(path: str | None, limits: Limits) -> Baseline | None:

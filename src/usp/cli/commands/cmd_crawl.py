@@ -36,7 +36,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
         "--workers N": "Number of worker processes; one per CPU by default.",
         "--in-flight N": "Number of sites that each worker crawls at the same time.",
-        "--per-host N": "Maximum number of simultaneous requests of a worker to one host, for all "
+        "--concurrency N": "Maximum number of simultaneous requests of a worker to one host, for all "
         "sites.",
         "--same-address": "Group sites by IP address instead of host.",
         "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
@@ -44,13 +44,8 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     output={"required": True},
     engine={"type": click.Choice(ENGINES), "default": "local"},
     in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
-    per_host={"type": Integer(1, 64), "default": _USUAL["per_host"]},
+    concurrency={"name": "per_host", "type": Integer(1, 64), "default": _USUAL["per_host"]},
     together={"default": _USUAL["together"]},
-)
-@options.table(
-    {"--site-seconds SECONDS": "Maximum time for the sitemaps of one site."},
-    options.REQUESTS,
-    site_seconds={"default": SITE_SECONDS},
 )
 @options.table(
     {
@@ -72,12 +67,14 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--keep-versions": "Keep the files of older versions of the tables, for time travel.",
     }
 )
-@options.request_options(limits="Set a limit for every site, as in 'usp ls'.")
+@options.request_options(
+    limits=f"Set a limit for every site, as in 'usp ls'. The usual one is seconds={SITE_SECONDS:g}."
+)
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@options.table({"-q --quiet": "Show no progress and no summary."}, options.MESSAGES)
+@click.option("--site-seconds", type=float, default=SITE_SECONDS, hidden=True)  # now --max seconds=
 @options.log_options
-@options.common_message_options
-def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
+@options.common_options
+def command(sites: str, output: str, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 
     SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
@@ -106,7 +103,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
         raise bad_value("--output", "choose a folder for the dataset")
     run = _read_run(values)
     log = logging_to(values["log_file"], values["verbose"])
-    with ending_at_sigterm(), _shown(output, quiet=quiet or messages.as_json) as show, log:
+    with ending_at_sigterm(), _shown(output) as show, log:
         skip_pandas_import()
         try:
             listed = read_sites(
@@ -117,7 +114,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
             raise click.UsageError(str(error)) from error
     for failure in summary["failures"]:
         failure["remedy"] = remedy(failure["code"])
-    if not quiet:
+    if not messages.quiet:
         messages.line(_summary(summary, output, run), summary=summary)
     if summary["missing"]:
         again = "run the same command to resume"
@@ -164,17 +161,18 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
 
 
 @contextmanager
-def _shown(output: str, *, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
+def _shown(output: str) -> Iterator[Callable[[FleetProgress], None]]:
     """Yield a function that shows progress: a live line on a terminal, else a line now and then.
 
     If the run cannot go on, or is interrupted, what is safe is told.
     """
     from usp._base.files import DatasetError
     from usp._base.names import MissingExtraError
-    from usp.cli.progress_line import can_show, live_line
+    from usp._base.progress_line import can_show, live_line
     from usp.cli.run_options import Terminated
 
     latest: list[FleetProgress] = []
+    quiet = messages.quiet or messages.as_json
     is_live = can_show() and not quiet
     last, was_ending = time.monotonic(), False
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 from click.exceptions import Exit
@@ -11,15 +12,19 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli import options
 from usp.cli.errors import PARTIAL, messages
-from usp.cli.output import has_colors, write_text
+from usp.cli.option_values import value_of
+from usp.cli.output import has_colors, naming, write_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from usp.changes import Change, Diff
     from usp.events import Listener
     from usp.objects.sitemap import AbstractSitemap
 
 CHANGED = 1
 TROUBLE = 2
+_FORMATS = ("text", "json", "jsonl", "csv")
 _COLORS = {
     "added": "green",
     "removed": "red",
@@ -34,28 +39,41 @@ _COLORS = {
 @options.command("diff")
 @click.argument("before", metavar="A", type=options.input_type)
 @click.argument("after", metavar="B", type=options.input_type)
-@options.form(
-    ["text", "json", "jsonl", "csv"],
+@options.results(
+    _FORMATS,
     "text: a line for each change (the default). jsonl: an object per line. json: one object. "
     "csv: a row for each field that changed.",
-    default="text",
 )
 @options.table(
     {
         "--unknown": "In text, also list the pages of sitemaps that are missing; other formats "
-        "always have them."
-    }
+        "always have them.",
+        "--map-host OLD=NEW...": "Take the host OLD of A for NEW of B, such as "
+        "staging.example.org=example.org. Without, the hosts of A and B if they are different.",
+        "--migration": "List only the pages of A that B lacks, as after a move.",
+        "--fetch": "With --migration, request each of these pages from A, to see where it redirects.",
+    },
+    map_host={"name": "map_hosts"},
 )
 @options.run_options
 def command(
-    run: options.RunOptions, before: options.Input, after: options.Input, form: str, unknown: bool
+    run: options.RunOptions,
+    before: options.Input,
+    after: options.Input,
+    form: str | None,
+    output: Path | None,
+    unknown: bool,
+    map_hosts: tuple[str, ...],
+    migration: bool,
+    fetch: bool,
 ) -> None:
     """Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.
 
-    A and B are each a website, a sitemap, a snapshot, a file or a folder; one may be - for standard
-    input. Lines begin with + (added), - (removed), ~ (changed: which fields, from what to what), >
-    (moved to other sitemaps), ! (a sitemap that failed), = (one that recovered) or ? (unknown). A
-    sitemap that failed removes nothing: its pages are unknown, and only counted.
+    A and B are each a website, a sitemap, a snapshot, a file, a table of pages or a folder; one may be
+    - for standard input. Pages on different hosts are compared by their paths. Lines begin with +
+    (added), - (removed), ~ (changed: which fields, from what to what), > (moved to other sitemaps), !
+    (a sitemap that failed), = (one that recovered) or ? (unknown). A sitemap that failed removes
+    nothing: its pages are unknown, and only counted.
 
     The exit status is 0 if nothing changed, 1 if something did, 2 if A or B could not be read, and 3 if
     there is no confirmed change, but one side is incomplete; with --strict, it is 3 whenever something
@@ -66,19 +84,27 @@ def command(
       usp diff monday.warc.gz tuesday.warc.gz    two snapshots
       usp diff site.warc.gz example.org          what changed since then
       usp diff old/sitemap.xml new/sitemap.xml   two files
-      usp diff a.warc.gz b.warc.gz -f jsonl      for programs
+      usp diff a.warc.gz b.warc.gz -o new.csv    as a table
     """  # noqa: D301 - click knows the backspace
-    from usp.changes import diff
+    from usp.changes import Diff
     from usp.changes.change_values import counts_json, summary_of
 
+    if fetch and not migration:
+        raise click.UsageError("--fetch needs --migration")
+    form = options.format_for(output, form, _FORMATS, "text")
     if before.is_stdin and after.is_stdin:
         raise click.UsageError("only one of A and B can be standard input")
     messages.failed = TROUBLE
+    hosts = _hosts(map_hosts)
     with run.running() as progress:
-        former = _tree(run, before, progress)
-        changes = diff(former, _tree(run, after, progress))
-        write_text(_lines(changes, form, unknown=unknown))
+        trees = [_tree(run, start, progress) for start in (before, after)]
+        if migration:
+            _list_missing(run, trees[0], trees[1], hosts, form, output, fetch=fetch)
+        changes = Diff(*trees, map_host=hosts)
+        _notice_hosts(changes.hosts, hosts)
+        write_text(_lines(changes, form, unknown=unknown), output)
     counts = changes.counts()
+    messages.wrote(output, counts.pages.total() + counts.sitemaps.total(), "change")
     messages.notice(summary_of(counts), **counts_json(counts))
     if run.strict and any(map(_missing, (changes.before, changes.after))):
         raise Exit(PARTIAL)
@@ -86,6 +112,69 @@ def command(
         raise Exit(CHANGED)
     if counts.uncertain:
         raise Exit(PARTIAL)
+
+
+def _hosts(given: tuple[str, ...]) -> Mapping[str, str] | None:
+    """Return the hosts that are to be replaced; None if the trees tell."""
+    from usp.changes.sides import Matching
+
+    pairs = dict(one.partition("=")[::2] for one in given)
+    with value_of("--map-host"):
+        if not all(pairs.values()):
+            raise ValueError("give both hosts, as in old.example.org=example.org")
+        return Matching(pairs).hosts or None
+
+
+def _notice_hosts(hosts: Mapping[str, str], given: Mapping[str, str] | None) -> None:
+    """Report that hosts were replaced although nobody asked for it."""
+    found = {old: new for old, new in hosts.items() if given is None or old not in given}
+    if found:
+        pairs = ", ".join(f"{old} = {new}" for old, new in found.items() if old != new)
+        message = "A and B are on http and https: pages are compared by path"
+        if pairs:
+            message = (
+                f"different hosts ({pairs}): pages are compared by path; --map-host sets others"
+            )
+        messages.notice(message, hosts=found)
+
+
+def _list_missing(
+    run: options.RunOptions,
+    before: AbstractSitemap,
+    after: AbstractSitemap,
+    hosts: Mapping[str, str] | None,
+    form: str,
+    output: Path | None,
+    *,
+    fetch: bool,
+) -> NoReturn:
+    """List the pages that B lacks, and end with the status of that."""
+    from usp.changes.migration import COLUMNS, Migration, Outcome
+    from usp.export.text_formats import opened, write_rows
+
+    client = run.client() if fetch else None
+    missing = Migration(
+        before, after, map_host=hosts, fetch=fetch, client=client, options=run.options
+    )
+    _notice_hosts(missing.hosts, hosts)
+    if form == "text":
+        write_text(map(str, missing), output)
+    else:
+        rows = (tuple(getattr(page, name) for name in COLUMNS) for page in missing)
+        with naming(output), opened(output or sys.stdout, form) as stream:
+            write_rows(rows, stream, form, COLUMNS)
+    total = missing.counts.total()
+    messages.wrote(output, total, "page")
+    counts = {
+        outcome.value: missing.counts[outcome] for outcome in Outcome if missing.counts[outcome]
+    }
+    parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    what = f": {parts}" if fetch and total else ""
+    messages.notice(f"{counted(total, 'page')} of A missing in B{what}", **counts)
+    is_whole = not _missing(after)
+    if total > missing.counts[Outcome.REDIRECTED] and (is_whole or fetch):
+        raise Exit(CHANGED)
+    raise Exit(0 if is_whole and not (run.strict and _missing(before)) else PARTIAL)
 
 
 def _tree(run: options.RunOptions, start: options.Input, progress: Listener) -> AbstractSitemap:

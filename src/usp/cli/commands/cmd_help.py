@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterator
@@ -14,8 +13,10 @@ import rich_click as click
 
 import usp
 from usp.cli import options
+from usp.cli.command import is_for_people
 from usp.cli.commands import COMMANDS
-from usp.cli.output import has_colors, is_for_people, write_text
+from usp.cli.errors import did_you_mean
+from usp.cli.output import has_colors, write_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -47,14 +48,15 @@ _GAP = re.compile(r"\n{3,}")
 def command(ctx: click.Context, topic: str | None) -> None:
     """Show a page of the documentation, or the list of topics.
 
-    TOPIC is a page, or a command without a page of its own. On a terminal pages are shown in a pager;
-    elsewhere they are Markdown.
+    TOPIC is a page, a command without a page of its own, or a rule of usp check. On a terminal pages
+    are shown in a pager; elsewhere they are Markdown.
 
     \b
     Examples:
       usp help                     all topics
       usp help streaming           a page
       usp help snapshot            how to use a command
+      usp help SM401               what a code means
       usp help rules > rules.md    a page in a file
     """  # noqa: D301 - click knows the backspace
     if topic is None:
@@ -65,11 +67,22 @@ def command(ctx: click.Context, topic: str | None) -> None:
         parent = ctx.parent or ctx
         with click.Context(COMMANDS[topic], parent, topic) as about:
             click.echo(about.get_help())
+    elif _is_rule(topic):
+        ctx.invoke(COMMANDS["rule"], names=(topic,), form=None, output=None)
     else:
-        names = dict.fromkeys([*topics(), *COMMANDS])
-        near = difflib.get_close_matches(topic.lower(), names, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "'usp help' lists all topics"
+        hint = did_you_mean(topic, [*topics(), *COMMANDS]) or "'usp help' lists all topics"
         raise click.UsageError(f"unknown topic {topic!r}; {hint}")
+
+
+def _is_rule(topic: str) -> bool:
+    """Return whether a topic is the code or the name of rules."""
+    from usp.checks.registry import rules_named
+    from usp.checks.rules import RULES
+
+    try:
+        return bool(rules_named(RULES, topic))
+    except ValueError:
+        return False
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp._base.display import counted, printable
+from usp._base.names import PAGE_FORMATS, SITEMAP_COLUMNS, SITEMAP_FORMATS
 from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns
@@ -23,53 +24,36 @@ from usp.cli.output import naming, shown_below, watching, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp.cli.progress_line import Progress
+    from usp._base.progress_line import Progress
     from usp.objects.page import PageBlock
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Selection
 
 LINES = ("tabtree", "pages")
-# The names of what usp.export writes, which the help lists without loading it.
-TABLES = ("csv", "json", "jsonl", "parquet", "xml")
-SITEMAP_TABLES = ("text", "csv", "json", "jsonl", "parquet")
-SITEMAP_COLUMNS = (
-    *("url", "parent", "type", "status", "bytes", "pages", "problems", "problem_codes"),
-    *("failure", "code"),
-)
-_SUFFIXES = {f".{name}": name for name in TABLES} | {".txt": "pages"}
-_STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
+TABLES = ("table", *PAGE_FORMATS)
+_BY_SUFFIX = (*PAGE_FORMATS, "pages")
+_STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
 
 
 @options.command("ls")
 @options.url_argument
-@options.form(
+@options.results(
     [*LINES, *TABLES, "sitemaps"],
-    "tabtree: sitemaps and pages, indented with tabs (the default without -o). "
-    "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
-    "sitemap with all pages. sitemaps: the same as --sitemaps.",
+    "tabtree: all, indented with tabs (default). pages: one URL per line. table: for terminals. "
+    "csv, json, jsonl, parquet: a row per page. xml: one sitemap.",
     metavar="FORMAT",
 )
 @options.table(
     {
-        "--sitemaps": "List the sitemaps instead of their pages, with the columns "
-        f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
-        "parquet)."
-    }
-)
-@options.output(
-    "Write to this file once everything has been read. Its suffix sets the format; "
-    ".gz compresses it.",
-    name="target",
-)
-@options.table(
-    {
+        "--sitemaps": "List sitemaps: as text, csv, json, jsonl or parquet.",
+        "--unordered": "List pages as they arrive, not in the tree's order.",
         "-u --strip-url": "Leave out the scheme and host of the website.",
-        "--columns NAMES": "Columns of a table of pages, comma-separated: "
+        "--columns NAMES": "Columns of a table, comma-separated. Of pages: "
         f"{', '.join(options.COLUMNS)}.",
     }
 )
 @options.filter_options
-@options.table({"--limit N": "Stop after this many pages; no more sitemaps are fetched then."})
+@options.table({"--limit N": "Stop after this many pages; then no more is fetched."})
 @options.run_options
 def command(
     run: options.RunOptions,
@@ -81,23 +65,18 @@ def command(
 ) -> None:
     """List the sitemaps of a website and their pages.
 
-    URL is a website, a sitemap, a feed or a robots.txt; -r and -k apply to websites only.
-    The default scheme is https. URL may also be a file, a folder, or - for standard input. Results
-    are written to standard output, the log to standard error. The exit status is 0 if anything was
-    read and 1 if nothing was; with --strict, it is 3 if anything is missing.
+    URL is a website, a sitemap, a feed, a robots.txt, a file, a folder, or - for standard input. The
+    exit status is 0 if anything was read and 1 if nothing was; with --strict, it is 3 if anything is
+    missing.
 
     \b
     Examples:
       usp ls example.org                            sitemaps and pages as a tree
       usp ls example.org -f pages > urls.txt        one page URL per line
-      usp ls example.org/sitemap_index.xml -u       one sitemap and what it lists
       usp ls example.org -o pages.parquet           a table of all pages
-      usp ls example.org -f jsonl --limit 100       the first 100 pages
+      usp ls example.org -f table                   a table for the terminal
       usp ls example.org --since 30d -o new.csv     pages of the last 30 days
-      usp ls example.org --since 7d --dated --include 'sitemap:*news*' -o news.csv
-                                                    this week's news pages
-      usp ls example.org -f sitemaps                a table of the sitemaps
-      usp ls example.org -v -l crawl.log            write a log file
+      usp ls example.org --sitemaps                 a table of the sitemaps
     """  # noqa: D301 - click knows the backspace
     from usp.selection import Selection
 
@@ -106,9 +85,10 @@ def command(
     if selection is not None and not no_skip:
         run = replace(run, options=selection.crawl_options(run.options))
     if sitemaps or values["form"] == "sitemaps":
-        if values.pop("strip_url") or selection is not None:
+        if values.pop("strip_url") | values.pop("unordered") or selection is not None:
             raise click.UsageError(
-                "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
+                "filters, --unordered and --strip-url apply to pages; they cannot be used with "
+                "--sitemaps"
             )
         _list_sitemaps(run, start, **values)
         return
@@ -129,12 +109,18 @@ class _Listing:
     selection: Selection
     undated: list[int]  # how many pages had no date, in parts
     form: str
-    target: Path | None
+    output: Path | None
     columns: Any
     strip_url: bool
+    unordered: bool
 
     def __post_init__(self) -> None:
-        self.form = options.format_for(self.target, self.form, _SUFFIXES, "tabtree")
+        self.form = options.format_for(self.output, self.form, _BY_SUFFIX, "tabtree")
+        if self.unordered and self.form not in _STREAMED:
+            raise click.UsageError(
+                f"--unordered works with the formats {', '.join(sorted(_STREAMED))}, not with "
+                f"{self.form}; use for example -f pages"
+            )
         if self.form in TABLES and self.strip_url:
             raise click.UsageError(
                 f"--strip-url works with the formats tabtree and pages, not with {self.form}"
@@ -143,7 +129,7 @@ class _Listing:
             raise click.UsageError(
                 f"--columns needs a table, and {self.form} is not one; use for example -f csv"
             )
-        self.columns = _columns(self.columns, options.COLUMNS, self.form, self.target)
+        self.columns = _columns(self.columns, options.COLUMNS, self.form, self.output)
 
     @property
     def can_stream(self) -> bool:
@@ -153,7 +139,7 @@ class _Listing:
         """
         if self.start.is_local or self.run.options.keep_partial or self.form == "tabtree":
             return False
-        is_shown = self.target is None and self.form in _STREAMED
+        is_shown = self.output is None and self.form in _STREAMED
         return is_shown or self.selection.limit is not None
 
     def shown_below(self, url: str) -> Callable[[str], str]:
@@ -165,12 +151,13 @@ class _Listing:
 
     def exit_if_nothing(self, tree: AbstractSitemap) -> None:
         """End if nothing was read; lines that are shown have at least the URL."""
-        if self.form not in LINES or self.target is not None:
+        if self.form not in LINES or self.output is not None:
             self.run.exit_if_nothing(tree, self.start)
 
-    def end(self, tree: AbstractSitemap | None, progress: Progress) -> None:
+    def end(self, tree: AbstractSitemap | None, progress: Progress, written: int) -> None:
         """End with the status of a tree; None stands for one that was not fetched to the end."""
         sys.stdout.flush()
+        messages.wrote(self.output, written, "line" if self.form == "tabtree" else "page")
         messages.undated(sum(self.undated))
         messages.skipped(progress.skipped)
         if tree is not None:
@@ -178,13 +165,13 @@ class _Listing:
 
 
 def _columns(
-    given: str | None, known: tuple[str, ...], form: str, target: Path | None
+    given: str | None, known: tuple[str, ...], form: str, output: Path | None
 ) -> tuple[str, ...] | None:
     """Return the columns of a table; a format that is not possible is refused before the crawl."""
     if form == "parquet":
         from usp.export.schema import pyarrow
 
-        if target is None and sys.stdout.isatty():
+        if output is None and sys.stdout.isatty():
             raise click.UsageError(
                 "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
             )
@@ -204,22 +191,22 @@ def _list_tree(listing: _Listing, progress: Progress) -> None:
         )
     if listing.form == "tabtree":
         lines = tabtree_lines(tree, listing.shown_below(tree.url), listing.selection)
-        write_text(progress.counted(lines), listing.target)
+        write_text(progress.counted(lines), listing.output)
     else:
         blocks = listing.selection.blocks(tree)
         _write(progress.counted(blocks, _pages_in), listing, tree.url)
         if not progress.pages:
             _notice_empty(tree, tree.page_count())
-    listing.end(tree, progress)
+    listing.end(tree, progress, progress.pages)
 
 
 def _list_stream(listing: _Listing, progress: Progress) -> None:
     """List pages as they arrive; after the last one selected, nothing is fetched or missing."""
-    from usp.cli.progress_line import Progress
+    from usp._base.progress_line import Progress
 
     written = Progress()  # of the pages that are selected; the other one has all that are read
-    for stream in listing.run.blocks(listing.start, on_event=progress):
-        reader = sys.stdout if listing.target is None else None
+    for stream in listing.run.blocks(listing.start, progress, unordered=listing.unordered):
+        reader = sys.stdout if listing.output is None else None
         with closing(iter(stream)) as coming, watching(reader, stream.stop):
             first = next(coming, None)
             assert stream.top is not None
@@ -233,7 +220,7 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
             _write(_flushed(blocks) if reader else blocks, listing, site)
             if not written.pages:
                 _notice_empty(stream.tree, progress.pages)
-            listing.end(stream.tree, progress)
+            listing.end(stream.tree, progress, written.pages)
         return
 
 
@@ -241,22 +228,22 @@ def _list_sitemaps(
     run: options.RunOptions,
     start: options.Input,
     form: str | None,
-    target: Path | None,
+    output: Path | None,
     columns: str | None,
 ) -> None:
     """List the sitemaps of a website, a row for each."""
     given = None if form == "sitemaps" else form
-    form = options.format_for(target, given, _SUFFIXES | {".txt": "text"}, "text", is_needed=False)
-    if form not in SITEMAP_TABLES:
+    form = options.format_for(output, given, (*_BY_SUFFIX, "text"), "text", is_needed=False)
+    if form not in SITEMAP_FORMATS:
         raise click.UsageError(
-            f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_TABLES)}"
+            f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_FORMATS)}"
         )
-    names = _columns(columns, SITEMAP_COLUMNS, form, target)
+    names = _columns(columns, SITEMAP_COLUMNS, form, output)
     from usp.export.sitemaps import sitemap_rows, write_sitemaps
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
-        if target is not None:
+        if output is not None:
             run.exit_if_nothing(tree, start)
         examine = not names or any(name.startswith("problem") for name in names)
         rows = sitemap_rows(tree, why, problems=examine)
@@ -265,9 +252,10 @@ def _list_sitemaps(
                 {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
                 for row in rows
             )
-        with naming(target):
-            write_sitemaps(rows, target or sys.stdout, form, names)
+        with naming(output):
+            write_sitemaps(progress.counted(rows), output or sys.stdout, form, names)
         sys.stdout.flush()
+        messages.wrote(output, progress.pages, "sitemap")
         run.exit_for(tree, start, shown=True)
 
 
@@ -296,12 +284,18 @@ def _write(blocks: Iterable[Any], listing: _Listing, site: str) -> None:
     """Write blocks of pages as lines or as a table."""
     if listing.form == "pages":
         shown = listing.shown_below(site)
-        write_text((shown(url) for _, block in blocks for url in block.urls), listing.target)
+        write_text((shown(url) for _, block in blocks for url in block.urls), listing.output)
+        return
+    if listing.form == "table":
+        from usp.cli.page_table import table_lines
+
+        is_file = listing.output is not None
+        write_text(table_lines(blocks, listing.columns, is_file=is_file), listing.output)
         return
     from usp.export import write_blocks
 
-    target = listing.target or sys.stdout
-    with naming(listing.target):
+    target = listing.output or sys.stdout
+    with naming(listing.output):
         write_blocks(blocks, target, listing.form, listing.columns, location=site)
 
 

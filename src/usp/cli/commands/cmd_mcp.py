@@ -53,7 +53,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 )
 @options.concurrency
 @options.log_options
-@options.json_option
+@options.log_format
 def command(
     http: str | None,
     expose: bool,
@@ -80,68 +80,54 @@ def command(
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import load_extra
 
-    server = _server_options(values)
-    verbose: int = values["verbose"]
+    crawl, client = options.read_requests(values, SERVER_LIMITS, trust_start=False)
+    client["max_concurrent_requests"] = values["concurrency"]
+    kept = {"cache_seconds": values["cache"], "snapshots": values["snapshots"]}
+    with value_of("--header"):
+        server = ServerOptions(crawl=CrawlOptions(**crawl), client=client, **kept)
     load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
     load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
     if http is None and (expose or hosts):
         raise click.UsageError("--expose and --allow-host need --http")
-    token = _checked_token(token)
-    if expose and token is None:
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        # Which does not repeat it.
+        raise bad_value("--token", "use letters, digits and punctuation, without blanks")
+    if expose and not token:
         raise click.UsageError(
             "--expose needs --token, which clients send as 'Authorization: Bearer TOKEN'; set it in "
             "the environment, for example USP_MCP_TOKEN=$(openssl rand -hex 16)"
         )
     listening = None if http is None else _listening(http, expose=expose, hosts=hosts)
-    with logging_to(log_file, verbose):
+    with logging_to(log_file, values["verbose"]):
         if listening is None:
             _serve_streams(server)
         else:
-            _serve_http(server, listening, hosts, token)
-
-
-def _checked_token(token: str | None) -> str | None:
-    """Return the token, or None for one that is empty; raises ``BadParameter`` if no header has it."""
-    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        # Which does not repeat it.
-        raise bad_value("--token", "use letters, digits and punctuation, without blanks")
-    return token or None
-
-
-def _server_options(values: dict[str, Any]) -> ServerOptions:
-    crawl, client = options.read_requests(values, SERVER_LIMITS, trust_start=False)
-    with value_of("--header"):
-        return ServerOptions(
-            crawl=CrawlOptions(**crawl),
-            **client | {"headers": tuple(client["headers"].items())},
-            cache_seconds=values["cache"],
-            snapshots=values["snapshots"],
-            concurrency=values["concurrency"],
-        )
+            _serve_http(server, listening, hosts, token or None)
 
 
 def _serve_streams(given: ServerOptions) -> None:
+    import signal
+
     from usp.cli import INTERRUPTED
     from usp.mcp.server import create_server, serve_stdio
 
-    try:
-        serve_stdio(create_server(given))
-    except KeyboardInterrupt:
+    def interrupt(*_: object) -> None:
         messages.error("interrupted", INTERRUPTED)
         os._exit(INTERRUPTED)  # a thread waits for the standard input, and would until it ends
+
+    signal.signal(signal.SIGINT, interrupt)
+    serve_stdio(create_server(given))
 
 
 def _serve_http(
     given: ServerOptions, listening: socket.socket, hosts: tuple[str, ...], token: str | None
 ) -> None:
-    import ipaddress
-
     from usp.mcp.server import PATH, create_server, serve_http
 
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{port}{PATH}"
-    own = (shown, *(_LOOPBACK if ipaddress.ip_address(host).is_loopback else ()))
+    own = (shown, *_LOOPBACK) if shown in _LOOPBACK else (shown,)
     names = [*(f"{name}:{port}" for name in (*own, *hosts)), *hosts]  # a proxy has another port
     if port == _HTTP_PORT:
         names += own
@@ -156,23 +142,21 @@ def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.so
     import ipaddress
     import socket
 
-    host, colon, port = given.rpartition(":")
-    host = host.strip("[]") if colon else ""
+    host, _, port = given.rpartition(":")
     if not host or not port.isdecimal() or int(port) >= 1 << 16:
         raise bad_value("--http", f"{given!r} is not an address; use for example {_ADDRESS}")
     try:
-        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
     except OSError as error:
         raise bad_value("--http", f"no such host: {host}") from error
     family, _, _, _, address = found[0]
     number = ipaddress.ip_address(str(address[0]))
-    if not number.is_loopback:
-        if not expose:
-            instead = f"use {_ADDRESS}, or add --expose and --token if that is intended"
-            raise bad_value("--http", f"other machines can reach {host}; {instead}")
-        if not hosts and number.is_unspecified:
-            ask = f"by which name do clients reach {given}? Name it with --allow-host"
-            raise bad_value("--http", ask)
+    if not (number.is_loopback or expose):
+        instead = f"use {_ADDRESS}, or add --expose and --token if that is intended"
+        raise bad_value("--http", f"other machines can reach {host}; {instead}")
+    if number.is_unspecified and not hosts:
+        ask = f"by which name do clients reach {given}? Name it with --allow-host"
+        raise bad_value("--http", ask)
     dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
         return socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=dual)

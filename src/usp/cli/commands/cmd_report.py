@@ -8,7 +8,7 @@ import rich_click as click
 
 from usp._base.display import printable
 from usp.cli import options
-from usp.cli.output import write_text
+from usp.cli.output import open_in_browser, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 )
 @options.table(
     {
-        "--all-problems": "Check every sitemap for problems, even very large ones; takes long for "
+        "--problems": "Check every sitemap for problems, even very large ones; takes long for "
         "millions of pages.",
         "--compare A": "Also show what changed since A: a snapshot, a file, a folder or another "
         "website.",
+        "--history FOLDER": "Also show pages, findings and freshness over time: of the website's "
+        "snapshots in a folder.",
+        "--open": "Open the report in the browser.",
     },
+    problems={"name": "all_problems"},
     compare={"name": "former", "type": options.input_type},
+    history={"type": click.Path(exists=True, file_okay=False)},
+    open={"name": "is_opened"},
 )
 @options.run_options
 def command(
@@ -35,6 +41,8 @@ def command(
     output: Path | None,
     all_problems: bool,
     former: options.Input | None,
+    history: str | None,
+    is_opened: bool,
 ) -> None:
     """Write a report on the sitemaps of a website: one HTML file that works offline.
 
@@ -47,12 +55,16 @@ def command(
     Examples:
       usp report example.org
       usp report example.org -o example.html
-      usp report example.org/sitemap_index.xml --all-problems
+      usp report example.org/sitemap_index.xml --problems
       usp report example.org --compare last-week.warc.gz
+      usp report example.org --history snapshots
     """  # noqa: D301 - click knows the backspace
     from usp.cli.run_options import found_anything
+    from usp.exceptions import SnapshotError
     from usp.report import html
 
+    if is_opened and output is None:
+        raise click.UsageError("--open needs a file: -o cannot be -")
     if start.is_stdin and former is not None and former.is_stdin:
         raise click.UsageError("only one of URL and --compare can be standard input")
 
@@ -61,8 +73,13 @@ def command(
         before = None if former is None else run.tree(former, on_event=progress)
         if former is not None and before is not None and not found_anything(before, former):
             run.exit_for(before, former)  # everything would look new
-        page = html(tree, all_problems=all_problems, before=before)
+        try:
+            page = html(tree, all_problems=all_problems, before=before, history=history)
+        except SnapshotError as error:
+            raise click.UsageError(f"--history: {error}") from error
         if output is not None:
             write_text([page], output)
     click.echo(page if output is None else printable(str(output)))
+    if output is not None and is_opened:
+        open_in_browser(output, f"open {output} in one")
     run.exit_for(tree, start)

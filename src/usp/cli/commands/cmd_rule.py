@@ -12,46 +12,49 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp.cli import options
+from usp.cli.errors import messages
 from usp.cli.option_values import value_of
 from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from usp.checks.registry import Group, Rule
 
 _WIDEST = 88  # columns of text that is easy to read
 _PLAIN_WIDTH = 80
 _NARROWEST = 30
+_NO_WRAP = 1000
 
 
 @options.command("rule")
 @click.argument("names", metavar="RULE...", nargs=-1)
-@options.table({"--all": "List all rules, or explain them as JSON."}, all={"name": "everything"})
-@options.form(
-    ["text", "json"], "text: for people (the default). json: for programs.", default="text"
-)
+@options.results(["text", "json"], "text: for people (the default). json: for programs.")
+@click.option("--all", is_flag=True, expose_value=False, hidden=True)  # as without a code
 @options.common_options
-def command(names: tuple[str, ...], everything: bool, form: str) -> None:
+def command(names: tuple[str, ...], form: str | None, output: Path | None) -> None:
     """Explain a rule of usp check: what it finds, why it matters, and what to do.
 
-    RULE is a code, the beginning of codes, or a name. With several, or --all, rules are listed in a
-    line each; -f json has everything about each of them.
+    RULE is a code, the beginning of codes, or a name. Without any, all rules are listed in a line
+    each, and so are several; -f json has everything about each of them.
 
     \b
     Examples:
-      usp rule SM401
+      usp rule                     all rules
+      usp rule SM401               one of them
       usp rule relative-url
       usp rule SM4                 all rules about URLs
-      usp rule --all               all rules
-      usp rule --all -f json       the same for programs
+      usp rule -o rules.json       all rules for programs
     """  # noqa: D301 - click knows the backspace
-    if not names and not everything:
-        raise click.UsageError("name a rule, such as SM401 or relative-url, or use --all")
+    form = options.format_for(output, form, ("text", "json"), "text")
     rules = _named(names)
     if form == "json":
         lines: Iterable[str] = [json.dumps([rule.to_dict() for rule in rules], indent=2)]
     else:
-        lines = _page(rules[0]) if len(rules) == 1 else _list(rules)
-    write_text(lines)
+        columns = _columns() if output is None else _NO_WRAP
+        lines = _page(rules[0]) if len(rules) == 1 else _list(rules, columns)
+    write_text(lines, output)
+    messages.wrote(output, len(rules), "rule")
 
 
 def _named(names: Iterable[str]) -> list[Rule]:
@@ -83,7 +86,7 @@ def _page(rule: Rule) -> Iterator[str]:
             yield from ("", _painted(title, "title"), "", *(f"    {line}" for line in lines))
 
 
-def _list(rules: Sequence[Rule]) -> Iterator[str]:
+def _list(rules: Sequence[Rule], columns: int) -> Iterator[str]:
     widest = max(len(rule.name) for rule in rules)
     group: Group | None = None
     for rule in rules:
@@ -96,13 +99,13 @@ def _list(rules: Sequence[Rule]) -> Iterator[str]:
         severity = f"{_painted(rule.severity.value, rule.severity)}{padding}"
         begin = f"  {rule.code}  {severity}  {rule.name:{widest}}"
         used = len(f"  {rule.code}  warning  ") + widest + 2
-        room = _columns() - used
+        room = columns - used
         text = rule.summary if len(rule.summary) <= room else f"{rule.summary[: room - 1]}…"
         yield f"{begin}  {text}" if room >= _NARROWEST else begin
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _NO_WRAP
 
 
 def _wrapped(text: str, room: int = 0) -> list[str]:

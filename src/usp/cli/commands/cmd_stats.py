@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,12 @@ import rich_click as click
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import failure_line, remedy
-from usp.cli.output import show
+from usp.cli.errors import failure_line, messages, remedy
+from usp.cli.output import show, write_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import RenderableType
     from rich.table import Table
 
@@ -31,11 +32,9 @@ _LAST_YEARS = 15
 @options.command("stats")
 @click.argument("dataset")
 @options.table({"--most N": "Number of sites and reasons to list."}, most={"default": 10})
-@options.form(
-    ["text", "json"], "text: tables (the default). json: everything, for programs.", default="text"
-)
+@options.results(["text", "json"], "text: tables (the default). json: everything, for programs.")
 @options.common_options
-def command(dataset: str, most: int, form: str) -> None:
+def command(dataset: str, most: int, form: str | None, output: Path | None) -> None:
     """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
 
     DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
@@ -46,6 +45,7 @@ def command(dataset: str, most: int, form: str) -> None:
       usp stats dataset
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
+    form = options.format_for(output, form, ("text", "json"), "text")
     from usp._base.files import NotADatasetError
     from usp._base.interrupts import InterruptibleThread
     from usp.fleet.stats import dataset_stats
@@ -55,10 +55,10 @@ def command(dataset: str, most: int, form: str) -> None:
     except NotADatasetError as error:
         raise click.UsageError(str(error)) from error
     if form == "json":
-        click.echo(json.dumps(stats, indent=1, default=str))
-        sys.stdout.flush()
+        write_text(json.dumps(stats, indent=1, default=str).splitlines(), output)
     else:
-        show(*_parts(stats))
+        show(*_parts(stats), output=output)
+    messages.wrote(output, stats["totals"]["sites"], "site")
 
 
 def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:

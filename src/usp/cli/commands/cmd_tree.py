@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
+from click import get_current_context
+
 from usp.cli import options
+from usp.cli.errors import messages
 from usp.cli.output import show, write_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import RenderableType
+
+    from usp.objects.sitemap import AbstractSitemap
+
+# The names of usp.graph's functions and their default, which the help shows without loading it.
+GRAPHS = ("dot", "mermaid", "svg")
+SIBLINGS = 20
+_FORMATS = ("text", "json", *GRAPHS)
 
 
 @options.command("tree")
@@ -16,53 +29,91 @@ if TYPE_CHECKING:
 @options.table(
     {
         "-a --all": "Show every sitemap; long lists are shortened otherwise.",
-        "-d --depth N": "Show this many levels; sitemaps below them are only counted.",
+        "-d --levels N": "Show this many levels; sitemaps below them are only counted.",
         "-p --problems": "Check every field of every page, and show the problems; takes longer.",
     },
     all={"name": "everything"},
 )
-@options.form(
-    ["text", "json"],
-    "text: for people (the default). json: for programs, nested like the tree.",
-    default="text",
+@options.results(
+    _FORMATS,
+    "text: for people (the default). json: for programs, nested like the tree. dot, mermaid: a graph "
+    "for Graphviz or Markdown. svg: the same as an image, which needs Graphviz.",
 )
-@options.table({"--no-count": "Do not count the pages of each sitemap; faster."})
+@options.table(
+    {
+        "--siblings N": "Draw at most this many children of a sitemap in a graph; the others share "
+        "one box.",
+        "--no-count": "Do not count the pages of each sitemap; faster.",
+    },
+    siblings={"default": SIBLINGS},
+)
 @options.run_options
 def command(
     run: options.RunOptions,
     start: options.Input,
     everything: bool,
-    depth: int | None,
+    levels: int | None,
     problems: bool,
-    form: str,
+    form: str | None,
+    output: Path | None,
+    siblings: int,
     no_count: bool,
 ) -> None:
     """Show the sitemaps of a website as a tree: what they contain, and what is wrong with them.
 
     URL is a website, a sitemap, a file, a folder, or - for standard input. Long lists of sitemaps are
-    shortened; --all shows them in full.
+    shortened; --all shows them in full. 'usp URL' is the same as 'usp tree URL'.
 
     \b
     Examples:
       usp tree example.org                 the whole site
-      usp tree example.org --depth 2       only the first two levels
+      usp tree example.org --levels 2      only the first two levels
       usp tree sitemap_index.xml           a file
       usp tree example.org --all | less    every sitemap, in plain text
       usp tree example.org -f json         the tree as JSON
+      usp tree example.org -o site.svg     a graph (needs Graphviz)
+      usp tree example.org -f mermaid      the same for Markdown
     """  # noqa: D301 - click knows the backspace
-    from usp.cli.treeview import summary, tree_json, tree_view
-
+    usual = "dot" if get_current_context().command is graph else "text"
+    form = options.format_for(output, form, _FORMATS, usual)
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
-        if not tree.sub_sitemaps:
-            run.exit_if_nothing(tree, start)  # there is nothing to draw
-        how: dict[str, Any] = {"depth": depth, "count": not no_count, "problems": problems}
+        if not tree.sub_sitemaps and form != "json":  # there is nothing to draw
+            if form == "text":
+                _show_if_answered(tree)
+            run.exit_if_nothing(tree, start)
+        how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
         parts: list[RenderableType] = []
-        if form == "json":
-            write_text(tree_json(tree, **how))
+        if form in GRAPHS:
+            from usp import graph as graphs
+
+            write_text(getattr(graphs, form)(tree, most_siblings=siblings).splitlines(), output)
+        elif form == "json":
+            from usp.cli.treeview import tree_json
+
+            write_text(tree_json(tree, **how), output)
         else:
-            parts.append(tree_view(tree, everything=everything, **how))
+            from usp.cli.treeview import summary, tree_view
+
+            seen = progress.reading(tree.sitemap_count())
+            parts.append(tree_view(tree, everything=everything, on_read=seen, **how))
             if not no_count:
-                parts += ["", summary(tree, problems=problems)]
-    show(*parts)
-    run.exit_for(tree, start, shown=depth is None)
+                parts += ["", *summary(tree, problems=problems)]
+    if parts:
+        show(*parts, output=output)
+    messages.wrote(output, tree.sitemap_count(), "sitemap")
+    run.exit_for(tree, start, shown=levels is None and form not in GRAPHS)
+
+
+def _show_if_answered(tree: AbstractSitemap) -> None:
+    """Show the verdict on a website that has no sitemaps, if its server has said why."""
+    from usp.checks.verdicts import by_rule, judge
+    from usp.cli.treeview import verdict_lines
+
+    if any(failure.status is not None for failure in tree.failures()):
+        show(*verdict_lines(judge(tree, by_rule([]), checked=False, counts=False)))
+
+
+graph = copy.copy(command)
+graph.name, graph.hidden = "graph", True
+"""``usp graph``, as ``usp tree -f dot`` was called in earlier versions."""

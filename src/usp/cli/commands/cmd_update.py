@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import rich_click as click
 from click.exceptions import Exit
@@ -24,7 +25,7 @@ from usp.cli import options
 @options.accept
 @options.run_options
 def command(
-    run: options.RunOptions, snapshot: str, trust_lastmod: bool, output: Path | None, accept: bool
+    run: options.RunOptions, snapshot: str, output: Path | None, accept: bool, **how: Any
 ) -> None:
     """Bring a snapshot up to date: fetch only what has changed.
 
@@ -33,9 +34,10 @@ def command(
     saved. The options are those of the recorded crawl, except for logins, headers and limits above the
     default ones: give them again.
 
-    Sitemaps that fail, or suddenly have no pages, are kept as they were, and marked. If more than half
-    of the pages would be gone, the file is left as it was. The exit status is 1 then, if more than half
-    of them could not be read, and for sitemaps without their pages until the next one finds the same.
+    Sitemaps that fail, or suddenly have no pages, are kept as they were, and marked. If more of the
+    pages would be gone than --max-removed, the file is left as it was. The exit status is 1 then, if
+    more than half of them could not be read, and for sitemaps without their pages until the next one
+    finds the same.
 
     \b
     Examples:
@@ -50,18 +52,12 @@ def command(
     from usp.cli.errors import FAILED, messages, update_warning
     from usp.snapshot import update
 
-    if run.site is not None:
-        raise click.UsageError(
-            "--site chooses a website in a file of another program; a snapshot knows its own"
-        )
     path = Path(snapshot)
     if not path.is_file():
         raise click.UsageError(f"{snapshot!r} is not a snapshot but a pipe or a device")
     with run.running() as progress:
         given = given_options(replace(run.options, on_event=progress))
-        done = update(
-            path, run.client(), trust_lastmod=trust_lastmod, output=output, accept=accept, **given
-        )
+        done = update(path, run.client(), output=output, accept=accept, **how, **given)
     messages.notice(str(done), **{name: getattr(done, name) for name in done.NUMBERS})
     if done.warning and not accept:
         failures = done.tree.failures() if done.accepted else done.kept

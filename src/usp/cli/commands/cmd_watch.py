@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import signal
-import subprocess
+import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 from click.exceptions import Exit
 
-from usp._base.display import counted, duration
+from usp._base.display import clock, counted, duration
 from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
 from usp.cli.option_values import new_path
-from usp.cli.output import write_text
+from usp.cli.output import naming, write_text
+from usp.cli.watch_outputs import ENTRIES, NewsFeed, post, run_command, webhook
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from usp.changes import PageChange
     from usp.changes.watching import Round
 
@@ -34,42 +37,59 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @options.table(
     {
         "--snapshot FILE": "Snapshot that stores the last state, for example site.warc.gz; it is "
-        "created if necessary.",
+        "created if necessary. Without it, the state is lost when the command ends.",
         "--every TIME": "Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
-        "--jsonl": "Write an object per line instead of text.",
         "--exec COMMAND": "Run this command for each batch of changes, which it gets as JSON lines "
         "on its standard input. Failed batches are retried.",
+        "--post ADDRESS": "Send each batch of changes to this address, as JSON by POST, in place of "
+        "writing it. Failed batches are retried.",
+        "--feed FILE": "Keep the latest 100 changes in this file, an Atom feed.",
+        "--removed": "Show pages that are gone, too.",
         "--existing": "Begin with the pages that exist when the snapshot is created.",
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
     },
-    snapshot={"type": new_path, "required": True},
+    snapshot={"type": new_path},
     every={"default": "5m"},
+    post={"type": webhook, "name": "post_to"},
+    feed={"type": new_path, "name": "feed_path"},
     exec={"name": "shell_command"},
+)
+@options.results(
+    ["text", "jsonl"],
+    "text: a line for each change (the default). jsonl: an object per line.",
+    "Append to this file; its suffix sets the format.",
 )
 @options.accept
 @options.table({"--rounds N": "Stop after this many rounds."})
 @options.run_options
 def command(
-    run: options.RunOptions, start: options.Input, snapshot: Path, every: float, **given: Any
+    run: options.RunOptions,
+    start: options.Input,
+    snapshot: Path | None,
+    every: float,
+    form: str | None,
+    output: Path | None,
+    **given: Any,
 ) -> None:
     """Watch a website: show new and changed pages as they appear, once each.
 
     URL is a website or a sitemap. The first round records it in the snapshot; each later one fetches
-    only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what).
-    Errors are reported, and the next round tries again. Ctrl-C and SIGTERM end the command after the
-    current batch, with exit status 0. When it is started again, it continues where it was: no page is
-    lost, and after a crash the last batch may come twice. Needs the extra warc.
+    only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what), on
+    a terminal after the time. Errors are reported, and the next round tries again. Ctrl-C and SIGTERM
+    end the command after the current batch, with exit status 0. When it is started again, it continues
+    where it was: no page is lost, and after a crash the last batch may come twice. Needs the extra
+    warc.
 
-    If more than half of the pages would be gone, nothing is reported as removed, and the snapshot stays
-    as it was until they are back, or the command is started with --accept.
+    If more of the pages would be gone than --max-removed, nothing is reported as removed, and the
+    snapshot stays as it was until they are back, or the command is started with --accept.
 
-    The exit status is 1 if more than half of the pages were gone or could not be read in the last round
-    of --rounds; with --strict, it is 3 if anything was missing in it.
+    The exit status is 1 if that is so in the last round of --rounds, or if more than half of the pages
+    could not be read in it; with --strict, it is 3 if anything was missing in it.
 
     \b
     Examples:
       usp watch example.org --snapshot site.warc.gz
-      usp watch example.org --snapshot s.warc.gz --every 1h --jsonl >> new.jsonl
+      usp watch example.org --snapshot s.warc.gz --every 1h -o new.jsonl
       usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
     """  # noqa: D301 - click knows the backspace
     from usp.changes.watching import watch
@@ -77,20 +97,23 @@ def command(
 
     if start.is_local:
         raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
-    if run.site is not None:
-        raise click.UsageError(
-            "--site chooses a website in a WARC file; usp watch does not read one"
-        )
+    form = options.format_for(output, form, ("text", "jsonl"), "text")
     if run.options.keep_partial and not options.set_in_config("keep_partial"):
         raise click.UsageError(
             "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
         )
-    as_json, shell_command = given.pop("jsonl"), given.pop("shell_command")
-    watcher = _Watcher(start.url, every, as_json, shell_command, given["accept"])
-    with replace(run, quiet=True).running(), handling(watcher.end, *_SIGNALS):
+    own = {name: given.pop(name) for name in ("shell_command", "post_to", "feed_path", "removed")}
+    if [output, own["shell_command"], own["post_to"]].count(None) < 2:  # noqa: PLR2004
+        raise click.UsageError("choose one of -o, --exec and --post")
+    watcher = _Watcher(start.url, every, form == "jsonl", output, given["accept"], **own)
+    with (
+        TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True) as folder,
+        run.running(watcher.line),
+        handling(watcher.end, *_SIGNALS),
+    ):
         rounds = watch(
             start.start,
-            snapshot,
+            snapshot or Path(folder, "site.warc.gz"),
             run.client(),
             every=every,
             is_sitemap=start.is_sitemap,
@@ -122,8 +145,12 @@ class _Watcher:
     url: str
     every: float
     jsonl: bool
-    shell_command: str | None
+    output: Path | None
     accepts: bool
+    shell_command: str | None
+    post_to: str | None
+    feed_path: InitVar[Path | None]
+    removed: bool
     stop: threading.Event = field(default_factory=threading.Event)
     rounds: int = 0
     changes: int = 0
@@ -131,6 +158,20 @@ class _Watcher:
     warning: str = ""  # in the last round: most pages are gone, or could not be read
     is_busy: bool = False
     failed: frozenset[str] = frozenset()
+    ended: float | None = None  # when the last round did
+    feed: NewsFeed | None = field(init=False)
+
+    def __post_init__(self, feed_path: Path | None) -> None:
+        self.feed = None if feed_path is None else NewsFeed(feed_path, self.url)
+
+    def line(self) -> str:
+        """Return a sign of life."""
+        found = f"{counted(self.changes, 'change')} in {counted(self.rounds, 'round')}"
+        if self.ended is None:
+            return f"watching {self.url} · first round"
+        ago = clock(time.monotonic() - self.ended)
+        last = f"{ago} since the last, every {duration(self.every)}"
+        return f"watching: {found} · {last} · {self.url}"  # which may be too long for the line
 
     def end(self, *_: object) -> None:
         """Stop at a signal: at once while waiting, and after the batch while it is written."""
@@ -140,14 +181,16 @@ class _Watcher:
 
     def report(self, current: Round) -> None:
         """Report what is missing in a round, and what has changed."""
-        self.rounds += 1
+        self.rounds, self.ended = self.rounds + 1, time.monotonic()
         self.is_complete = current.error is None and not current.failures
         self._report_failures(current)
         if current.error is not None:
             return
+        if self.feed is not None and self.rounds == 1:  # so that it is there
+            self.feed.write((), current.started)
         if current.first:
             messages.notice(f"watching {self.url} every {duration(self.every)}", url=self.url)
-        changes = iter(current)
+        changes = current.changes() if self.removed else iter(current)
         first = next(changes, None)  # which compares: until then, it may be stopped
         if first is None:
             return
@@ -177,48 +220,41 @@ class _Watcher:
         self.failed = frozenset(failure.url for failure in current.failures)
 
     def _give(self, current: Round, changes: Iterator[PageChange]) -> None:
-        """Write the changes of a round, or have them dealt with by a command."""
-        before, lines = self.changes, self._lines(current, changes)
-        if self.shell_command is None:
-            write_text(lines)
-        elif status := _run(self.shell_command, lines):
-            self.changes = before  # they are counted when they are dealt with
-            current.retry()
-            messages.notice(f"{self.shell_command!r} {_ending(status)}; the batch will be retried")
-
-    def _lines(self, current: Round, changes: Iterator[PageChange]) -> Iterator[str]:
-        """Yield a line for each change, and count them."""
+        """Write the changes of a round, or have them dealt with by a command or an address."""
         from usp.changes.change_values import json_of, text_of
         from usp.export.text_formats import to_json
 
+        before, failed = self.changes, ""
         seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
+        latest: deque[PageChange] = deque(maxlen=ENTRIES)
+        found = self._counted(changes, latest)
+        is_json = self.jsonl or self.shell_command is not None or self.post_to is not None
+        is_shown = self.output is None and sys.stdout.isatty()
+        now = f"{current.started.astimezone():%H:%M:%S} " if is_shown else ""
+        objects = ({"seen": seen, **json_of(change)} for change in found)
+        lines = map(to_json, objects) if is_json else (now + text_of(change) for change in found)
+        if self.post_to is not None:
+            failed = post(self.post_to, self.url, objects, self.stop)
+        elif self.shell_command is not None:
+            failed = run_command(self.shell_command, lines)
+        elif self.output is not None:
+            with naming(self.output), self.output.open("a", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+            messages.wrote(self.output, self.changes - before, "change")
+        else:
+            write_text(lines)
+        if failed:
+            self.changes = before  # they are counted when they are dealt with
+            current.retry()
+            messages.notice(f"{failed}; the batch will be retried")
+        elif self.feed is not None:
+            self.feed.write(latest, current.started)
+
+    def _counted(
+        self, changes: Iterator[PageChange], latest: deque[PageChange]
+    ) -> Iterator[PageChange]:
+        """Count changes; the ``latest`` are for the feed."""
         for change in changes:
             self.changes += 1
-            if self.jsonl or self.shell_command is not None:
-                yield to_json({"seen": seen, **json_of(change)})
-            else:
-                yield text_of(change)
-
-
-def _run(shell_command: str, lines: Iterator[str]) -> int:
-    """Run a command with lines on its standard input; return how it ended."""
-    with subprocess.Popen(  # noqa: S602 - the user's own command
-        shell_command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8"
-    ) as process:
-        assert process.stdin is not None
-        try:
-            process.stdin.writelines(f"{line}\n" for line in lines)
-            process.stdin.close()
-        except BrokenPipeError:  # it does not want to know
-            pass
-        return process.wait()
-
-
-def _ending(status: int) -> str:
-    """Return how a command ended: with its own status, or by a signal."""
-    if status > 0:
-        return f"ended with status {status}"
-    try:
-        return f"was ended by {signal.Signals(-status).name}"
-    except ValueError:  # one without a name
-        return f"was ended by signal {-status}"
+            latest.append(change)
+            yield change

@@ -2,7 +2,6 @@
 // The theme of the page, its table of contents, and its charts.
 (() => {
   const root = document.documentElement;
-  const number = new Intl.NumberFormat("en-US");
   const data = JSON.parse(document.getElementById("charts-data").textContent);
   const drawn = [];
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -61,52 +60,68 @@
         },
       }],
     }),
-    columns: (chart) => ({
-      grid: { left: 8, right: 12, top: 12, bottom: 4, containLabel: true },
-      tooltip: tooltip((all) => `${all[0].name}: ${number.format(all[0].value)}`, "axis"),
-      xAxis: nameAxis(chart.labels, { hideOverlap: true }),
-      yAxis: valueAxis(short, true),
-      series: [{
-        type: "bar",
-        data: chart.values,
-        barMaxWidth: 40,
-        barCategoryGap: "18%",
-        itemStyle: { color: color("bar"), borderRadius: [3, 3, 0, 0] },
-      }],
-    }),
-    waterfall: (chart) => ({
-      grid: { left: 8, right: 64, top: 4, bottom: 4, containLabel: true },
-      tooltip: tooltip((all) => `${all[0].name}: ${chart.texts[all[0].dataIndex]}`, "axis"),
-      xAxis: valueAxis(seconds),
-      yAxis: nameAxis(chart.labels, { width: Math.min(360, innerWidth * 0.4), overflow: "truncate", interval: 0, fontSize: 11 }),
-      series: [
-        { type: "bar", stack: "time", silent: true, data: chart.begin, itemStyle: { color: "transparent" } },
-        {
-          type: "bar", stack: "time", barMaxWidth: 16, barMinHeight: 2,
-          data: chart.seconds.map((value, at) => ({
-            value,
-            itemStyle: { color: color(chart.color[at]), borderRadius: 3 },
-          })),
-          label: {
-            show: true, position: "right", color: color("soft"), fontSize: 11,
-            formatter: (bar) => chart.texts[bar.dataIndex],
+    columns: (chart) => {
+      const series = chart.series ?? [{ name: "", values: chart.values, color: "bar" }];
+      const said = (all) => all.map((one) => `${one.seriesName || one.name}: ${number.format(one.value)}`);
+      return {
+        grid: { left: 8, right: 12, top: 12, bottom: 4, containLabel: true },
+        tooltip: tooltip((all) => [...(chart.series ? [all[0].name] : []), ...said(all)].join("\n"), "axis"),
+        xAxis: nameAxis(chart.labels, { hideOverlap: true }),
+        yAxis: valueAxis(short, true),
+        series: series.map((one) => ({
+          type: "bar",
+          stack: "all",
+          name: one.name,
+          data: one.values,
+          barMaxWidth: 40,
+          barCategoryGap: "18%",
+          itemStyle: { color: color(one.color), borderRadius: chart.series ? 0 : [3, 3, 0, 0] },
+        })),
+      };
+    },
+    // Every attempt is a bar; what lies between them is a bar that is not seen.
+    waterfall: (chart) => {
+      const rows = chart.seconds.map((took, at) => [...chart.earlier[at], [chart.begin[at], took]]);
+      const most = Math.max(...rows.map((attempts) => attempts.length));
+      const gap = (attempts, at) => attempts[at][0] - (at ? attempts[at - 1][0] + attempts[at - 1][1] : 0);
+      const bar = (attempts, row, at) => ({
+        value: attempts[at][1],
+        label: { show: at === attempts.length - 1 },
+        itemStyle: { color: color(chart.color[row]), opacity: at < attempts.length - 1 ? 0.45 : 1, borderRadius: 3 },
+      });
+      const said = (row) => {
+        const before = rows[row].length - 1;
+        const more = before ? ` in attempt ${before + 1}, ${number.format(rows[row][before][0] - rows[row][0][0])} s after the first` : "";
+        return `${chart.labels[row]}: ${chart.texts[row]}${more}`;
+      };
+      return {
+        grid: { left: 8, right: 64, top: 4, bottom: 4, containLabel: true },
+        tooltip: tooltip((all) => said(all[0].dataIndex), "axis"),
+        xAxis: valueAxis(seconds),
+        yAxis: nameAxis(chart.labels, { width: Math.min(360, innerWidth * 0.4), overflow: "truncate", interval: 0, fontSize: 11 }),
+        series: Array.from({ length: most }, (_, at) => [
+          {
+            type: "bar", stack: "time", silent: true, itemStyle: { color: "transparent" },
+            data: rows.map((attempts) => (at < attempts.length ? Math.max(0, gap(attempts, at)) : null)),
           },
-        },
-      ],
-    }),
-    treemap: (chart) => ({
+          {
+            type: "bar", stack: "time", barMaxWidth: 16, barMinHeight: 2,
+            data: rows.map((attempts, row) => (at < attempts.length ? bar(attempts, row, at) : null)),
+            label: { position: "right", color: color("soft"), fontSize: 11, formatter: (one) => chart.texts[one.dataIndex] },
+          },
+        ]).flat(),
+      };
+    },
+    treemap: (chart, boxes) => ({
       tooltip: tooltip((box) => `${box.treePathInfo.slice(1).map((part) => part.name).join("  ")}: ${number.format(box.value)}`, "item"),
       color: [1, 2, 3, 4, 5, 6, 7, 8].map((at) => color(`c${at}`)),
       series: [{
         type: "treemap",
-        data: chart.data,
-        left: 0, right: 0, top: 0, bottom: 34,
+        data: boxes,
+        left: 0, right: 0, top: 0, bottom: 0,
         roam: false,
-        breadcrumb: {
-          bottom: 2,
-          itemStyle: { color: color("chip"), textStyle: { color: color("ink") }, borderColor: color("card") },
-          emphasis: { itemStyle: { color: color("hover"), textStyle: { color: color("ink") } } },
-        },
+        nodeClick: false,
+        breadcrumb: { show: false },
         label: { formatter: (box) => `${box.name}\n${number.format(box.value)}`, color: "#fff", overflow: "truncate", lineHeight: 17 },
         upperLabel: { show: true, height: 24, color: color("ink"), fontWeight: 600, formatter: (box) => `${box.name}   ${number.format(box.value)}` },
         itemStyle: { borderColor: color("card"), borderWidth: 0, gapWidth: 2 },
@@ -120,6 +135,46 @@
     }),
   };
 
+  // A treemap shows all sections or, after a click, what is inside one of them; a path above it says
+  // which, and leads back.
+  const opened = {}; // names of sections by the name of the chart
+  function boxesOf(name, chart) {
+    const section = chart.data.find((one) => one.name === opened[name]);
+    return section ? section.children ?? [section] : chart.data;
+  }
+  function drawPath(name, chart, place) {
+    const path = element("nav", "crumbs");
+    path.setAttribute("aria-label", `Shown in the chart ${place.getAttribute("aria-label")}`);
+    const step = (text, section) => {
+      const button = element("button", "", text);
+      button.type = "button";
+      if (section === opened[name]) button.setAttribute("aria-current", "true");
+      button.addEventListener("click", () => open(name, section));
+      path.append(button);
+    };
+    step("All sections", undefined);
+    if (opened[name]) {
+      step(opened[name], opened[name]);
+      if (opened[name].startsWith("/") && document.getElementById("pages-place")) {
+        const pages = element("button", "chip", "show its pages in the table");
+        pages.type = "button";
+        pages.addEventListener("click", () => {
+          document.dispatchEvent(new CustomEvent("show-section", { detail: opened[name] }));
+        });
+        path.append(pages);
+      }
+    }
+    const old = place.parentElement.querySelector(".crumbs");
+    const hadFocus = old?.contains(document.activeElement);
+    old?.remove();
+    place.before(path);
+    if (hadFocus) path.querySelector("[aria-current]").focus();
+  }
+  function open(name, section) {
+    opened[name] = section;
+    draw();
+  }
+
   const height = (chart) => {
     const rows = chart.labels?.length ?? 0;
     if (chart.type === "bars") return rows * 27 + 16;
@@ -128,17 +183,28 @@
 
   function draw() {
     for (const old of drawn.splice(0)) old.dispose();
-    for (const [name, chart] of Object.entries(data)) {
-      const place = document.getElementById(`chart-${name}`);
-      if (!place) continue;
+    const places = Object.keys(data).map((name) => document.getElementById(`chart-${name}`));
+    // All heights first: charts that stand side by side stretch each other.
+    Object.values(data).forEach((chart, at) => {
       const high = height(chart);
-      if (high) place.style.height = `${high}px`;
-      const options = { ...base, textStyle, ...kinds[chart.type](chart) };
+      if (high) places[at].style.minHeight = places[at].style.height = `${high}px`;
+    });
+    Object.entries(data).forEach(([name, chart], at) => {
+      const place = places[at];
+      const isTreemap = chart.type === "treemap";
+      if (isTreemap) drawPath(name, chart, place);
+      const options = { ...base, textStyle, ...kinds[chart.type](chart, isTreemap && boxesOf(name, chart)) };
       if (options.yAxis?.type === "category") options.yAxis.inverse = true;
       const picture = window.charts.init(place, null, { renderer: "svg" });
       picture.setOption(options);
+      if (isTreemap) {
+        picture.on("click", (box) => {
+          const section = opened[name] ?? box.treePathInfo[1]?.name;
+          if (section !== opened[name]) open(name, section);
+        });
+      }
       drawn.push(picture);
-    }
+    });
   }
 
   function show(theme) {

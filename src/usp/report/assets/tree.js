@@ -4,7 +4,6 @@
   const FIRST = 40; // siblings that are shown at first
   const STEP = 200; // and with each click on more
   const UNFOLDED = 300; // rows that a search expands
-  const number = new Intl.NumberFormat("en-US");
   const place = document.getElementById("rows");
   const search = document.getElementById("search");
   const damaged = document.getElementById("damaged");
@@ -15,13 +14,7 @@
     return;
   }
 
-  async function decompress(text) {
-    const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return JSON.parse(await new Response(stream).text());
-  }
-
-  const tree = await decompress(document.getElementById("tree-data").textContent);
+  const tree = await decompress("tree-data");
   const count = tree.parent.length;
   const urls = tree.url;
   const below = Array.from({ length: count }, () => []);
@@ -39,13 +32,6 @@
 
   const children = (at) => (kept ? below[at].filter((child) => kept[child]) : below[at]);
 
-  function element(name, className, text) {
-    const made = document.createElement(name);
-    if (className) made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
-
   function address(at) {
     const url = element("bdi", "url");
     url.dir = "ltr";
@@ -54,13 +40,9 @@
     // A match in the hidden part shows that part again.
     const text = word && lower[at].includes(word) && !path.toLowerCase().includes(word) ? urls[at] : path;
     const found = word ? text.toLowerCase().indexOf(word) : -1;
-    let inside = url;
-    if (/^https?:\/\//.test(urls[at]) && !urls[at].includes("…")) {
-      inside = element("a");
-      inside.href = urls[at];
-      inside.rel = "noreferrer noopener";
-      url.append(inside);
-    }
+    let inside = link(urls[at], "");
+    if (inside instanceof Text) inside = url;
+    else url.append(inside);
     if (found < 0) {
       inside.append(text);
     } else {
@@ -90,7 +72,7 @@
     const unread = kind === undefined && state;
     if (!unread) name.append(element("span", "chip", kind ?? "sitemap"));
     if (tree.below[at]) name.append(element("span", "chip", tree.below[at]));
-    if (tree.problems[at]) name.append(element("span", "chip warn", tree.problems[at]));
+    if (tree.findings[at]) name.append(element("span", "chip warn", tree.findings[at]));
     if (state) name.append(element("span", state === "not followed" ? "chip" : "chip bad", state));
     const [first, last] = [tree.first[at], tree.last[at]];
     const pages = element("span", "pages", unread ? "–" : number.format(tree.pages[at]));
@@ -164,7 +146,7 @@
     for (let at = 0; filtered && at < count; at++) {
       if (word && !lower[at].includes(word)) continue;
       if (isWebsite(at)) continue;
-      if (damaged.checked && !tree.problems[at] && !tree.state[at]) continue;
+      if (damaged.checked && !tree.findings[at] && !tree.state[at]) continue;
       found += 1;
       kept[at] = 2;
       for (let up = tree.parent[at]; up >= 0 && !kept[up]; up = tree.parent[up]) kept[up] = 1;

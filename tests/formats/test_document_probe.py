@@ -1,9 +1,7 @@
-"""A glance tells what a document is, and whether it is whole, without reading its pages.
+"""A probe shows what a document is, and whether it is whole, without reading its pages.
 
 It makes nothing that only reading needs, and leaves nothing to the garbage collector.
 """
-
-from __future__ import annotations
 
 import gc
 from itertools import product
@@ -29,14 +27,16 @@ def breaks_off(reading):
 
 
 @together("size", [7, 1 << 20])
-def test_a_glance_notes_a_document_that_breaks_off_anywhere_behind_its_root_tag(size):
+def test_a_probe_notes_a_document_that_breaks_off_anywhere_behind_its_root_tag(size):
     document = urlset(f"{E}/1", f"{E}/2").encode()
     for at in range(document.index(b">") + 1, len(document) + 1):
         part = document[:at]
-        assert breaks_off(read(chunks(part, size), glance=True)) == breaks_off(read([part])), part
+        assert breaks_off(read(chunks(part, size), skip_pages=True)) == breaks_off(read([part])), (
+            part
+        )
 
 
-def test_a_glance_at_a_whole_document_notes_nothing():
+def test_a_probe_at_a_whole_document_notes_nothing():
     ends = [
         *("<urlset/>", "<urlset></urlset>", "<urlset></urlset >\n\n"),
         "<sm:urlset></sm:urlset><!-- done -->",
@@ -44,12 +44,12 @@ def test_a_glance_at_a_whole_document_notes_nothing():
         "<urlset></urlset>" + "\n" * 10_000,
     ]
     for end, size in product(ends, [1, 1000, 1 << 20]):
-        assert read(chunks(end.encode(), size), glance=True).problems == (), (end[:40], size)
+        assert read(chunks(end.encode(), size), skip_pages=True).problems == (), (end[:40], size)
 
 
-def test_a_glance_notes_compressed_data_that_breaks_off():
+def test_a_probe_notes_compressed_data_that_breaks_off():
     case = next(c for c in corpus() if c.name == "compression/gzip-truncated.xml.gz")
-    reading = read([case.data], glance=True, **case.options)
+    reading = read([case.data], skip_pages=True, **case.options)
     assert "the compressed data breaks off" in str(reading.problems[0])
 
 
@@ -65,8 +65,8 @@ def test_after_a_refusal_nothing_more_is_read():
 # What is made, and what is left -------------------------------------------------------------------
 
 
-def parsed(document, size=1 << 20, *, glance=True):
-    parser = DocumentParser(f"{E}/s.xml", glance=glance, fast=True)
+def parsed(document, size=1 << 20, *, skip_pages=True):
+    parser = DocumentParser(f"{E}/s.xml", skip_pages=skip_pages, fast=True)
     entries = [entry for part in chunks(document.encode(), size) for entry in parser.feed(part)]
     return parser, [*entries, *parser.close()]
 
@@ -96,7 +96,7 @@ def test_pages_are_not_read(made, document, kind):
     assert parser.problems.listed() == []
 
 
-def test_what_a_glance_must_see_is_seen(made):
+def test_what_a_probe_must_see_is_seen(made):
     assert parsed(PAGES.replace("</urlset>", f"{CHILD}</urlset>"))[0].may_have_children
     assert parsed(PAGES[:-9])[0].problems.unfinished is not None
     assert parsed(FOREIGN)[0].namespace
@@ -120,7 +120,7 @@ def test_one_document_leaves_nothing_for_the_next(size):
         assert not parser.parser.root_closed
 
 
-@together("glance", [True, False])
+@together("skip_pages", [True, False])
 @together(
     "document",
     [
@@ -129,12 +129,14 @@ def test_one_document_leaves_nothing_for_the_next(size):
         PAGES.replace("</loc>", "<", 1),
     ],
 )
-def test_a_parser_that_is_closed_is_not_left_to_the_collector(document, glance):
-    parsed(document, glance=glance)  # what is found out once about a root needs a parser, too
+def test_a_parser_that_is_closed_is_not_left_to_the_collector(document, skip_pages):
+    parsed(
+        document, skip_pages=skip_pages
+    )  # what is found out once about a root needs a parser, too
     gc.disable()
     gc.freeze()  # whatever other tests have left is not looked at
     try:
-        assert parsed(document, glance=glance)[0].parser is not None
+        assert parsed(document, skip_pages=skip_pages)[0].parser is not None
         assert not [one for one in gc.get_objects() if isinstance(one, Scanner | XmlParser)]
     finally:
         gc.enable()

@@ -1,4 +1,6 @@
-"""The progress line on the terminal, which is cleared before anything else is written.
+"""The progress of a crawl, as a line on the terminal or in the output of a notebook.
+
+The line on a terminal is cleared before anything else is written.
 
 Nothing is captured: what is written to the standard output and the standard error is passed on
 unchanged, after the line has been cleared.
@@ -6,20 +8,24 @@ unchanged, after the line has been cleared.
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import shutil
 import sys
 import threading
 import time
+import unicodedata
 from collections import Counter
 from contextlib import contextmanager
+from html import escape
+from itertools import count
 from typing import TYPE_CHECKING, TextIO
 
 from usp import events
 from usp._base.display import clock, counted, printable, size
+from usp._base.files import is_pipe
 from usp._base.urls import url_parts
-from usp.cli.output import is_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,33 +36,45 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _EVERY = 1 / 8  # seconds; a shorter command shows no line at all
+_EVERY_IN_NOTEBOOKS = 1 / 2
 _CLEAR = "\r\x1b[2K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _MOST_HOSTS = 3
+_LONG = 10  # seconds after which a host that does not answer is named
+_BAR = 10  # columns
+_ONE = threading.Lock()  # held by the line that is shown
 _COUNTED = (events.SitemapFound, events.SitemapFinished, events.SitemapFailed)
 
 
 class Progress:
-    """Counts the events of a crawl; ``line`` returns the counts as text."""
+    """Counts the events of a crawl; ``line`` returns the counts as text, and what is waited for."""
 
-    def __init__(self) -> None:
+    def __init__(self, shorter: str = "") -> None:
+        self._shorter = shorter and f" (shorter: {shorter})"  # what makes a host's time shorter
         self._started = time.monotonic()
         self._events: Counter[type[events.Event]] = Counter()
         self._bytes = self.pages = 0
         self.skipped: dict[SkipReason, set[str]] = {}  # URLs of sitemaps that were not fetched
-        self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
+        self._busy: dict[str, float] = {}  # since when URLs are asked for, the longest first
+        self._retries: dict[str, tuple[events.SitemapRetrying, float]] = {}  # and their times
         self.doing = ""  # what is done with what was fetched, such as "checking"
 
     def __call__(self, event: events.Event) -> None:
         """Count an event of a crawl."""
         self._events[type(event)] += 1
+        now = time.monotonic()
         match event:
             case events.SitemapStarted():
-                self._busy[event.url] = url_parts(event.url).netloc
+                self._retries.pop(event.url, None)
+                self._busy[event.url] = now
+            case events.SitemapRetrying():
+                self._busy.pop(event.url, None)
+                self._retries[event.url] = event, now + event.seconds
             case events.SitemapReceived():
                 self._bytes += event.received
             case events.SitemapFinished() | events.SitemapFailed():
                 self._busy.pop(event.url, None)
+                self._retries.pop(event.url, None)
             case events.SitemapSkipped():
                 self.skipped.setdefault(event.reason, set()).add(event.url)
 
@@ -72,30 +90,118 @@ class Progress:
         """Count pages."""
         self.pages += number
 
+    def reading(self, most: int) -> Callable[[], None]:
+        """Return a function to call for each of so many sitemaps when it has been read."""
+        numbers = count(1)
+
+        def read() -> None:
+            self.doing = f"reading {next(numbers):,} of {counted(most, 'sitemap')}"
+
+        return read
+
     def line(self) -> str:
         """Return the progress as one line of text."""
-        seconds = max(time.monotonic() - self._started, 0.001)
+        now = time.monotonic()
+        seconds = max(now - self._started, 0.001)
+        pages = counted(self.pages, "page") if self.pages else ""
         if self.doing:
-            return f"{self.doing} · {counted(self.pages, 'page')} · {clock(seconds)}"
+            return " · ".join(filter(None, (self.doing, pages, clock(seconds))))
         known, done, failed = (self._events[kind] for kind in _COUNTED)
         parts = [
+            self._waiting(now),
             f"{done + failed:,} of {counted(known, 'address')}, {counted(done, 'sitemap')}",
-            counted(self.pages, "page") if self.pages else "",
+            pages,
             f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
             clock(seconds),
             self._hosts(),
         ]
         return " · ".join(part for part in parts if part)
 
+    def __repr__(self) -> str:
+        """Return a bar and the line; a bar without an end in sight is left out."""
+        if self.doing or not self._events[events.SitemapFound]:
+            return self.line()
+        full = int(_BAR * self._share())
+        return f"{'━' * full}{'─' * (_BAR - full)} {self.line()}"
+
+    def _repr_html_(self) -> str:
+        """Return the bar and the line as a notebook shows them."""
+        return f'<progress value="{self._share():.3f}"></progress> {escape(self.line())}'
+
+    def _share(self) -> float:
+        known, done, failed = (self._events[kind] for kind in _COUNTED)
+        return (done + failed) / max(known, 1)
+
+    def _waiting(self, now: float) -> str:
+        """Return what is waited for: a host that takes long, or the pause before a request."""
+        for url, since in [*self._busy.items()][:1]:
+            if now - since >= _LONG:
+                host = printable(url_parts(url).netloc)
+                return f"waiting for {host} for {now - since:.0f} s{self._shorter}"
+        for event, due in sorted(self._retries.values(), key=lambda retry: retry[1])[:1]:
+            if due - now >= 1:
+                asked = " (Retry-After)" if event.retry_after else ""
+                often = f"attempt {event.attempt} of {event.attempts}"
+                path = printable(url_parts(event.url).path)
+                return f"retrying {path}, {often}, in {due - now:.0f} s{asked}"
+        return ""
+
     def _hosts(self) -> str:
-        hosts = [printable(host) for host in dict.fromkeys(list(self._busy.values()))]
+        asked = dict.fromkeys(url_parts(url).netloc for url in [*self._busy])
+        hosts = [printable(host) for host in asked]
         more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
         return ", ".join(hosts[:_MOST_HOSTS]) + more
 
 
 @contextmanager
+def shown(progress: Progress, is_idle: Callable[[], bool]) -> Iterator[None]:
+    """Show progress during the block: in a notebook or on a terminal, otherwise nowhere.
+
+    Nor beside other progress: there is one line. It is not shown while it ``is_idle``.
+    """
+    notebook = _is_notebook()
+    if not (notebook or can_show()) or not _ONE.acquire(blocking=False):
+        yield
+        return
+    try:
+        line = live_line(lambda: "" if is_idle() else repr(progress))
+        with _notebook_output(progress, is_idle) if notebook else line:
+            yield
+    finally:
+        _ONE.release()
+
+
+def _is_notebook() -> bool:
+    """Return whether this process runs the cells of a notebook."""
+    running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(running, "kernel")
+
+
+@contextmanager
+def _notebook_output(progress: Progress, is_idle: Callable[[], bool]) -> Iterator[None]:
+    """Show progress in the output of a cell, where it stays."""
+
+    def update() -> None:
+        while not over.wait(_EVERY_IN_NOTEBOOKS):
+            if not is_idle():
+                output.update(progress)
+
+    over = threading.Event()
+    output = importlib.import_module("IPython.display").display(progress, display_id=True)
+    thread = threading.Thread(target=update, name="usp-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        is_idle()  # counts the last pages
+        output.update(progress)
+
+
+@contextmanager
 def live_line(text: Callable[[], str]) -> Iterator[None]:
-    """Show the text that ``text`` returns, updated regularly, while the block runs.
+    """Show what ``text`` returns, updated regularly, while the block runs; no line if it is empty.
 
     Needs a terminal as the standard error; see :func:`can_show`.
     """
@@ -151,12 +257,10 @@ class _ProgressText:
                     self._draw()
 
     def _draw(self) -> None:
-        text = self._text()
-        from rich.cells import cell_len, set_cell_size
-
-        room = _columns(self._stream) - 1  # a full line would break
-        if cell_len(text) > room:
-            text = set_cell_size(text, room)
+        text = _fitting(self._text(), _columns(self._stream) - 1)  # a full line would break
+        if not text:
+            self._clear()
+            return
         drawn = text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
         self._write(f"{_CLEAR}{drawn}")
         self._is_shown = True
@@ -180,6 +284,16 @@ def _columns(stream: TextIO) -> int:
     except OSError:
         columns = 0
     return columns or shutil.get_terminal_size().columns
+
+
+def _fitting(text: str, room: int) -> str:
+    """Return as much of a text as fits into so many columns."""
+    for at, char in enumerate(text):
+        is_wide = unicodedata.east_asian_width(char) in ("W", "F")
+        room -= 2 if is_wide else not unicodedata.combining(char)
+        if room < 0:
+            return text[:at]
+    return text
 
 
 def _clearing_line(stream: TextIO, line: _ProgressText) -> TextIO:

@@ -1,0 +1,268 @@
+"""The findings that are known before any rule is asked: what failed, and what is wrong in documents.
+
+Every part of the package that shows failures and problems shows these; the check yields them among
+those of its rules. Rules are loaded only for the few that have a page of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from usp._base.urls import unquote
+from usp.checks.finding import Finding, Severity
+from usp.checks.page_urls import normal_url
+from usp.objects.problem import FailureCode, Problem, ProblemCode
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    stored_of,
+)
+
+if TYPE_CHECKING:
+    from usp.objects.failure_codes import Code
+    from usp.objects.problem import Failure
+
+# Rules with pages of their own for failures that need other advice:
+ROBOTS_REFUSED, ROBOTS_UNREACHABLE = "SM101", "SM102"
+SOFT_404, MISSING_FILE = "SM112", "SM114"
+
+CODES: Mapping[str, Code] = {code.rule: code for code in (*FailureCode, *ProblemCode)}
+"""The codes of failures and problems, by those of their rules."""
+
+FAILURES = frozenset(
+    {code.rule for code in FailureCode}
+    | {ROBOTS_REFUSED, ROBOTS_UNREACHABLE, SOFT_404, MISSING_FILE}
+)
+"""The rules that say that a document is missing or incomplete."""
+
+_UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
+_SUCCESS = range(200, 300)
+# What else is wrong with such documents does not matter, or follows from that.
+_BROKEN = frozenset(
+    {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
+    | {FailureCode.GZIP_BROKEN}
+)
+# What follows if the root is a <sitemap> with pages.
+_WRONG_ROOT = frozenset({ProblemCode.NO_ROOT, ProblemCode.PAGES_IN_INDEX})
+_OF_WRONG_ROOT = frozenset(
+    {ProblemCode.UNCLOSED_ENTRY, ProblemCode.STRAY_END_TAG, ProblemCode.NO_LOC}
+    | {ProblemCode.PAGES_IN_INDEX}
+)
+# Failures whose reasons are in the words of logs.
+_FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """Where a sitemap is declared: in which document, in which line if that is known.
+
+    ``shown`` is that document as messages name it; empty if there is none, as for known paths.
+    """
+
+    url: str = ""
+    line: int | None = None
+    shown: str = ""
+
+    @classmethod
+    def of(cls, parent: AbstractSitemap, line: int | None, root: AbstractSitemap) -> Declaration:
+        """Return the declaration in a parent; local files are named as seen from the folder."""
+        url, folder = parent.url, f"{root.url.rpartition('/')[0]}/"
+        if isinstance(parent, IndexWebsiteSitemap):
+            return cls(url)
+        is_inside = url.startswith(folder) and url.startswith("file:")
+        return cls(url, line, unquote(url.removeprefix(folder)) if is_inside else url)
+
+    def __str__(self) -> str:
+        """Return it as the end of a message."""
+        line = "" if self.line is None else f", line {self.line}"
+        return f" (declared in {self.shown}{line})" if self.shown else ""
+
+
+NOWHERE = Declaration()
+
+
+def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding]:
+    """Yield what failed in a tree, and what is wrong inside its documents.
+
+    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with the
+    same codes, messages and places. Without ``read`` no document is read for them: what is wrong inside
+    page sitemaps is left out, and so are the lines where sitemaps are declared.
+    """
+    in_folder = is_folder(tree)
+    seen: set[int | str] = set()
+    waiting: list[tuple[AbstractSitemap, Declaration]] = [(tree, NOWHERE)]
+    while waiting:
+        node, declared = waiting.pop()
+        lines: Mapping[str, int | None] = {}
+        if is_new(node, seen):
+            problems = problems_of(node, read=read)
+            if read and _needs_lines(node, problems):
+                problems, lines = _read_index(node)
+            yield from findings_at(node, problems, declared, in_folder=in_folder)
+        below = [
+            (child, Declaration.of(node, lines.get(_requested(child)), tree))
+            for child in node.sub_sitemaps
+        ]
+        waiting.extend(reversed(below))
+    yield from missing_findings(tree)
+
+
+def problems_of(node: AbstractSitemap, *, read: bool) -> Sequence[Problem]:
+    """Return what is wrong inside a document; without ``read``, of page sitemaps nothing."""
+    return node.problems if read or not isinstance(node, AbstractPagesSitemap) else ()
+
+
+def failure_codes(tree: AbstractSitemap) -> dict[str, str]:
+    """Return the rules that say why documents of a tree are missing or incomplete, by their URLs."""
+    found, in_folder = [*missing_findings(tree)], is_folder(tree)
+    for node in (tree, *tree.all_sitemaps()):
+        problems = problems_of(node, read=False)
+        found += findings_at(node, problems, NOWHERE, in_folder=in_folder)
+    return {one.sitemap: one.code for one in reversed(found) if one.code in FAILURES}
+
+
+def is_folder(tree: AbstractSitemap) -> bool:
+    """Return whether a tree was read from the files in a folder."""
+    return isinstance(tree, IndexWebsiteSitemap) and tree.url.startswith("file:")
+
+
+def is_new(node: AbstractSitemap, seen: set[int | str]) -> bool:
+    """Return whether the document of a node was not seen; it may be there twice, after a redirect."""
+    stored = stored_of(node)
+    keys = () if stored is None else (id(stored.document), normal_url(node.url))
+    is_known = not seen.isdisjoint(keys)
+    seen.update(keys)
+    return not is_known
+
+
+def findings_at(
+    node: AbstractSitemap,
+    problems: Sequence[Problem],
+    declared: Declaration = NOWHERE,
+    *,
+    in_folder: bool = False,
+) -> Iterator[Finding]:
+    """Yield why a node is missing or incomplete, and its problems."""
+    failure = node.why if isinstance(node, InvalidSitemap) else node.failure
+    if failure is not None:
+        yield _failed(node, failure, problems, declared, in_folder=in_folder)
+        if is_broken(failure):
+            return
+    if {problem.code for problem in problems} >= _WRONG_ROOT:
+        problems = [problem for problem in problems if problem.code not in _OF_WRONG_ROOT]
+    for problem in problems:
+        if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
+            continue  # what was not received whole breaks off, too
+        quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
+        found = _finding(problem.code.rule, f"{problem.message}{quoted}", node.url, problem.line)
+        found = replace(found, page=problem.page, column=problem.column)
+        yield replace(found, times=problem.times, lost=problem.lost)
+
+
+def is_broken(failure: Failure | None) -> bool:
+    """Return whether all else that is found in a document follows from its failure."""
+    return failure is not None and failure.code in _BROKEN
+
+
+def _failed(
+    node: AbstractSitemap,
+    failure: Failure,
+    problems: Sequence[Problem],
+    declared: Declaration,
+    *,
+    in_folder: bool,
+) -> Finding:
+    exchange = node.exchange
+    if in_folder and failure.code is FailureCode.NOT_FETCHED:
+        message = f"there is no file for {node.url}"
+        return _finding(MISSING_FILE, message, declared.url or node.url, declared.line)
+    status = None if exchange is None else exchange.status
+    is_page = isinstance(node, InvalidSitemap) and failure.code is FailureCode.HTML_PAGE
+    if exchange and status in _SUCCESS and is_page:  # not one that is kept as it was
+        where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
+        what = f"a web page with status {status}{where} instead of a sitemap"
+        return _finding(SOFT_404, f"{what}{declared}", exchange.url)
+    lines = (one.line for one in problems if one.code is failure.code and one.line)
+    said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
+    return _finding(failure.code.rule, f"{said}{declared}", node.url, next(lines, None))
+
+
+def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:
+    """Yield what was looked for and could not be fetched, and so is not in the tree.
+
+    A robots.txt that is refused is as good as none if there are sitemaps all the same.
+    """
+    reported = {
+        url for node in (tree, *tree.all_sitemaps()) for url in (node.url, _requested(node))
+    }
+    for failure in tree.not_found if isinstance(tree, IndexWebsiteSitemap) else ():
+        url, code, said = failure.url, failure.code.rule, failure.plain
+        if url != f"{tree.url}robots.txt":
+            if url in reported:
+                continue  # what is declared and looked for is told once
+        elif failure.status not in _UNAVAILABLE:
+            code, said = ROBOTS_UNREACHABLE, f"robots.txt could not be fetched: {said}"
+        elif tree.sub_sitemaps:
+            code, said = ROBOTS_REFUSED, f"the server refuses robots.txt (status {failure.status})"
+        yield _finding(code, said, url)
+
+
+def _finding(code: str, message: str, url: str, line: int | None = None) -> Finding:
+    """Return what was found in the document at a URL, with the name and the hint of its rule."""
+    known = CODES.get(code)
+    if known is not None:
+        rule = known.value, Severity(known.severity)
+        return Finding(code, *rule, message, url, line=line, hint=known.hint)
+    from usp.checks.rules import RULES  # noqa: PLC0415 - most codes need no rules
+
+    declared = RULES[code]
+    rule = declared.name, declared.severity
+    return Finding(code, *rule, message, url, line=line, hint=declared.hint)
+
+
+def _requested(node: AbstractSitemap) -> str:
+    return node.url if node.exchange is None else node.exchange.url
+
+
+# Close readings of indexes -------------------------------------------------------------------------
+
+
+def _needs_lines(node: AbstractSitemap, problems: Sequence[Problem]) -> bool:
+    """Return whether an index has to be read again for the lines of its findings."""
+    if isinstance(node, AbstractPagesSitemap) or stored_of(node) is None:
+        return False
+    return bool(problems) or any(
+        isinstance(one, InvalidSitemap) or one.failure for one in node.sub_sitemaps
+    )
+
+
+def _read_index(node: AbstractSitemap) -> tuple[list[Problem], Mapping[str, int | None]]:
+    """Return the problems of an index, and the lines of the sitemaps that it declares."""
+    stored = stored_of(node)
+    assert stored is not None
+    is_robots = isinstance(node, IndexRobotsTxtSitemap)
+    examination = stored.examination(is_robots=is_robots, lists_sitemaps=True)
+    first: int | None = None
+    for number, block in enumerate(examination.blocks()):
+        first = first if number else block.place(0).line
+    lines = {child.loc: child.line for child in reversed(examination.children)}
+    return with_known(node, examination.problems, first), lines
+
+
+def with_known(
+    node: AbstractSitemap, problems: Sequence[Problem], first: int | None
+) -> list[Problem]:
+    """Return the problems of an index with those that its document alone does not show.
+
+    ``first`` is the line of its first page.
+    """
+    known = {problem.code for problem in problems}
+    if ProblemCode.SITEMAPS_IN_URLSET in known:
+        known.add(ProblemCode.PAGES_IN_INDEX)  # the same from the other side
+    more = (replace(one, line=first) for one in node.problems if one.code not in known)
+    return [*problems, *more]
