@@ -11,6 +11,7 @@ from check_examples import (
     index,
     locs,
     replies_of,
+    tree_of,
     with_robots,
     wrapped,
 )
@@ -42,6 +43,9 @@ DISCOVERY = {
     "a path that is disallowed for one robot": with_robots(
         "User-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart", PAGE
     ),
+    "a sitemap and pages that are disallowed for a robot of images": with_robots(
+        "User-agent: Googlebot-Image\nUser-agent: Googlebot-News\nDisallow: /", PAGE
+    ),
     "a shorter rule that disallows, and a longer one that allows": with_robots(
         "User-agent: *\nDisallow: /*.xml$\nAllow: /sitemap.xml", PAGE
     ),
@@ -61,6 +65,38 @@ DISCOVERY = {
 
 def test_a_sitemap_is_found_as_it_should_be():
     assert {name: told for name, example in DISCOVERY.items() if (told := codes_in(example))} == {}
+
+
+NAMED = (
+    "User-agent: *\nDisallow: /\n\nUser-agent: Googlebot\nUser-agent: bingbot\nDisallow: /cart\n"
+)
+STORY = """<url><loc>https://example.org/tea</loc><news:news><news:publication>
+<news:name>Tea</news:name><news:language>en</news:language></news:publication>
+<news:publication_date>{now-3h}</news:publication_date><news:title>Tea</news:title></news:news></url>"""
+FOR_NEWS = "User-agent: Googlebot-News\nDisallow: /t\n"
+
+
+def test_robots_txt_is_judged_for_search_engines():
+    everyone = with_robots("User-agent: *\nDisallow: /", PAGE)
+    assert sorted(codes_in(everyone)) == ["SM104", "SM411"]
+    assert codes_in(with_robots(NAMED, PAGE)) == ["SM115"]
+    assert codes_in(with_robots(NAMED, PAGE), agents=["Googlebot"]) == []
+    assert sorted(codes_in(with_robots(NAMED, PAGE), agents="*")) == ["SM104", "SM411"]
+    assert sorted(codes_in(with_robots(NAMED, PAGE), agents=["Applebot"])) == ["SM104", "SM411"]
+    (found,) = found_in(with_robots(NAMED.replace("cart", "t"), PAGE), select=["SM4"])
+    assert found.message == "robots.txt disallows the page for all robots"
+    assert codes_in(with_robots(FOR_NEWS, PAGE)) == []
+    (found,) = found_in(with_robots(FOR_NEWS, f"{PAGE}{STORY}".replace("/tea", "/teas", 1)))
+    assert (found.code, found.page) == ("SM411", f"{HOME}/tea")
+    assert found.message == "robots.txt disallows the page for Googlebot-News"
+
+
+def test_a_verdict_is_as_bad_as_what_search_engines_may_not_fetch():
+    colors = {
+        rules: usp.checks.verdict(tree_of(with_robots(rules, PAGE))).color
+        for rules in (NAMED, NAMED.replace("bingbot", "Slurp"), "User-agent: *\nDisallow: /")
+    }
+    assert [*colors.values()] == ["green", "red", "red"]
 
 
 def test_a_robots_txt_of_exactly_500_kib_is_read_to_its_end():

@@ -216,6 +216,19 @@ def test_the_configuration_file_chooses_rules_and_severities(run, put, folder):
     run("check", "public").ends(2, f"set in {folder / 'usp.toml'}")
 
 
+def test_robots_are_named_on_the_command_line_or_in_the_configuration_file(run, serve, put):
+    rules = "User-agent: *\nDisallow: /\nUser-agent: Googlebot\nUser-agent: Bingbot\nAllow: /\n"
+    site = serve({"/robots.txt": f"{rules}{robots('/a.xml')}", "/a.xml": urlset("/tea")})
+    assert codes(run, site) == {"SM115"}
+    assert codes(run, site, "--agent", "googlebot,Applebot", "--agent", "Slurp") == {
+        "SM104",
+        "SM411",
+    }
+    put({"usp.toml": '[check]\nagent = ["Applebot"]\n'})
+    assert codes(run, site) == {"SM104", "SM411"}
+    run("check", site, "--agent", "Mozilla/5.0").ends(2, "is not the name of a robot")
+
+
 def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeypatch):
     (folder / "usp.toml").write_text('[check]\nbaseline = "known.json"\n')
     assert run("check", "public", "--write-baseline", "known.json").status == 0

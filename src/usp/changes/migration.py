@@ -13,11 +13,12 @@ from usp._base.seen_urls import SeenUrls
 from usp._crawl.stored_pages import SourcePosition
 from usp._inputs import Source, tree_of
 from usp.changes.sides import Matching
-from usp.checks.fetching import FetchedPage, Listed, Robots, fetched_pages
+from usp.checks.fetching import FetchedPage, Listed, fetched_pages
 from usp.export.schema import Kind
 from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
+    from usp.checks.robots_access import Robots
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 

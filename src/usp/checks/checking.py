@@ -33,6 +33,7 @@ from usp.checks.node_findings import (
 )
 from usp.checks.page_columns import PageColumns
 from usp.checks.registry import RuleScope, RuleSelection
+from usp.checks.robots_access import AGENTS, agents_of
 from usp.checks.rules import RULES
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
@@ -55,8 +56,9 @@ if TYPE_CHECKING:
 class Checking:
     """Which rules are asked, how severe they are, and how many pages are fetched themselves.
 
-    If it ``is_live``, what the tree lacks may be fetched: the robots.txt of other hosts. After
-    ``most_pages`` no more pages are read: of other sitemaps, only why they failed is told.
+    ``agents`` are the robots for which robots.txt is judged. If it ``is_live``, what the tree lacks may
+    be fetched: the robots.txt of other hosts. After ``most_pages`` no more pages are read: of other
+    sitemaps, only why they failed is told.
     """
 
     chosen: RuleSelection
@@ -65,6 +67,7 @@ class Checking:
     options: CrawlOptions = field(default_factory=CrawlOptions)
     is_live: bool = False
     most_pages: int | None = None
+    agents: Sequence[str] = AGENTS
 
     @classmethod
     def of(
@@ -72,10 +75,12 @@ class Checking:
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         severities: Mapping[str, Severity | str] | None = None,
+        agents: Iterable[str] = AGENTS,
         **rest: Any,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
-        return cls(RuleSelection.of(RULES, select, ignore, severities or {}), **rest)
+        chosen = RuleSelection.of(RULES, select, ignore, severities or {})
+        return cls(chosen, agents=agents_of(agents), **rest)
 
     def findings(
         self, root: AbstractSitemap, on_pages: Callable[[int], object] = lambda _: None
@@ -84,7 +89,7 @@ class Checking:
 
         ``on_pages`` is called with the number of pages of each block that was read.
         """
-        site = Site(root, self.fetch_pages)
+        site = Site(root, self.fetch_pages, self.agents)
         site.room = self.most_pages
         if self.is_live and site.start_url is not None:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
@@ -191,6 +196,7 @@ class CheckKeywords(TypedDict, total=False):
     ignore: Sequence[str]
     severities: Mapping[str, Severity | str] | None
     fetch_pages: int
+    agents: Iterable[str]
     baseline: Baseline | str | PathLike[str] | None
 
 
@@ -202,6 +208,7 @@ def check(
     ignore: Sequence[str] = (),
     severities: Mapping[str, Severity | str] | None = None,
     fetch_pages: int = 0,
+    agents: Iterable[str] = AGENTS,
     baseline: Baseline | str | PathLike[str] | None = None,
     options: CrawlOptions | None = None,
 ) -> Iterator[Finding]:
@@ -211,14 +218,17 @@ def check(
     snapshot, a sitemap or a folder. ``select`` and ``ignore`` are codes of rules, the beginnings of
     codes (``SM4``) or names; of two that fit, the longer one counts. ``severities`` are other
     severities of rules, by code, beginning or name; ``off`` is one, too. ``fetch_pages`` is how many of
-    the listed pages are fetched themselves, a sample, if robots.txt allows it. Findings in the
-    ``baseline``, or in the file of one, are left out. ``web_client`` and ``options`` are for what is
-    fetched.
+    the listed pages are fetched themselves, a sample, if robots.txt allows it. ``agents`` are the
+    robots for which robots.txt is judged; beside ``Googlebot``, those for news, images and videos too.
+    Findings in the ``baseline``, or in the file of one, are left out. ``web_client`` and ``options``
+    are for what is fetched.
 
-    Raises ``ValueError`` for a rule that does not exist, before anything is fetched.
+    Raises ``ValueError`` for a rule that does not exist and a robot without a name, before anything is
+    fetched.
     """
     rules = {"select": select, "ignore": ignore, "severities": severities}
-    find = _prepared(source, web_client, options, baseline, **rules, fetch_pages=fetch_pages)
+    more = {"fetch_pages": fetch_pages, "agents": agents}
+    find = _prepared(source, web_client, options, baseline, **rules, **more)
     return find(tree_of(source, web_client, options))
 
 

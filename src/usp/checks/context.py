@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from usp.checks.fetching import CrossHostDeclarations, Sample, robots_of
+from usp.checks.fetching import CrossHostDeclarations, Sample
 from usp.checks.hreflang import HreflangGroups
 from usp.checks.node_findings import NOWHERE, Declaration, is_folder
 from usp.checks.page_urls import Origins, SeenPages, bare, read_all
+from usp.checks.robots_access import AGENTS, robots_of
 from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, kind_of, stored_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ class Site:
     without their pages; ``room`` is how many more pages may be read, None for all.
     """
 
-    def __init__(self, root: AbstractSitemap, fetch_pages: int = 0) -> None:
+    def __init__(
+        self, root: AbstractSitemap, fetch_pages: int = 0, agents: Sequence[str] = AGENTS
+    ) -> None:
         website = root if isinstance(root, IndexWebsiteSitemap) else None
         self.root = root
         self.now = datetime.now(UTC)
@@ -48,7 +51,7 @@ class Site:
         self.is_folder = is_folder(root)
         self.tried: list[Exchange] = [] if website is None else website.tried
         self.not_found: list[Failure] = [] if website is None else website.not_found
-        self.robots = robots_of(root)
+        self.robots = robots_of(root, agents)
         self.sitemaps: list[CheckedSitemap] = []
         self.room: int | None = None
         self.sample = Sample(fetch_pages)

@@ -1,23 +1,15 @@
-"""What is fetched for a check: what robots.txt allows, what those of other hosts declare, and pages.
-
-Protego reads a robots.txt and decides, as RFC 9309 says. That takes a while for each URL, and much
-longer with thousands of rules. So it is asked only about URLs that a pattern of all rules together
-matches: most do not match.
-"""
+"""What is fetched for a check: what the robots.txt of other hosts declare, and pages."""
 
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
-from itertools import groupby
 from math import inf
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from protego import Protego
@@ -31,7 +23,7 @@ from usp._formats.html import MAX_HEAD, HeadParser
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import DEAF
 from usp.checks.page_urls import normal_all, same_page
-from usp.objects.sitemap import IndexRobotsTxtSitemap, stored_of
+from usp.checks.robots_access import Robots
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
@@ -39,147 +31,8 @@ if TYPE_CHECKING:
     from usp._crawl.stored_pages import SourcePosition
     from usp.checks.finding import Hit
     from usp.checks.page_columns import PageColumns
-    from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
-
-MAX_BYTES = 512 * 1024  # how much of a robots.txt counts: RFC 9309 asks for at least 500 KiB
-# Characters of URLs that are compared with wildcards until a hostile robots.txt is asked no more.
-MAX_WORK = 4_000_000_000
-
-_LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
-_AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)
-_DISALLOW = "di"  # how it begins; the rest is misspelt in many ways
-_KNOWN = re.compile(
-    r"user[ -]?agent|di.*|allow|clean-param|content-signal|crawl-delay|host|noindex|request-rate"
-    r"|site-map|sitemaps?|visit-time",
-    re.IGNORECASE,
-)
-_BETWEEN = frozenset({"sitemap", "sitemaps", "site-map", "host"})  # lines that end no group
-_KEPT = re.compile(r"[A-Za-z0-9/_.?=&-]+")  # what is written in one way only, if not escaped
-_ESCAPED = r"[^\n%]*+(?:%(?!2[6DEFdef]|3[0-9DFdf]|[4-7])[^\n%]*+)*+%"  # one of those, escaped
-_TRIPLET = re.compile("%[0-9A-Fa-f]{2}")
-_MAX_HEAD = 24  # characters of a rule that are looked at, which also bounds how deep a tree gets
-_SHORT = 2  # characters; the beginning of a path says something from here on
-
-
-class Robots:
-    """What robots may fetch; everything, if there is no robots.txt.
-
-    ``origins`` are those it is about; if they are not known, it is about every URL.
-    """
-
-    def __init__(self, text: str = "", origins: Iterable[str] = ()) -> None:
-        self.text = "\n".join(text.splitlines())
-        self._origins = frozenset(map(str.lower, origins))
-        self._work = MAX_WORK
-
-    @cached_property
-    def is_something_else(self) -> bool:
-        """Whether no line of the text is one of a robots.txt, although there are lines."""
-        lines = [line for line in map(str.strip, self.text.split("\n")) if line]
-        found = (_LINE.match(line.removeprefix("\ufeff")) for line in lines)
-        is_known = any(one and _KNOWN.fullmatch(one[1]) for one in found)
-        return not is_known and any(line[0] != "#" for line in lines)
-
-    @cached_property
-    def _rules(self) -> Protego:
-        return Protego.parse(self.text)
-
-    @cached_property
-    def _disallowed(self) -> tuple[re.Pattern[str] | None, int]:
-        """What finds the URLs to ask about, and how many wildcards each is compared with."""
-        paths = list(disallowed_paths(self.text))
-        return suspects(paths), sum("*" in path for path in paths)
-
-    def disallowed(self, urls: Sequence[str], joined: str) -> Iterator[int]:
-        """Yield the numbers of the URLs that robots may not fetch; ``joined`` has a line for each."""
-        pattern, wildcards = self._disallowed
-        denied = set()
-        for url in pattern.findall(joined) if pattern is not None else ():
-            self._work -= wildcards * len(url)
-            if self._work > 0 and not self.allows(url):
-                denied.add(url)
-        if denied:
-            yield from (at for at, url in enumerate(urls) if url in denied)
-
-    @property
-    def delay(self) -> float:
-        """The pause between requests that it asks for, in seconds."""
-        return float(self._rules.crawl_delay("*") or 0.0) if self.text else 0.0
-
-    def allows(self, url: str, agent: str = "*") -> bool:
-        """Return whether robots may fetch a URL; those of other websites they may."""
-        if not self.text or (self._origins and origin_of(url).lower() not in self._origins):
-            return True
-        return bool(self._rules.can_fetch(url, agent))
-
-
-def robots_of(root: AbstractSitemap) -> Robots:
-    """Return what the robots.txt at the top of a tree allows; in a folder, it may come last."""
-    nodes = sorted((root, *root.sub_sitemaps), key=lambda node: node.url.count("/"))
-    for node in nodes:
-        if isinstance(node, IndexRobotsTxtSitemap) and (stored := stored_of(node)) is not None:
-            exchange = node.exchange
-            urls = (node.url, exchange.url, exchange.final_url) if exchange else (node.url,)
-            origins = [origin_of(url) for url in urls if url.startswith("http")]
-            return Robots(stored.text(MAX_BYTES), origins)
-    return Robots()
-
-
-def disallowed_paths(text: str) -> Iterator[str]:
-    """Yield the paths that a robots.txt disallows for ``*``."""
-    applies = listing = False
-    for line in text.split("\n"):
-        found = _LINE.match(line.strip())
-        if not found:
-            continue
-        name, value = found[1].lower(), found[2].strip()
-        if _AGENT.fullmatch(name):
-            applies = value == "*" or (listing and applies)
-            listing = True
-        elif name not in _BETWEEN:
-            listing = False
-            if applies and value and name.startswith(_DISALLOW):
-                yield value
-
-
-def suspects(paths: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what matches every URL, on a line of its own, that paths may disallow, and others.
-
-    A path is taken literally as far as that is certain. Every URL matches in which a character is
-    escaped that need not be. None: nothing is disallowed.
-    """
-    heads, parts = set(), set()
-    # Where characters are escaped, nothing is certain: %7E may be ~.
-    for path in (_TRIPLET.sub("*", path) for path in paths):
-        first = _KEPT.match(path)
-        head = first[0] if first and path.startswith("/") else ""
-        if len(head) >= _SHORT:
-            heads.add(head[:_MAX_HEAD])
-        elif not _KEPT.search(path, len(head)):
-            heads.add("")  # everything may match; "/" is not even written in every URL
-        else:
-            parts.add(max(_KEPT.findall(path, len(head)), key=len)[:_MAX_HEAD])
-    if not heads and not parts:
-        return None
-    after = [_either(heads)] if heads else []
-    if parts:
-        after.append(rf"[^\n]*?{_either(parts)}")
-    after.append(_ESCAPED)
-    return re.compile(rf"^(?i:https?)://[^/?#\n]*+(?:{'|'.join(after)}).*+$", re.MULTILINE)
-
-
-def _either(texts: Collection[str]) -> str:
-    """Return a pattern of texts that are looked for together, as a tree: the time is that of one."""
-    if "" in texts:  # what is longer begins so, too
-        return ""
-    ways = [
-        re.escape(first) + _either([text[1:] for text in same])
-        for first, same in groupby(sorted(texts), key=itemgetter(0))
-    ]
-    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
-
 
 MOST_HOSTS = 20  # hosts whose robots.txt is fetched; a sitemap may list thousands
 

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from usp._base.urls import host_of, is_http_url
+from usp._base.urls import host_of, is_http_url, urljoin
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import bare_url, normal_url, origin_at
 from usp.checks.registry import failure_rule, site_rule, sitemap_rule
+from usp.checks.robots_access import ALL_ROBOTS, disallowed_paths, names_of
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -77,10 +78,11 @@ def robots_not_text(site: Site) -> Iterator[Hit]:
 
 @sitemap_rule("SM104", Severity.ERROR)
 def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
-    """The website's robots.txt disallows a sitemap.
+    """The website's robots.txt disallows a sitemap for search engines.
 
-    Search engines respect robots.txt for sitemaps, too. They do not fetch one that is disallowed, even
-    if robots.txt itself declares it.
+    They respect robots.txt for sitemaps, too: they do not fetch one that is disallowed, even if
+    robots.txt itself declares it. This is asked for Googlebot, Bingbot and all that robots.txt does not
+    name (*); --agent chooses others.
     Source: rfc9309#section-2.2.2 support:7451001
     Bad:
         --- /robots.txt
@@ -101,11 +103,11 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Add an Allow line for the sitemap, or move it to a path that is not disallowed.
     """
     robots = sitemap.site.robots
-    if sitemap.is_undeclared and not robots.allows(sitemap.url):
-        yield Hit("robots.txt disallows this sitemap")
-    for child in sitemap.children:
-        if not robots.allows(child.loc):
-            yield Hit(f"robots.txt disallows the sitemap {child.loc}", line=child.line)
+    if sitemap.is_undeclared and (whom := robots.disallowed([sitemap.url]).get(0)):
+        yield Hit(f"robots.txt disallows this sitemap for {whom}")
+    for at, whom in robots.disallowed([child.loc for child in sitemap.children]).items():
+        child = sitemap.children[at]
+        yield Hit(f"robots.txt disallows the sitemap {child.loc} for {whom}", line=child.line)
 
 
 @sitemap_rule("SM105", Severity.WARNING)
@@ -345,3 +347,41 @@ def missing_file() -> None:
         --- ./teas.xml
     Fix: Generate the file, or remove the entry.
     """
+
+
+@site_rule("SM115", Severity.INFO)
+def only_named_robots(site: Site) -> Iterator[Hit]:
+    """The robots.txt disallows the website for all robots but those that it names.
+
+    Often this is intended: Googlebot and Bingbot are named, and everyone else is kept out. But then other
+    search engines, previews of links and tools such as this one may fetch nothing, either.
+    Source: google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /
+
+        User-agent: Googlebot
+        User-agent: Bingbot
+        Disallow: /private/
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+    Good:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /private/
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+    Fix: Name all robots that may fetch pages, or disallow only what nobody may fetch.
+    """
+    robots, read = site.robots, site.robots_txt
+    if read is None or ALL_ROBOTS not in robots.agents:
+        return
+    allowed = [one for one in robots.agents if robots.allows(home := urljoin(read.url, "/"), one)]
+    if allowed and not robots.allows(home):
+        line = next((at for at, path in disallowed_paths(robots.text) if path in ("/", "/*")), None)
+        whom = names_of(allowed, robots.agents)
+        message = (
+            f"robots.txt disallows everything for all robots that it does not name, not for {whom}"
+        )
+        yield Hit(message, sitemap=read.url, line=line)

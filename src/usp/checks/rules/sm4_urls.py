@@ -367,11 +367,13 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
 
 @block_rule("SM411", Severity.ERROR)
 def disallowed_url(block: PageColumns) -> Iterator[Hit]:
-    """A page is disallowed by robots.txt for all robots (*).
+    """A page is disallowed by robots.txt for search engines.
 
-    The sitemap asks search engines to fetch the page, and robots.txt asks them not to. They obey
-    robots.txt: what is on the page is never seen.
-    Source: rfc9309#section-2.2.2 google:crawling-indexing/robots/intro
+    The sitemap asks them to fetch the page, and robots.txt asks them not to. They obey robots.txt: what
+    is on the page is never seen. This is asked for Googlebot and Bingbot, for Googlebot-News if the page
+    has news, and for all that robots.txt does not name (*); --agent chooses others. A robot with lines
+    of its own obeys only these: what is disallowed for * alone is allowed to it.
+    Source: rfc9309#section-2.2.2 google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
     Bad:
         --- /robots.txt
         User-agent: *
@@ -394,5 +396,11 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
         <url><loc>https://example.org/private/tea</loc></url>
     Fix: Allow the page in robots.txt, or leave it out of the sitemap.
     """
-    for at in block.site.robots.disallowed(block.urls, block.joined):
-        yield Hit("robots.txt disallows the page for all robots", at)
+    robots = block.site.robots
+    found = dict(robots.disallowed(block.urls, block.joined))
+    if robots.has_special("news"):
+        numbers = [at for at, _ in block.stories]
+        news = robots.disallowed([block.urls[at] for at in numbers], kind="news")
+        found |= {numbers[at]: whom for at, whom in news.items()}
+    for at, whom in sorted(found.items()):
+        yield Hit(f"robots.txt disallows the page for {whom}", at)

@@ -50,6 +50,8 @@ _SEVERITIES = ("error", "warning", "info")
         "--baseline FILE": "Leave out the findings in this file, which --write-baseline has written.",
         "--write-baseline FILE": "Write all findings to this file instead of showing them, and exit "
         "with status 0.",
+        "--agent ROBOTS...": "Judge robots.txt for these robots, comma-separated. Default: *, "
+        "Googlebot (beside it those for news, images and videos), Bingbot.",
         "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
         "they exist and are indexable.",
     },
@@ -102,12 +104,16 @@ def command(
     from usp.checks.checking import Checking
     from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
+    from usp.checks.robots_access import agents_of
     from usp.checks.verdicts import CheckList
 
     form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
     if sum(start.is_stdin for start in starts) > 1:
         raise click.UsageError("standard input can be checked only once")
-    checking = Checking(_chosen_rules(given), given["fetch_pages"], options=run.options)
+    with value_of("--agent"):
+        agents = agents_of(given["agent"])
+    pages = given["fetch_pages"]
+    checking = Checking(_chosen_rules(given), pages, options=run.options, agents=agents)
     least, fails = Severity(given["min_severity"]), given["fail_on"]
     fail_on = None if fails == "never" else Severity(fails)
     target: Path | None = given["write_baseline"]
