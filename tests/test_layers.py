@@ -17,7 +17,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["_crawl", "_snapshot"],
     ["web_client", "_http", "_store"],
     ["_formats"],
-    ["selection"],
+    ["selection", "matching"],
     ["objects"],
     [
         *("_base", "helpers", "exceptions", "limits", "events", "options", "objects.exchange"),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from usp import graph as graph
     from usp import helpers as helpers
     from usp import limits as limits
+    from usp import matching as matching
     from usp import mcp as mcp
     from usp import objects as objects
     from usp import options as options
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from usp.exceptions import SitemapException as SitemapException
     from usp.exceptions import SnapshotError as SnapshotError
     from usp.limits import Limits as Limits
+    from usp.matching import best_pages as best_pages
     from usp.objects.child import ChildSitemap as ChildSitemap
     from usp.objects.exchange import Exchange as Exchange
     from usp.objects.page import SitemapImage as SitemapImage

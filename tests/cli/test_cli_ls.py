@@ -85,3 +85,17 @@ def test_pages_are_listed_while_they_are_read():
     lines = tabtree_lines(tree, str, Selection())
     assert [next(lines) for _ in range(3)] == ["http://x/", "\thttp://x/s.xml", "\t\thttp://x/0"]
     assert read == [0]
+
+
+def test_match_lists_the_pages_that_fit_best(run, serve):
+    site = serve(
+        {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/tea/list", "/list/tea", "/milk")}
+    )
+    found = run("ls", site, "--match", "Tea", "-k", "-u").ends(0)
+    assert found.lines == ["/list/tea", "/tea/list"]
+    assert run("ls", site, "--match", "tea", "-k", "-u", "--limit", "1").lines == ["/list/tea"]
+    table = run("ls", site, "--match", "tea", "-k", "-f", "csv", "--columns", "path").ends(0)
+    assert table.lines == ["path", "/list/tea", "/tea/list"]
+    assert "no page matches" in run("ls", site, "--match", "wine", "-k").ends(0, out="").err
+    for wrong in (["!"], ["tea", "-f", "tabtree"], ["tea", "--unordered"], ["tea", "--sitemaps"]):
+        assert "--match" in run("ls", site, "--match", *wrong).ends(2, out="").err

@@ -103,6 +103,9 @@ def test_pages_are_filtered(serve, talk):
     assert paths(include="/blog/*", exclude='["*/old"]') == ["/blog/new"]
     assert paths(contains="TEA") == ["/shop/tea"]
     assert paths(contains="big harvest", include=["sitemap:*news*"]) == ["/story"]
+    assert paths(match="Harvests, harvest") == ["/story"]
+    assert paths(match="new tea blog", exclude=["/shop/*"]) == ["/blog/new", "/blog/old"]
+    assert "no word to look for" in server.refusal("list_pages", url=site.base, match="!?")
     assert paths(since="2026", until="2026-04") == ["/story"]
     undated = {"since": "2026-05", "keep_undated": True}
     assert paths(**undated) == ["/story", "/blog/new", "/shop/tea"]

@@ -54,6 +54,7 @@ PAGES = {
             "usp.objects.page": "a page and what a sitemap says about it",
             "usp.objects.video": "videos of a page",
             "usp.selection": "filters of pages",
+            "usp.matching": "pages that fit some words best",
         },
     ),
     "streams": Page(
@@ -155,7 +156,7 @@ TOPICS = {  # what people call, first: a question, and the names that answer it
         *("CrawlOptions", "Limits", "aio.sitemap_tree_for_homepage", "aio.pages"),
     ),
     "Look at a tree": ("AbstractSitemap", "SitemapPage", "Failure", "Problem", "Exchange"),
-    "Choose pages": ("AbstractSitemap.select", "Selection"),
+    "Choose pages": ("AbstractSitemap.select", "Selection", "best_pages"),
     "Read files": ("sitemap_from_file", "sitemap_from_bytes", "sitemap_from_str"),
     "Snapshots": ("AbstractSitemap.save", "load", "update"),
     "Check": ("check", "checks.Finding", "checks.verdict", "checks.Baseline"),

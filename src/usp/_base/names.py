@@ -22,6 +22,7 @@ _OFFERED = {
     "usp.checks": "check",
     "usp.exceptions": "LocalShortageError SitemapException SnapshotError",
     "usp.limits": "Limits",
+    "usp.matching": "best_pages",
     "usp.objects.child": "ChildSitemap",
     "usp.objects.page": "SitemapImage SitemapNewsStory SitemapPage SitemapPageChangeFrequency",
     "usp.objects.exchange": "Exchange",
@@ -50,7 +51,7 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
     "usp": {
         "usp.": (
             "aio changes checks cli events exceptions export fetch_parse fleet graph helpers limits "
-            "mcp objects options report selection snapshot stream tree web_client"
+            "matching mcp objects options report selection snapshot stream tree web_client"
         ),
         **_OFFERED,
         "importlib.metadata": "version",

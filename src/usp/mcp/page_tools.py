@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from usp._base.dates import as_written, in_utc
 from usp._base.filters import FOR_SITEMAPS, for_sitemaps, is_regular
 from usp._base.seen_urls import SeenUrls
+from usp.matching import Ranking
 from usp.mcp.tool_call import CancelToken, ToolCall, ToolContext
 from usp.mcp.tool_values import (
     Cursor,
@@ -96,6 +97,12 @@ async def list_pages(
         max_length=200,
         description="Text that the URL or the title of the news must contain, in any case.",
     ),
+    match: Text = Field(
+        "",
+        max_length=200,
+        description="Words, as in 'pricing api': only pages whose URL, title or keywords have any of "
+        "them, those that fit best first, whatever the order.",
+    ),
     since: DateText = Field(
         "", description=f"Only pages changed (or, failing that, published) then or later: {_DATE}."
     ),
@@ -115,23 +122,24 @@ async def list_pages(
     ),
     limit: Limit = 20,
 ) -> PageResult:
-    """List the pages that the sitemaps of a website declare, the newest first.
+    """List the pages that the sitemaps of a website declare, the newest or the best match first.
 
     URL, date of the last change, and for news title and publication date. Filter by date, URL pattern,
-    or text in URL or title. This reads sitemaps, not the pages themselves.
+    or text in URL or title, or look for words. This reads sitemaps, not the pages themselves.
     """
     rest: dict[str, Any] = {"include": include, "exclude": exclude, "same_host": same_host}
     has_period = bool(since or until)
     with refusing_wrong_arguments():
         selection = Selection(since=since or None, until=until or None, **rest)
-    asked = ("list_pages", contains, since, until, keep_undated, *rest.values(), order)
+        ranking = Ranking(match) if match else None
+    asked = ("list_pages", contains, match, since, until, keep_undated, *rest.values(), order)
     call = ToolCall(ctx, url, refresh, cursor, asked)
     crawl = selection.crawl_options(call.options.crawl)
     skipping = (since, for_sitemaps(include), for_sitemaps(exclude))
     cached = await call.tree(crawl, skipping if any(skipping) else None)
     listed = cached.lists.get(call.digest)
     if listed is None:
-        how = contains.casefold(), keep_undated or not has_period, order == "newest"
+        how = contains.casefold(), ranking, keep_undated or not has_period, order == "newest"
         listed = await call.read(find_pages, cached.tree, selection, *how)
         cached.lists.clear()
         cached.lists[call.digest] = listed
@@ -173,6 +181,7 @@ def find_pages(
     tree: AbstractSitemap,
     selection: Selection,
     contains: str,
+    ranking: Ranking | None,
     keep_undated: bool,
     newest: bool,
 ) -> MatchingPages:
@@ -187,15 +196,21 @@ def find_pages(
             if contains:
                 texts = map(str.casefold, _searched(block))
                 keep = [one and contains in text for one, text in zip(keep, texts, strict=True)]
-            chosen = list(compress(range(len(keep)), keep))
+            weights = ranking.weigh(block) if ranking else {}
+            chosen = [
+                at for at, one in enumerate(keep) if one and (ranking is None or at in weights)
+            ]
             new = seen.add_all([block.urls[at] for at in chosen])
             chosen = chosen if new is None else list(compress(chosen, new))
+            if ranking:
+                ranking.add(weights[at] for at in chosen)
             dates = dates_in(block)
             places.extend([first + at for at in chosen])
             stamps.extend([_stamp(dates[at]) for at in chosen])
             first += len(block.urls)
-    order = [at for at, stamp in enumerate(stamps) if keep_undated or stamp != _UNDATED]
-    if newest:
+    by_fit = [at for at, _ in ranking.best()] if ranking else range(len(stamps))
+    order = [at for at in by_fit if keep_undated or stamps[at] != _UNDATED]
+    if newest and not ranking:
         order.sort(key=stamps.__getitem__, reverse=True)  # stable
     return MatchingPages(array("Q", map(places.__getitem__, order)), stamps.count(_UNDATED))
 

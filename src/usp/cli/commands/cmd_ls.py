@@ -18,7 +18,7 @@ from usp._base.display import counted, printable
 from usp._base.names import PAGE_FORMATS, SITEMAP_COLUMNS, SITEMAP_FORMATS
 from usp.cli import options
 from usp.cli.errors import messages, why
-from usp.cli.option_values import read_columns
+from usp.cli.option_values import read_columns, value_of
 from usp.cli.output import naming, shown_below, watching, write_text
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LINES = ("tabtree", "pages")
 TABLES = ("table", *PAGE_FORMATS)
 _BY_SUFFIX = (*PAGE_FORMATS, "pages")
+_BEST = 100  # pages that fit some words, unless a limit is given
 _STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
 
 
@@ -53,7 +54,12 @@ _STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
     }
 )
 @options.filter_options
-@options.table({"--limit N": "Stop after this many pages; then no more is fetched."})
+@options.table(
+    {
+        "--match WORDS": "Only the pages that fit these words best, best first.",
+        "--limit N": "Stop after this many pages (with --match: 100 by default).",
+    }
+)
 @options.run_options
 def command(
     run: options.RunOptions,
@@ -74,8 +80,8 @@ def command(
       usp ls example.org                            sitemaps and pages as a tree
       usp ls example.org -f pages > urls.txt        one page URL per line
       usp ls example.org -o pages.parquet           a table of all pages
-      usp ls example.org -f table                   a table for the terminal
       usp ls example.org --since 30d -o new.csv     pages of the last 30 days
+      usp ls example.org --match "pricing api"      the pages that fit best
       usp ls example.org --sitemaps                 a table of the sitemaps
     """  # noqa: D301 - click knows the backspace
     from usp.selection import Selection
@@ -85,10 +91,11 @@ def command(
     if selection is not None and not no_skip:
         run = replace(run, options=selection.crawl_options(run.options))
     if sitemaps or values["form"] == "sitemaps":
-        if values.pop("strip_url") | values.pop("unordered") or selection is not None:
+        of_pages = values.pop("strip_url") | values.pop("unordered")
+        if of_pages or values.pop("match") is not None or selection is not None:
             raise click.UsageError(
-                "filters, --unordered and --strip-url apply to pages; they cannot be used with "
-                "--sitemaps"
+                "filters, --match, --unordered and --strip-url apply to pages; they cannot be used "
+                "with --sitemaps"
             )
         _list_sitemaps(run, start, **values)
         return
@@ -113,9 +120,20 @@ class _Listing:
     columns: Any
     strip_url: bool
     unordered: bool
+    match: str | None
 
     def __post_init__(self) -> None:
-        self.form = options.format_for(self.output, self.form, _BY_SUFFIX, "tabtree")
+        usual = "tabtree" if self.match is None else "pages"
+        self.form = options.format_for(self.output, self.form, _BY_SUFFIX, usual)
+        if self.match is not None and (self.form == "tabtree" or self.unordered):
+            raise click.UsageError(
+                "--match lists pages in an order of its own, not with -f tabtree or --unordered"
+            )
+        if self.match is not None:
+            from usp.matching import Ranking
+
+            with value_of("--match"):
+                Ranking(self.match)
         if self.unordered and self.form not in _STREAMED:
             raise click.UsageError(
                 f"--unordered works with the formats {', '.join(sorted(_STREAMED))}, not with "
@@ -137,7 +155,8 @@ class _Listing:
 
         A file is only written when it is complete; with a limit, the rest need not be fetched.
         """
-        if self.start.is_local or self.run.options.keep_partial or self.form == "tabtree":
+        needs_all = self.form == "tabtree" or self.match is not None
+        if needs_all or self.start.is_local or self.run.options.keep_partial:
             return False
         is_shown = self.output is None and self.form in _STREAMED
         return is_shown or self.selection.limit is not None
@@ -194,10 +213,24 @@ def _list_tree(listing: _Listing, progress: Progress) -> None:
         write_text(progress.counted(lines), listing.output)
     else:
         blocks = listing.selection.blocks(tree)
+        if listing.match is not None:
+            blocks = _best_blocks(tree, listing.match, listing.selection)
         _write(progress.counted(blocks, _pages_in), listing, tree.url)
         if not progress.pages:
             _notice_empty(tree, tree.page_count())
     listing.end(tree, progress, progress.pages)
+
+
+def _best_blocks(
+    tree: AbstractSitemap, words: str, selection: Selection
+) -> Iterator[tuple[str | None, PageBlock]]:
+    """Return the pages that fit some words best, each as a block."""
+    from usp.matching import best_pages
+    from usp.objects.page_blocks import PageList
+
+    limit = _BEST if selection.limit is None else selection.limit
+    found = best_pages(tree, words, limit=limit, selection=selection)
+    return ((match.sitemap, PageList([match.page])) for match in found)
 
 
 def _list_stream(listing: _Listing, progress: Progress) -> None:

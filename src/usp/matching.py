@@ -1,0 +1,188 @@
+"""Pages ordered by how well they fit some words: those of their URL, title and keywords."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+import unicodedata
+from array import array
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from usp._base.urls import unquote
+from usp.objects.sitemap import AbstractSitemap
+from usp.selection import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from usp.objects.page import PageBlock, SitemapPage
+
+__all__ = ["Match", "best_pages"]
+
+_ONE_BY_ONE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3"  # written without blanks
+_WORD = re.compile(rf"[{_ONE_BY_ONE}]|[^\W_{_ONE_BY_ONE}]+")
+_EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
+_MOST_WORDS = 16  # of a query
+_MOST_TEXT = 2_000  # characters of a URL, or of a title with its keywords
+_BEGINNING = 3  # characters of a word that are enough to find longer ones
+_LIKE = 0.5  # what a word counts that only begins with that of the query
+_NAME, _TITLE, _KEYWORD, _FOLDER = 3, 3, 2, 1  # what a word counts, by where it stands
+_K1, _B = 1.2, 0.5  # the constants of BM25: of words that are repeated, and of long texts
+
+
+class Match(NamedTuple):
+    """A page that fits, how well it does, and the URL of its sitemap if that is known."""
+
+    score: float
+    page: SitemapPage
+    sitemap: str | None
+
+
+class Weights(NamedTuple):
+    """How often a page has each word of a query, and how many words it has."""
+
+    counts: Sequence[float]
+    length: int
+
+
+def best_pages(
+    pages: AbstractSitemap | Iterable[SitemapPage],
+    words: str,
+    *,
+    limit: int = 100,
+    selection: Selection | None = None,
+    site: str | None = None,
+) -> list[Match]:
+    """Return the pages of a tree that fit some words best, the best one first.
+
+    A page fits if its URL, its title or its keywords have any of the words, or a longer one that
+    begins with it; upper case, accents and percent-encoding do not matter. Rare words count more than
+    frequent ones (BM25), and the last part of the path and the title more than folders. Pages that
+    fit equally well stay in their order. ``selection`` chooses among the pages before, apart from its
+    own ``limit``; ``site`` is as in :meth:`Selection.of`. The documents of a tree are read twice, and
+    only what is returned is kept in memory.
+
+    Raises ``ValueError`` if there is no word to look for.
+    """
+    ranking = Ranking(words)
+    source = pages if isinstance(pages, AbstractSitemap) else list(pages)
+    chosen = replace(selection or Selection(), limit=None)
+    places: array[int] = array("Q")
+    first = 0
+    for _, block in chosen.blocks(source, site):
+        found = ranking.weigh(block)
+        places.extend(first + at for at in found)
+        ranking.add(found.values())
+        first += len(block.urls)
+    scores = {places[at]: score for at, score in ranking.best(limit)}
+    matches: dict[int, Match] = {}
+    first = 0
+    for sitemap, block in replace(chosen, on_undated=None).blocks(source, site) if scores else ():
+        here = range(first, first + len(block.urls))
+        if any(place in here for place in scores):
+            numbered = zip(here, block.pages(), strict=True)
+            matches |= {at: Match(scores[at], one, sitemap) for at, one in numbered if at in scores}
+        first = here.stop
+    return [matches[place] for place in scores if place in matches]
+
+
+class Ranking:
+    """Counts the words of a query in pages, and says which pages fit best.
+
+    What is counted takes a few bytes for each page that has any of the words.
+    """
+
+    def __init__(self, words: str) -> None:
+        self.words = tuple(dict.fromkeys(_words(words[:_MOST_TEXT])))[:_MOST_WORDS]
+        if not self.words:
+            raise ValueError(f"no word to look for in {words[:80]!r}; use letters or digits")
+        self._any = re.compile("|".join(map(re.escape, self.words)))
+        self._pages = 0
+        self._lengths: array[int] = array("H")
+        self._counts: list[array[float]] = [array("f") for _ in self.words]
+
+    def weigh(self, block: PageBlock) -> dict[int, Weights]:
+        """Return the pages of a block that have any of the words, by their number in it."""
+        self._pages += len(block.urls)
+        urls = [_folded(unquote(url[:_MOST_TEXT]) if "%" in url else url) for url in block.urls]
+        titles: Sequence[tuple[str, str]] = ()
+        if block.texts() is None:  # otherwise pages have nothing but dates and the like
+            titles = [_texts_of(page) for page in block.pages()]
+        elif not self._any.search("\n".join(urls)):
+            return {}
+        weighed = (
+            (at, self._weights(url, *(titles[at] if titles else ("", ""))))
+            for at, url in enumerate(urls)
+        )
+        return {at: one for at, one in weighed if one is not None}
+
+    def _weights(self, url: str, title: str, keywords: str) -> Weights | None:
+        if not (self._any.search(url) or self._any.search(title) or self._any.search(keywords)):
+            return None
+        address, _, query = url.partition("://")[2].partition("#")[0].partition("?")
+        folders, _, name = address.rstrip("/").rpartition("/")
+        if not folders:  # the homepage
+            folders, name = name, ""
+        texts = (
+            (f"{folders} {query}", _FOLDER),
+            (_EXTENSION.sub("", name), _NAME),
+            (title, _TITLE),
+            (keywords, _KEYWORD),
+        )
+        counts, length = [0.0] * len(self.words), 0
+        for text, weight in texts:
+            there = _WORD.findall(text)
+            length += len(there)
+            for at, word in enumerate(self.words):
+                for one in there if word in text else ():
+                    if one == word:
+                        counts[at] += weight
+                    elif len(word) >= _BEGINNING and one.startswith(word):
+                        counts[at] += weight * _LIKE
+        return Weights(counts, length) if any(counts) else None
+
+    def add(self, weights: Iterable[Weights]) -> None:
+        """Take pages into the ranking."""
+        for one in weights:
+            self._lengths.append(one.length)
+            for column, count in zip(self._counts, one.counts, strict=True):
+                column.append(count)
+
+    def best(self, limit: int | None = None) -> list[tuple[int, float]]:
+        """Return which of the pages fit best, in the order in which they were taken, and how well."""
+        number = len(self._lengths)
+        usual = sum(self._lengths) / max(number, 1)
+        scores = array("d", bytes(8 * number))
+        for column in self._counts:
+            have = sum(map(bool, column))
+            rarity = math.log(1 + (self._pages - have + 0.5) / (have + 0.5))
+            for at, count in enumerate(column):
+                if count:
+                    long = 1 - _B + _B * self._lengths[at] / usual
+                    scores[at] += rarity * count * (_K1 + 1) / (count + _K1 * long)
+        most = number if limit is None else limit
+        return heapq.nlargest(most, enumerate(scores), key=lambda one: one[1])
+
+
+def _texts_of(page: SitemapPage) -> tuple[str, str]:
+    story = page.news_story
+    if story is None:
+        return "", ""
+    keywords = " ".join(story.keywords)[:_MOST_TEXT]
+    return _folded(story.title[:_MOST_TEXT]), _folded(keywords)
+
+
+def _folded(text: str) -> str:
+    """Return a text in lower case and without accents."""
+    folded = text[:_MOST_TEXT].casefold()
+    if folded.isascii():
+        return folded
+    parts = unicodedata.normalize("NFKD", folded)
+    bare = "".join(char for char in parts if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare)  # Hangul
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_folded(text))
