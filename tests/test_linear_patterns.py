@@ -20,12 +20,13 @@ from adversary import GROWTH, PUMPS, cook, growth, recipes
 from profiles import some
 from test_layers import BY_NAME, parsed
 from together import together
+from usp import matching
 from usp._base.loc_urls import absolute_url
 from usp._formats import document, values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp._formats.xml import blocks, cut, references
-from usp.checks import context
+from usp.checks import context, robots_access
 from usp.cli import errors
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
 from usp.report import markup
@@ -87,10 +88,11 @@ MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
         usp._base.filters._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
     ],
-    "usp.checks.fetching.suspects": lambda: [
-        usp.checks.fetching.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
+    "usp.checks.robots_access.suspects": lambda: [
+        robots_access.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
     ],
     "usp.checks.context._token": lambda: [context._token({"tea", "tea:cup"})],
+    "usp.matching.__init__": lambda: [matching.Ranking("pricing a+b für 東京").pattern],
     "usp.selection.of_host": lambda: [usp.selection.of_host("https://www.example.org/")],
 }
 

@@ -98,7 +98,7 @@ class Ranking:
         self.words = tuple(dict.fromkeys(_words(words[:_MOST_TEXT])))[:_MOST_WORDS]
         if not self.words:
             raise ValueError(f"no word to look for in {words[:80]!r}; use letters or digits")
-        self._any = re.compile("|".join(map(re.escape, self.words)))
+        self.pattern = re.compile("|".join(map(re.escape, self.words)))
         self._pages = 0
         self._lengths: array[int] = array("H")
         self._counts: list[array[float]] = [array("f") for _ in self.words]
@@ -110,7 +110,7 @@ class Ranking:
         titles: Sequence[tuple[str, str]] = ()
         if block.texts() is None:  # otherwise pages have nothing but dates and the like
             titles = [_texts_of(page) for page in block.pages()]
-        elif not self._any.search("\n".join(urls)):
+        elif not self.pattern.search("\n".join(urls)):
             return {}
         weighed = (
             (at, self._weights(url, *(titles[at] if titles else ("", ""))))
@@ -119,7 +119,9 @@ class Ranking:
         return {at: one for at, one in weighed if one is not None}
 
     def _weights(self, url: str, title: str, keywords: str) -> Weights | None:
-        if not (self._any.search(url) or self._any.search(title) or self._any.search(keywords)):
+        if not (
+            self.pattern.search(url) or self.pattern.search(title) or self.pattern.search(keywords)
+        ):
             return None
         address, _, query = url.partition("://")[2].partition("#")[0].partition("?")
         folders, _, name = address.rstrip("/").rpartition("/")

@@ -50,8 +50,8 @@ _SEVERITIES = ("error", "warning", "info")
         "--baseline FILE": "Leave out the findings in this file, which --write-baseline has written.",
         "--write-baseline FILE": "Write all findings to this file instead of showing them, and exit "
         "with status 0.",
-        "--agent ROBOTS...": "Judge robots.txt for these robots, comma-separated. Default: *, "
-        "Googlebot (beside it those for news, images and videos), Bingbot.",
+        "--agent ROBOTS...": "Comma-separated names of robots to judge robots.txt for. Default: *, "
+        "Googlebot (also for news, images and videos), Bingbot.",
         "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
         "they exist and are indexable.",
     },

@@ -82,7 +82,6 @@ def command(
       usp ls example.org -o pages.parquet           a table of all pages
       usp ls example.org --since 30d -o new.csv     pages of the last 30 days
       usp ls example.org --match "pricing api"      the pages that fit best
-      usp ls example.org --sitemaps                 a table of the sitemaps
     """  # noqa: D301 - click knows the backspace
     from usp.selection import Selection
 
