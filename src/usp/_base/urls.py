@@ -165,7 +165,7 @@ def read_host(text: str) -> str:
 @cached(2048)  # it is parsed at several places, one after another; those of an index all at once
 def read_url(text: str) -> HttpUrl:
     """Parse an HTTP URL; raises :class:`BadUrl` if there is any doubt about its host."""
-    if not isinstance(text, str):  # a program's own mistake, which is told as any other
+    if not isinstance(text, str):  # a program's own mistake, reported as any other
         raise BadUrl(_NOT_HTTP, str(text))
     match = _URL.fullmatch(text.strip(BLANKS))
     if match is None:

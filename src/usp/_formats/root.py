@@ -40,7 +40,7 @@ ROOTS: Mapping[str, type[XmlParser]] = {
 
 _IN_ANY_CAPITALS = {name.lower(): parser for name, parser in ROOTS.items()}
 
-# Which root a document has lost, told by the first element that is there.
+# Which root a document has lost, by the first element that is there.
 _LOST_ROOTS = {
     "url": "urlset",
     "loc": "urlset",
@@ -157,15 +157,15 @@ class RootFinder(TokenHandler):
             self.scanner.close()
         if self.concrete is not None:
             return self.scanner.rest()
-        if final or self._is_far_astray():
+        if final or self._is_far_from_root():
             self._refuse_rootless()
         if self.refusal is not None:
             self.scanner.rest()  # is of no use, and would wait for the garbage collector
         return ""
 
-    def _is_far_astray(self) -> bool:
-        astray = self._stray or self._wrapper is not None
-        return astray and self.scanner.offset > _MAX_STRAY
+    def _is_far_from_root(self) -> bool:
+        outside = self._stray or self._wrapper is not None
+        return outside and self.scanner.offset > _MAX_STRAY
 
     def _refuse_rootless(self) -> None:
         wrapper = self._wrapper
@@ -200,7 +200,7 @@ class RootFinder(TokenHandler):
         case_insensitive = parser is None
         if parser is None:
             parser = _IN_ANY_CAPITALS.get(root.local.lower())
-        if self._is_far_astray():
+        if self._is_far_from_root():
             self._refuse_rootless()
         elif parser is not None and (not self._open or self._is_wrapped(parser)):
             self.namespace = _foreign_namespace(root, parser)

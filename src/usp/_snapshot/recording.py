@@ -1,4 +1,4 @@
-"""Records a crawl while it goes on: a thread of its own writes each document once it is settled."""
+"""Records a crawl while it goes on: a thread of its own writes each document as its fetch ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = get_logger(__name__)
 
 
 class SnapshotRecorder:
-    """Takes the documents of a crawl as they are settled, and writes them in a thread of its own."""
+    """Takes the documents of a crawl as their fetches end, and writes them in a thread of its own."""
 
     file: NewSnapshot
     started: float
@@ -49,20 +49,20 @@ class SnapshotRecorder:
         return self
 
     def take(self, documents: Iterable[FinalResult]) -> None:
-        """Take what was settled; may be called from any thread."""
-        for settled in documents:
-            self._thread.submit(self._write, settled)
+        """Take documents; may be called from any thread."""
+        for final in documents:
+            self._thread.submit(self._write, final)
 
-    def _write(self, settled: FinalResult) -> None:
+    def _write(self, final: FinalResult) -> None:
         try:
             if self._error is None:
-                self.add(settled)
+                self.add(final)
         except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
             self._error = error
 
-    def add(self, settled: FinalResult) -> None:
+    def add(self, final: FinalResult) -> None:
         """Write a document; called in the thread that writes."""
-        self.file.add(*entry_of(settled))
+        self.file.add(*entry_of(final))
 
     def facts(self) -> dict[str, Any]:
         return {"seconds": round(time.monotonic() - self.started, 3)}
@@ -102,18 +102,18 @@ def save(fetched: Fetched | None, path: str | os.PathLike[str]) -> None:
         )
     file = NewSnapshot(path, info_of(fetched.start, fetched.options))
     with file:
-        for settled in fetched.documents:
-            written = file.add(*entry_of(settled))
-            kept = settled.result.kept if isinstance(settled.result, Received) else None
+        for final in fetched.documents:
+            written = file.add(*entry_of(final))
+            kept = final.result.kept if isinstance(final.result, Received) else None
             if kept is not None:
-                entry, document = entry_of(replace(settled, result=kept.instead))
+                entry, document = entry_of(replace(final, result=kept.instead))
                 file.add(replace(entry, last_good=written), document)
         file.finish({"seconds": _seconds(fetched.documents)})
 
 
 def _seconds(documents: Iterable[FinalResult]) -> float:
     """Return how long a crawl took, from its first request to its last byte."""
-    known = (settled.result.exchange for settled in documents)
+    known = (final.result.exchange for final in documents)
     times = [(one.started.timestamp(), one.seconds) for one in known if one and one.started]
     return round(max(map(sum, times)) - min(times)[0], 3) if times else 0.0
 

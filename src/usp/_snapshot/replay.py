@@ -70,7 +70,7 @@ def replay(
                 crawl.end(why)
                 crawl.abandon()
                 break
-            crawl.recall(order, answers.settled(order))
+            crawl.recall(order, answers.final_result(order))
         for event in crawl.take_events():
             if options.on_event is not None:
                 options.on_event(event)
@@ -104,7 +104,7 @@ class RecordedAnswers:
             True: Failed(HostGivenUp(Reason(code, code.message), retryable=False)),  # guesses
         }
 
-    def settled(self, order: FetchOrder) -> FinalResult:
+    def final_result(self, order: FetchOrder) -> FinalResult:
         snapshot = self._snapshot
         entry = snapshot.entries.get(key_of(order.role, order.url))
         if entry is not None and entry.failed_as_guess and order.is_guess:  # it is declared later
@@ -150,9 +150,9 @@ class RecordedAnswers:
         assert entry.offset is not None
         size, most = exchange.received, limits.document_bytes
         is_within = limits.pages is None and (most is None or size <= most)
-        if entry.glance is not None and size and is_within and snapshot.is_sound(entry):
+        if entry.probe is not None and size and is_within and snapshot.is_sound(entry):
             document = Document(snapshot.store, exchange, size, None, ((entry.offset, size),))
-            return Received(document, entry.glance)
+            return Received(document, entry.probe)
         return self._read(entry, exchange, entry.offset)
 
     def _read(self, entry: Entry, exchange: Exchange, offset: int) -> Received | Failed:

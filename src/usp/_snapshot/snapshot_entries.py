@@ -1,7 +1,7 @@
 """What a snapshot keeps of a document beside its bytes, as JSON: the exchange, or the failure.
 
 A table for each kind of value names its fields and how they are read: what is read was perhaps written
-by a stranger, and every value is checked.
+by anyone, and every value is checked.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Entry:
 
     ``offset`` is that of the response record; its records, redirects and requests included, are from
     ``start`` to ``end``, with the checksum ``crc``. ``ended`` is whether we ended the transfer.
-    ``refused`` is whether the response is not the document: an error page, or not all of it. ``glance``
+    ``refused`` is whether the response is not the document: an error page, or not all of it. ``probe``
     is what the first look at a page sitemap showed. ``seen`` is when it was last found unchanged.
     ``last_good`` is the last good response of a document that failed later. ``entry_offset`` is where
     the entry itself was written. ``failed_as_guess`` is whether it was a known path that failed and was
@@ -165,7 +165,7 @@ class Entry:
     error: WebClientErrorResponse | None = None
     ended: bool = False
     refused: bool = False
-    glance: Probe | None = None
+    probe: Probe | None = None
     offset: int | None = None
     start: int = 0
     end: int = 0
@@ -222,11 +222,11 @@ class Entry:
         return json.dumps(self, default=_values, ensure_ascii=True, separators=(",", ":"))
 
 
-def entry_of(settled: FinalResult) -> tuple[Entry, Document | None]:
-    """Return the entry of a document that was just settled, without places, and the document."""
-    result, document = settled.result, None
-    given = settled.url, settled.role, settled.lastmod, settled.attempts, result.exchange
-    entry = Entry(*given, failed_as_guess=settled.failed_as_guess)
+def entry_of(final: FinalResult) -> tuple[Entry, Document | None]:
+    """Return the entry of a document whose fetch has ended, without places, and the document."""
+    result, document = final.result, None
+    given = final.url, final.role, final.lastmod, final.attempts, result.exchange
+    entry = Entry(*given, failed_as_guess=final.failed_as_guess)
     if isinstance(result, Failed):
         entry = replace(entry, error=result.error)
     else:
@@ -235,12 +235,12 @@ def entry_of(settled: FinalResult) -> tuple[Entry, Document | None]:
         # For reasons of the server, and not of a limit.
         is_cut = look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
         refused = look.refusal is not None or look.broken is not None or is_cut
-        refused = refused and settled.role is not Role.HOMEPAGE
-        entry = replace(entry, ended=ended, refused=refused, glance=_glance(look))
-    return entry.asked_as(without_login(settled.url)), document
+        refused = refused and final.role is not Role.HOMEPAGE
+        entry = replace(entry, ended=ended, refused=refused, probe=_plain_probe(look))
+    return entry.asked_as(without_login(final.url)), document
 
 
-def _glance(look: Probe) -> Probe | None:
+def _plain_probe(look: Probe) -> Probe | None:
     """Return what need not be found out again: that a document is a page sitemap and nothing else."""
     plain = look.kind is not None and issubclass(look.kind, AbstractPagesSitemap)
     if not plain or look.children or look.left_out or look.unfinished or look.transfer:
@@ -257,9 +257,9 @@ def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
             return _present(value, _EXCHANGE, hops=hops)
         case WebClientErrorResponse():
             kind = next((name for name, one in _ERRORS.items() if type(value) is one), None)
-            told = {"message": words_of(value), "reason": failure_reason(value)}
+            said = {"message": words_of(value), "reason": failure_reason(value)}
             status, retryable = status_of(value), value.retryable()
-            return _present(value, _ERROR, kind=kind, status=status, retryable=retryable, **told)
+            return _present(value, _ERROR, kind=kind, status=status, retryable=retryable, **said)
         case Probe(kind=kind):
             name = None if kind is None else kind.__name__
             return {"kind": name, "namespace": value.namespace, "start": value.start.hex()}
@@ -308,7 +308,7 @@ def _read_hop(given: object) -> Hop:
 
 
 def _read_error(given: object) -> WebClientErrorResponse:
-    """Return the error of a document as it was told when it was recorded."""
+    """Return the error of a document as it was recorded."""
     values = read_table(_ERROR, given)
     kind = _ERRORS.get(values.pop("kind", ""), WebClientErrorResponse)
     message, reason = values.pop("message", ""), values.pop("reason")
@@ -326,8 +326,8 @@ def _read_advice(given: object) -> Advice | None:
     return Advice(Topic[topic], name) if topic in Topic.__members__ else None
 
 
-def _read_glance(given: object) -> Probe | None:
-    values = read_table(_GLANCE, given)
+def _read_probe(given: object) -> Probe | None:
+    values = read_table(_PROBE, given)
     kind = _PAGE_KINDS.get(values.pop("kind"))
     return None if kind is None else Probe(kind, pages=0, **values)
 
@@ -344,7 +344,7 @@ _HOP: tuple[Callable[[object], Any], ...] = (
     *(_line, whole, _line, lambda given: _shared(_pairs(given)), _pairs),
     lambda given: None if given is None else text(given),
 )
-_GLANCE = {"kind": text, "namespace": _pair, "start": lambda given: bytes.fromhex(text(given))}
+_PROBE = {"kind": text, "namespace": _pair, "start": lambda given: bytes.fromhex(text(given))}
 _REASON: dict[str, Callable[[object], Any]] = {
     "code": lambda given: _CODES.get(text(given), FailureCode.OTHER_FAILURE),  # of a later version
     **dict.fromkeys(("text", "full"), text),
@@ -379,8 +379,14 @@ _ENTRY: dict[str, Callable[[object], Any]] = {
     "exchange": lambda given: Exchange(**_UNSENT | read_table(_EXCHANGE, given)),
     "error": _read_error,
     **dict.fromkeys(("ended", "refused", "failed_as_guess"), flag),
-    "glance": _read_glance,
+    "glance": _read_probe,
     "before": lambda given: _read_entry({**mapping(given), "before": None}),
 }
-_ATTRIBUTES = {"at": "offset", "here": "entry_offset", "sum": "crc", "before": "last_good"}
+_ATTRIBUTES = {
+    "at": "offset",
+    "here": "entry_offset",
+    "sum": "crc",
+    "before": "last_good",
+    "glance": "probe",
+}
 """What is called otherwise in a file, where it is shorter."""

@@ -180,23 +180,23 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         """Return a document as it was recorded, whatever became of it later."""
         return self._answers.recalled(replace(entry, error=None)).result
 
-    def add(self, settled: FinalResult) -> None:
+    def add(self, final: FinalResult) -> None:
         """Write a document, or copy its records if it has not changed."""
-        entry, document = entry_of(settled)
+        entry, document = entry_of(final)
         key, seen = entry.key, self._seen.get(entry.key)
         before = self._good(key)
-        exchange = seen or (None if key in self._trusted else settled.result.exchange)
+        exchange = seen or (None if key in self._trusted else final.result.exchange)
         if exchange is not None:
             self._count_requests(len(exchange.redirects))
         if document is None:
-            self.file.add(self._failed(settled, entry, before))
+            self.file.add(self._failed(final, entry, before))
             return
         if document.store is self.before.store:
             self.saved += document.size
         else:
             self.received += document.size
         what = self._against(before or self.before.entries.get(key), key, document)
-        if before is not None and self._is_worse(settled, entry, before, what):
+        if before is not None and self._is_worse(final, entry, before, what):
             self.file.add(self._with_last_good(entry, before), document)
             return
         self.counts[what] += 1
@@ -206,8 +206,8 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         if what == "identical":
             seen = document.exchange
         else:
-            glance = before.glance or entry.glance
-            entry = replace(entry, exchange=before.exchange, glance=glance)
+            probe = before.probe or entry.probe
+            entry = replace(entry, exchange=before.exchange, probe=probe)
         if seen is not None and seen.started is not None:
             entry = replace(entry, seen=seen.started.isoformat())
         self._same.add(document.exchange.final_url)
@@ -222,30 +222,30 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         is_same = document.size == old.exchange.received
         return "identical" if is_same and digest_of(document.chunks()) == old.digest else "changed"
 
-    def _is_worse(self, settled: FinalResult, entry: Entry, before: Entry, what: str) -> bool:
+    def _is_worse(self, final: FinalResult, entry: Entry, before: Entry, what: str) -> bool:
         """Return whether a response is not the document, or one that has suddenly lost what it had."""
-        assert isinstance(settled.result, Received)
+        assert isinstance(final.result, Received)
         if not before.refused and (entry.refused or (self._keeps and entry.ended)):
-            look, status = settled.result.probe, settled.result.exchange.status
+            look, status = final.result.probe, final.result.exchange.status
             why = look.refusal or look.unfinished
             if why is not None:
-                self.refused[entry.url] = Failure.of(entry.url, why, settled.attempts, status)
+                self.refused[entry.url] = Failure.of(entry.url, why, final.attempts, status)
             return True
         if what != "changed" or entry.role is Role.HOMEPAGE or not self._is_sudden(entry.key):
             return False
-        now, had = _listed(settled.result), _listed(self._as_recorded(before))
+        now, had = _listed(final.result), _listed(self._as_recorded(before))
         if now < had and 2 * len(now) < len(had):  # no pages, or few of its sitemaps and no others
             self.shrunk.add(entry.key)
             return True
         return False
 
-    def _failed(self, settled: FinalResult, entry: Entry, before: Entry | None) -> Entry:
+    def _failed(self, final: FinalResult, entry: Entry, before: Entry | None) -> Entry:
         """Return why a document is missing now; only what nothing declares any more is gone."""
-        is_declared = settled.role is Role.SITEMAP and not settled.is_guess
+        is_declared = final.role is Role.SITEMAP and not final.is_guess
         if before is None:
             return entry
         if not is_declared and entry.failed_with in _GONE:
-            if settled.role is not Role.ROBOTS or not self._is_sudden(entry.key):
+            if final.role is not Role.ROBOTS or not self._is_sudden(entry.key):
                 self._not_found.add(entry.url)
                 return entry
             self.shrunk.add(entry.key)
@@ -260,7 +260,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     def _with_last_good(self, entry: Entry, before: Entry) -> Entry:
         """Return a document that failed, or is not what it was, with its last good response."""
         # Below a page sitemap there is nothing that could not be reached because of it.
-        self._is_partial |= before.glance is None
+        self._is_partial |= before.probe is None
         assert before.exchange is not None
         self.kept |= {entry.url, before.exchange.final_url}
         return replace(entry, last_good=self.file.copied(self.before.file, before))

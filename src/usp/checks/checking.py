@@ -58,7 +58,7 @@ class Checking:
 
     ``agents`` are the robots for which robots.txt is judged. If it ``is_live``, what the tree lacks may
     be fetched: the robots.txt of other hosts. After ``most_pages`` no more pages are read: of other
-    sitemaps, only why they failed is told.
+    sitemaps, only why they failed is a finding.
     """
 
     chosen: RuleSelection

@@ -200,7 +200,7 @@ def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
     if not counts.total:
         new = "new " if report.known else ""
         return report.paint(f"No {new}findings; {checked} checked.", "good")
-    found = counts.told(lambda one, number: report.paint(part(one, number), one.value))
+    found = counts.counts_by(lambda one, number: report.paint(part(one, number), one.value))
     return f"{found}; {checked} checked."
 
 
@@ -249,7 +249,7 @@ def _annotation(report: CheckReport, group: RuleRow) -> str:
     path = report.relative(first.sitemap)
     title = f"{first.code} {first.name}"
     values = _given(file=path, line=first.line, col=first.column, title=title)
-    if path is None:  # an annotation can only be on a file; the rest is told
+    if path is None:  # an annotation can only be on a file; the rest is a message
         values = {"title": f"{title}: {report.name(first.sitemap)}"}
     settings = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
     more = f" (and {group.count - first.times:,} more)" if group.count > first.times else ""

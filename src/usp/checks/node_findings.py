@@ -204,7 +204,7 @@ def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:
         url, code, said = failure.url, failure.code.rule, failure.plain
         if url != f"{tree.url}robots.txt":
             if url in reported:
-                continue  # what is declared and looked for is told once
+                continue  # what is declared and looked for is one finding
         elif failure.status not in _UNAVAILABLE:
             code, said = ROBOTS_UNREACHABLE, f"robots.txt could not be fetched: {said}"
         elif tree.sub_sitemaps:

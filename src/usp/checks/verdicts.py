@@ -134,14 +134,14 @@ class CheckList:
             "sitemaps": len(set().union(*(row.where for row in self.rules))),
         }
 
-    def told(self, part: Callable[[Severity, int], str]) -> str:
+    def counts_by(self, part: Callable[[Severity, int], str]) -> str:
         """Return how many findings there are; ``part`` says how many of a severity."""
         parts = [part(one, number) for one in Severity if (number := self.severities[one])]
         return f"{counted(self.total, 'finding')} ({', '.join(parts)})" if parts else "no findings"
 
     def __str__(self) -> str:
         """Return how many findings there are: ``3 findings (1 error, 2 infos)``."""
-        return self.told(number_of)
+        return self.counts_by(number_of)
 
 
 def by_rule(

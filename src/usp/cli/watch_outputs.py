@@ -68,13 +68,13 @@ def _entry(change: PageChange, seen: str) -> str:
     kind, url, page = change.kind.value, change.url, change.after or change.before
     story = page and page.news_story
     title = story.title if story and story.title else url
-    told = _elements(
+    parts = _elements(
         title=title if kind == "added" else f"{kind}: {title}",
         id=uuid.uuid5(uuid.NAMESPACE_URL, f"{seen} {kind} {url}").urn,
         updated=seen,
         summary=text_of(change),
     )
-    return f'<entry>{told}<link href="{escape(url)}"/><category term="{kind}"/></entry>'
+    return f'<entry>{parts}<link href="{escape(url)}"/><category term="{kind}"/></entry>'
 
 
 def _elements(**texts: str) -> str:

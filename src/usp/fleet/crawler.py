@@ -41,7 +41,7 @@ _DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 
 _UNREAD = 64 << 20  # bytes of unread documents beyond which no other site is started
 _WAITING = 16  # batches between the loop and the reader
-_TICK = 1.0  # seconds after which a reader is told that nothing came
+_TICK = 1.0  # seconds after which a reader learns that nothing came
 _KILLER = (
     "the worker process died while it was crawling only this site; lower limits may help (--max)"
 )

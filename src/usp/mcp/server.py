@@ -92,7 +92,7 @@ class _SitemapServer(MCPServer[ServerState]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[ServerState, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool within its time; wrong arguments are told in one line."""
+        """Call a tool within its time; wrong arguments give one line."""
         seconds = self._options.crawl.effective_limits.seconds  # for a crawl, again for reading it
         allowed = None if seconds is None else 2 * seconds + GRACE
         try:
@@ -158,7 +158,7 @@ def serve_http(
     hosts: Sequence[str],
     token: str | None = None,
 ) -> None:
-    """Serve over streamable HTTP on a socket that listens, until the process is told to end.
+    """Serve over streamable HTTP on a socket that listens, until the process is asked to end.
 
     Only requests for one of these ``hosts``, as in the header ``Host``, and from pages of the same are
     answered: a page in a browser cannot reach the server by a name that it makes resolve to it. With a

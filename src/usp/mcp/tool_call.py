@@ -230,8 +230,8 @@ class ToolCall:
             return self._continued(self._cursor)
         key = (start.start, skipping)
         shared = state.crawls.setdefault(key, SharedCrawl())
-        told = self._progress(lambda: f"fetching: {counted(shared.done, 'document')} so far")
-        async with told, shared:
+        shown = self._progress(lambda: f"fetching: {counted(shared.done, 'document')} so far")
+        async with shown, shared:
             cached = state.newest((start.start, None), key)
             if cached is not None and not (self._refresh and cached.since < self._began):
                 return cached
@@ -270,7 +270,9 @@ class ToolCall:
     def source(self, cached: CachedTree) -> ResultSource:
         """Return what a result that is made from a tree is based on."""
         indexes = (node for node in walk(cached.tree) if isinstance(node, AbstractIndexSitemap))
-        rows = [] if self.begin else cached.found.rules[:MOST_RULES]  # the first part has told them
+        rows = (
+            [] if self.begin else cached.found.rules[:MOST_RULES]
+        )  # the first part has listed them
         return ResultSource(
             site=cached.tree.url,
             fetched=utc(cached.fetched),

@@ -120,9 +120,9 @@ def findings_card(summary: Summary) -> Markup:
     found = summary.checks
     if not found.rules:
         return Markup("")
-    told = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
+    said = [chip(counted(n, word), _CHIPS[word]) for word, n in found.severities.items() if n]
     if lost := sum(row.lost for row in found.rules):
-        told.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
+        said.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
     failures = {failure.url: failure for failure in summary.failures}
     rules = [_rule(row, summary.addresses, failures) for row in found.rules[:MAX_RULES]]
     left = len(found.rules) - MAX_RULES
@@ -132,7 +132,7 @@ def findings_card(summary: Summary) -> Markup:
     if rest:
         more = counted(len(found.rules) - FIRST_ROWS, "more rule")
         first.append(folded(more, Markup("".join(rest))))
-    return card("findings", "Findings", chips(*told), *first, wide=True, note=_checked(found))
+    return card("findings", "Findings", chips(*said), *first, wide=True, note=_checked(found))
 
 
 def _checked(found: CheckList) -> str:

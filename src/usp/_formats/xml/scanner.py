@@ -190,7 +190,7 @@ class Scanner:
         if not (self.given_up or self.idle):
             self._advance()
             self._scan(final=True)
-        for line in self._holes:  # told last, so that their order does not depend on the pieces
+        for line in self._holes:  # added last, so that their order does not depend on the pieces
             self.problems.add(ProblemCode.NUL_BYTES, line)
         self._holes.clear()
         if self._more_holes:

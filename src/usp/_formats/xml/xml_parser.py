@@ -62,7 +62,7 @@ def kept(name: str) -> str:
 class XmlParser(TokenHandler, Notes, FormatParser):
     """Turns the tokens of the scanner into entries; those that are complete are in ``_done``.
 
-    What elements are is told by tables of names: those of the concrete parsers.
+    What elements are is said by tables of names: those of the concrete parsers.
     """
 
     vocabulary: ClassVar[frozenset[Space]]
@@ -299,7 +299,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             if words:
                 line = self.scanner.line + raw.count("\n", 0, len(raw) - len(words))
                 self.problems.add(ProblemCode.TEXT_BETWEEN_ENTRIES, line)
-                self._stray_text = True  # told once, in however many pieces it comes
+                self._stray_text = True  # one problem, in however many pieces it comes
 
     def innermost(self) -> tuple[str, bool]:
         """Return the name of the innermost open element, and whether it never has markup inside."""
