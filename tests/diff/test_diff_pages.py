@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import sqlite3
+from collections import Counter
 from unittest.mock import Mock
 
 import pytest
@@ -107,8 +108,11 @@ def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypa
         monkeypatch.setattr(comparison, "_TOGETHER", 2)
 
     @few
-    @given(websites, websites)
-    def check(one, two):
+    @given(websites, websites, st.sampled_from(["", "a", "b"]))
+    def check(one, two, renamed):
+        if renamed and (content := one[0].get(renamed)) is not None:
+            kept = {name: listed for name, listed in two[0].items() if name != renamed}
+            two = ({**kept, "renamed": content}, two[1], two[2])
         before, after = website(one), website(two)
         changes = found(before, after)
         assert len(changes) == len({change[1] for change in changes}), "each page once"
@@ -138,6 +142,29 @@ def test_changes_come_in_the_order_of_the_trees():
         ("removed", "/4"), ("removed", "/5"),
     ]  # fmt: skip
     assert [isinstance(change, SitemapChange) for change in changes] == [True] * 2 + [False] * 7
+
+
+def test_a_renamed_sitemap_is_one_change():
+    """Whatever became of some of its pages; so is its index, and one that was compressed."""
+    pages = [(number, "") for number in range(1, 400)]
+    urls = {name: f"{H}/{name}.xml" for name in ("old", "new", "steady", "other", "x", "y")}
+
+    def website(top, *listed):
+        found = tree(*listed).sub_sitemaps
+        return IndexWebsiteSitemap(f"{H}/", [IndexXMLSitemap(urls[top], found)])
+
+    before = website("x", ("steady", [(900, "")]), ("old", pages), ("other", [(901, "")]))
+    after = website("y", ("new", [*pages[100:], (1000, "")]), ("steady", [(900, ""), (1, "")]))
+    found = [change for change in diff(before, after) if change.kind != "removed"]
+    assert [(change.kind, change.url, getattr(change, "former", None)) for change in found] == [
+        ("moved", urls["y"], urls["x"]), ("moved", urls["new"], urls["old"]),
+        ("added", f"{H}/1000", None), ("moved", f"{H}/1", None),
+    ]  # fmt: skip
+    assert str(found[1]) == f"> sitemap {urls['old']} -> {urls['new']}"
+    assert (found[-1].left, found[-1].joined) == ((urls["old"],), (urls["steady"],))
+    assert diff(before, after).counts().sitemaps == {"moved": 2, "removed": 1}
+    few = website("y", ("new", pages[200:]))
+    assert {change.kind for change in diff(before, few) if change.url == urls["new"]} == {"added"}
 
 
 def test_a_changed_page_tells_which_fields_from_what_to_what():
@@ -277,7 +304,10 @@ def accounts(tree, other, *, wary: bool) -> dict[str, bool]:
 def expected(before, after) -> set[tuple[object, ...]]:
     """Give every change of a page as ``(kind, url, fields, left, joined)``."""
     old, new = listings(before), listings(after)
-    is_known, was_known = accounts(after, before, wary=True), accounts(before, after, wary=False)
+    now_at = renamed(before, after)
+    was_at = {now: was for was, now in now_at.items()}
+    is_known = accounts(after, before, wary=True) | dict.fromkeys(now_at, True)
+    was_known = accounts(before, after, wary=False)
     found: set[tuple[object, ...]] = set()
     for url in old.keys() | new.keys():
         was, now = old.get(url, {}), new.get(url, {})
@@ -287,21 +317,52 @@ def expected(before, after) -> set[tuple[object, ...]]:
             kind = gone if all(known[key] for key in was or now) else ChangeKind.UNKNOWN
             found.add((kind, url, (), tuple(was), tuple(now)))
             continue
-        left = [key for key in was if key not in now]
-        joined = [key for key in now if key not in was]
+        left = [key for key in was if now_at.get(key, key) not in now]
+        joined = [key for key in now if was_at.get(key, key) not in was]
         sure_left = tuple(key for key in left if is_known[key])
         sure_joined = tuple(key for key in joined if was_known[key])
         fields: tuple[object, ...] = ()
         for key in now:
-            if key in was and not fields:
-                fields = differing(was[key], now[key])
-        if not fields and not (was.keys() & now.keys()) and sure_joined:
+            if (former := was_at.get(key, key)) in was and not fields:
+                fields = differing(was[former], now[key])
+        if not fields and len(joined) == len(now) and sure_joined:
             fields = differing(was[left[0]], now[joined[0]])
         if fields:
             found.add((ChangeKind.CHANGED, url, fields, sure_left, sure_joined))
         elif sure_left or sure_joined:
             found.add((ChangeKind.MOVED, url, (), sure_left, sure_joined))
     return found
+
+
+def renamed(before, after) -> dict[str, str]:
+    """Give the sitemaps that list most of the same pages at another URL, by the former one."""
+    is_known, was_known = accounts(after, before, wary=False), accounts(before, after, wary=False)
+    gone, new = pages_only_in(before, after, is_known), pages_only_in(after, before, was_known)
+    owners: dict[str, str] = {}
+    for key, urls in gone.items():
+        for url in urls:
+            owners.setdefault(url, key)
+    found: dict[str, str] = {}
+    for key, urls in new.items():
+        candidates = Counter(owners[url] for url in urls if url in owners).most_common()
+        for was, _ in candidates:
+            if was not in found and 2 * len(gone[was].keys() & urls) > max(
+                len(gone[was]), len(urls)
+            ):
+                found[was] = key
+                break
+    return found
+
+
+def pages_only_in(tree, other, known) -> dict[str, dict[str, None]]:
+    theirs = {node.url for node in other.all_sitemaps()} | broken(other)
+    return {
+        node.url: dict.fromkeys(page.url for page in node.all_pages())
+        for node in tree.all_sitemaps()
+        if isinstance(node, AbstractPagesSitemap)
+        and node.url not in theirs | broken(tree)
+        and known[node.url]
+    }
 
 
 def differing(was, now) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from usp.changes.change_values import (
     SitemapChange,
     summary_of,
 )
-from usp.changes.comparison import page_changes
+from usp.changes.comparison import match_renamed, page_changes
 from usp.changes.sides import Matching, sides, sitemap_changes
 from usp.objects.sitemap import bounded
 
@@ -86,9 +86,11 @@ class Diff:
         else:
             was_known = before.accounts_for(after)
             is_known = after.accounts_for(before, later=True)
+            match_renamed(before, after, was_known, is_known, self._matching)
             for change in sitemap_changes(before, after, was_known, is_known):
                 counts.add(change)
                 yield change
+            was_known = before.accounts_for(after)
             is_known = after.accounts_for(before, wary=True, later=True)
         for part in page_changes(before, after, was_known, is_known, self._matching):
             counts.pages.update(change.kind for change in part)

@@ -29,7 +29,7 @@ class ChangeKind(StrEnum):
     """Fields of the page changed; it may have moved, too."""
 
     MOVED = "moved"
-    """The page is as it was, and listed by other sitemaps."""
+    """The page is as it was, and listed by other sitemaps; the sitemap has another URL."""
 
     UNKNOWN = "unknown"
     """It is in one of the trees only, and the other one is missing what would tell why."""
@@ -71,12 +71,17 @@ class PageChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SitemapChange:
-    """A sitemap that is not what it was; ``reason`` and ``code`` say why it failed or is unknown."""
+    """A sitemap that is not what it was.
+
+    ``reason`` and ``code`` say why it failed or is unknown. One that moved lists mostly what the one at
+    the URL ``former`` did.
+    """
 
     kind: ChangeKind
     url: str
     reason: str | None = None
     code: FailureCode | None = None
+    former: str | None = None
 
     def __str__(self) -> str:
         """Return the change in one line, as ``usp diff`` shows it."""
@@ -151,6 +156,8 @@ def text_of(change: Change) -> str:
     """Return a change in one line, for people and ``grep``."""
     sign, details = SIGNS[change.kind], details_of(change)
     if not isinstance(change, PageChange):
+        if change.former is not None:
+            return printable(f"{sign} sitemap {change.former} -> {change.url}")
         named = (ChangeKind.FAILED, ChangeKind.RECOVERED, ChangeKind.UNKNOWN)
         word = f" {change.kind.value}" if change.kind in named else ""
         return printable(f"{sign} sitemap {change.url}{word}{details and f': {details}'}")
@@ -160,7 +167,7 @@ def text_of(change: Change) -> str:
 def details_of(change: Change) -> str:
     """Return what changed, in a few words: fields and sitemaps of a page, the reason of a failure."""
     if not isinstance(change, PageChange):
-        return change.reason or ""
+        return change.reason or (f"was {change.former}" if change.former else "")
     said = [
         f"{name} {_short(name, before)} -> {_short(name, after)}"
         for name, before, after in change.fields
@@ -193,7 +200,7 @@ def json_of(change: Change) -> dict[str, Any]:
         if change.reason is not None:
             code = None if change.code is None else change.code.value
             result |= {"reason": change.reason, "code": code}
-        return result
+        return result | ({} if change.former is None else {"former": change.former})
     if change.fields:
         result["fields"] = {
             name: {"before": json_value(name, before), "after": json_value(name, after)}
@@ -224,7 +231,8 @@ def json_value(name: str, value: Any) -> Any:
 def _csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a change: one for each field that changed, or one."""
     if not isinstance(change, PageChange):
-        yield ("sitemap", change.kind.value, change.url, *[""] * 5, change.reason or "")
+        moved = ("", "", "") if change.former is None else ("url", change.former, change.url)
+        yield ("sitemap", change.kind.value, change.url, *moved, "", "", change.reason or "")
         return
     moved = " ".join(change.left), " ".join(change.joined), ""
     for name, *values in change.fields or [("", None, None)]:

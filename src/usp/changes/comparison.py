@@ -14,8 +14,10 @@ import pickle
 import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from heapq import nsmallest
 from itertools import compress
 from operator import xor
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _TOGETHER = 250_000  # fingerprints that are looked for at once
 _COLUMNS = ("lastmod", "changefreq", "priority")
+_MARKS = 64  # hashes by which a sitemap that was renamed is looked for
+_CANDIDATES = 3
 
 
 class _Decision(NamedTuple):
@@ -64,7 +68,7 @@ class _Differing:
         self.urls, self.entries = array("q"), array("q")
         self.outcomes: list[_Decision | None] = []
 
-    def add(self, prints: _Fingerprints, positions: Sequence[int]) -> None:
+    def add(self, prints: Fingerprints, positions: Sequence[int]) -> None:
         """Add the pages of the next sitemap that differ, by their positions there."""
         self.positions.extend(positions)
         self.urls.extend([prints.urls[at] for at in positions])
@@ -115,13 +119,13 @@ class _Differing:
                     break
 
 
-class _Fingerprints(NamedTuple):
+class Fingerprints(NamedTuple):
     """Those of the pages of a sitemap, in order."""
 
     urls: array[int]
     entries: array[int]
 
-    def absent_in(self, other: _Fingerprints) -> Sequence[int]:
+    def absent_in(self, other: Fingerprints) -> Sequence[int]:
         """Return the positions of the pages that another sitemap has otherwise, or not."""
         if self.entries == other.entries:
             return ()
@@ -136,11 +140,9 @@ class _Fingerprints(NamedTuple):
         return positions
 
 
-def read_fingerprints(
-    sitemap: AbstractPagesSitemap | AllPages, matching: Matching
-) -> _Fingerprints:
+def read_fingerprints(sitemap: AbstractPagesSitemap | AllPages, matching: Matching) -> Fingerprints:
     """Read the fingerprints of all pages of a sitemap."""
-    prints = _Fingerprints(array("q"), array("q"))
+    prints = Fingerprints(array("q"), array("q"))
     key = matching.key if matching.hosts else None
     for _, block in sitemap.page_blocks():
         hashes = array("q", map(hash, map(key, block.urls) if key else block.urls))
@@ -162,6 +164,66 @@ def _written(block: PageBlock, *, exactly: bool) -> Iterator[int]:
         return map(hash, map(pickle.dumps, map(tuple, block.rows())))
     empty = [""] * len(block.urls)
     return map(hash, zip(*(columns.get(name) or empty for name in _COLUMNS), strict=True))
+
+
+def match_renamed(
+    before: Side,
+    after: Side,
+    was_known: Mapping[str, bool],
+    is_known: Mapping[str, bool],
+    matching: Matching,
+) -> None:
+    """Match sitemaps of both trees that list most of the same, but have another URL.
+
+    Only what the other tree is known not to have may have been renamed.
+    """
+    gone, new = _only_in(before, after, is_known), _only_in(after, before, was_known)
+    if not gone or not new:
+        return
+    prints = [
+        {key: read_fingerprints(side.lists[key], matching) for key in keys if key in side.lists}
+        for side, keys in ((before, gone), (after, new))
+    ]
+    before.prints, after.prints = prints
+    names = _renamed(*({key: one.urls for key, one in found.items()} for found in prints))
+    indexes = (
+        {
+            key: [hash(names.get(child, child)) for child in side.indexes[key]]
+            for key in keys
+            if key in side.indexes
+        }
+        for side, keys in ((before, gone), (after, new))
+    )
+    before.rename(names | _renamed(*indexes))
+
+
+def _only_in(side: Side, other: Side, known: Mapping[str, bool]) -> list[str]:
+    return [
+        key
+        for key in side.urls
+        if key not in other.urls and key not in side.incomplete and known.get(key, True)
+    ]
+
+
+def _renamed(gone: Mapping[str, Sequence[int]], new: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    """Return the keys of what lists more than half of the same, by the keys before.
+
+    Candidates are found by a few of the hashes of each, the smallest ones, which are the same in both.
+    """
+    owners: dict[int, str] = {}
+    for key, hashes in gone.items():
+        for one in nsmallest(_MARKS, set(hashes)):
+            owners.setdefault(one, key)
+    found: dict[str, str] = {}
+    for key, hashes in new.items():
+        listed = set(hashes)
+        shared = Counter(owners[one] for one in hashes if one in owners)
+        for former, _ in shared.most_common(_CANDIDATES):
+            was = set(gone[former])
+            if former not in found and 2 * len(was & listed) > max(len(was), len(listed)):
+                found[former] = key
+                break
+    return found
 
 
 def page_changes(
@@ -192,14 +254,14 @@ class _Comparison:
     def _read(self) -> None:
         """Find the pages that differ."""
         old, new = self._old, self._new
-        nothing = _Fingerprints(array("q"), array("q"))
-        found: dict[str, tuple[_Fingerprints, Sequence[int]]] = {}
+        nothing = Fingerprints(array("q"), array("q"))
+        found: dict[str, tuple[Fingerprints, Sequence[int]]] = {}
         for key, sitemap in new.side.lists.items():
-            now, was = read_fingerprints(sitemap, self._matching), nothing
+            now, was = self._prints(new.side, key), nothing
             former = old.side.lists.get(key)
             if former is not None:
                 is_same = same_document(former, sitemap)
-                was = now if is_same else read_fingerprints(former, self._matching)
+                was = now if is_same else self._prints(old.side, key)
                 found[key] = was, was.absent_in(now)
             positions = now.absent_in(was)
             new.add(now, positions)
@@ -207,11 +269,15 @@ class _Comparison:
                 differs = new.urls[new.starts[-2] :]
                 same = set(now.urls).difference(differs) if differs else now.urls
                 self._unchanged.append(array("q", same))
-        for key, sitemap in old.side.lists.items():
+        for key in old.side.lists:
             if key not in found:
-                was = read_fingerprints(sitemap, self._matching)
+                was = self._prints(old.side, key)
                 found[key] = was, range(len(was.urls))
             old.add(*found.pop(key))
+
+    def _prints(self, side: Side, key: str) -> Fingerprints:
+        """Return the fingerprints of a sitemap, once."""
+        return side.prints.pop(key, None) or read_fingerprints(side.lists[key], self._matching)
 
     def _decide(self) -> None:
         """Find out what became of each page: by where both trees list it."""

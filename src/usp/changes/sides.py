@@ -19,10 +19,12 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
+    IndexXMLSitemap,
     fetched_of,
 )
 
 if TYPE_CHECKING:
+    from usp.changes.comparison import Fingerprints
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
     from usp.objects.problem import Failure
@@ -168,6 +170,9 @@ class Side:
         self._root_key = root_key
         self._base = base
         self.lists: dict[str, AbstractPagesSitemap | AllPages] = {}
+        self.indexes: dict[str, list[str]] = {}  # the keys of what they list
+        self.prints: dict[str, Fingerprints] = {}  # of pages, as far as they were read already
+        self.renamed: dict[str, str] = {}  # keys in the other tree, by those in this one
         self.urls: dict[str, str] = {}  # of sitemaps, and of what failed and is not in the tree
         self.incomplete: dict[str, Failure] = {}
         self.skipped: set[str] = set()
@@ -187,6 +192,8 @@ class Side:
         # Indexes that do not show all that they declare; those below come before those above.
         for node in reversed([tree, *tree.all_sitemaps()]):
             below = [self.key(child.url) for child in node.sub_sitemaps]
+            if isinstance(node, IndexXMLSitemap):
+                self.indexes[self.key(node.url)] = below
             is_short = isinstance(node, AbstractIndexSitemap) and bool(node.skipped)
             if is_short or any(key in self.incomplete or key in self._unsound for key in below):
                 self._unsound.add(self.key(node.url))
@@ -211,7 +218,15 @@ class Side:
         """Return what a sitemap is matched by."""
         if self._root_key is not None and url == self.tree.url:
             return self._root_key
-        return self._matching.key(url.removeprefix(self._base))
+        key = self._matching.key(url.removeprefix(self._base))
+        return self.renamed.get(key, key)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Match sitemaps with those that have other URLs in the other tree."""
+        self.renamed.update(names)
+        self.lists = {names.get(key, key): one for key, one in self.lists.items()}
+        self.urls = {names.get(key, key): url for key, url in self.urls.items()}
+        self.prints = {names.get(key, key): prints for key, prints in self.prints.items()}
 
     def join(self) -> bool:
         """Take all pages as those of one list; return whether it is complete."""
@@ -284,6 +299,7 @@ def sitemap_changes(
     before: Side, after: Side, was_known: Mapping[str, bool], is_known: Mapping[str, bool]
 ) -> Iterator[SitemapChange]:
     """Yield the sitemaps that changed: those of the tree after, then those that are not in it."""
+    renamed = frozenset(before.renamed.values())
     for key, url in after.urls.items():
         broken = after.incomplete.get(key)
         if broken is not None and not (is_unread(broken) and key not in before.urls):
@@ -291,26 +307,27 @@ def sitemap_changes(
                 yield SitemapChange(ChangeKind.FAILED, url, broken.brief, broken.code)
         elif key in before.incomplete:
             yield SitemapChange(ChangeKind.RECOVERED, url)
+        elif key in renamed:
+            yield SitemapChange(ChangeKind.MOVED, url, former=before.urls[key])
         elif key not in before.urls:
-            if was_known.get(key, True):
-                yield SitemapChange(ChangeKind.ADDED, url)
-            else:
-                yield SitemapChange(ChangeKind.UNKNOWN, url, *_why(key, before))
+            yield _only_there(ChangeKind.ADDED, key, url, before, was_known)
     for key, url in before.urls.items():
         if key not in after.urls and key not in before.absent:
-            if is_known.get(key, True):
-                yield SitemapChange(ChangeKind.REMOVED, url)
-            else:
-                yield SitemapChange(ChangeKind.UNKNOWN, url, *_why(key, after))
+            yield _only_there(ChangeKind.REMOVED, key, url, after, is_known)
+
+
+def _only_there(
+    kind: ChangeKind, key: str, url: str, other: Side, known: Mapping[str, bool]
+) -> SitemapChange:
+    """Return what became of a sitemap that the other tree does not have, and why if that is unknown."""
+    if known.get(key, True):
+        return SitemapChange(kind, url)
+    if key in other.skipped:
+        return SitemapChange(ChangeKind.UNKNOWN, url, "it was skipped")
+    reason = "what declares it is missing or incomplete"
+    return SitemapChange(ChangeKind.UNKNOWN, url, reason, FailureCode.NOT_FETCHED)
 
 
 def is_unread(failure: Failure) -> bool:
     """Return whether nobody tried: an index in a file names sitemaps that are not files."""
     return failure.code is FailureCode.NOT_FETCHED
-
-
-def _why(key: str, side: Side) -> tuple[str, FailureCode | None]:
-    """Return why a tree cannot tell what became of a sitemap that it does not have."""
-    if key in side.skipped:
-        return "it was skipped", None
-    return "what declares it is missing or incomplete", FailureCode.NOT_FETCHED
