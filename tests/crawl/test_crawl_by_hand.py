@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from player import World, error, index, junk, outline, pages, play, played, robots, tell, url, want
 
 from cases import cases
-from usp._crawl.child_filter import refuse
 from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Arrival, Failed
 from usp._crawl.tree_slots import node_for
@@ -140,19 +139,6 @@ def test_a_url_that_cannot_be_taken_apart_does_not_stop_the_crawl():
         assert world.asked == [broken, url("a")]
 
 
-def test_refuse_says_why_something_is_not_even_asked_for():
-    for args, words in cases(
-        [
-            (("ftp://h/", 0, ()), "not a HTTP(s) URL"),
-            (("http://h/", 12, ()), "Recursion level exceeded 11"),
-            (("http://h/", 1, {"http://h/"}), "Recursion detected in URL"),
-            (("http://h/a b.xml", 11, {"http://h/"}), None),
-        ]
-    ):
-        refusal = refuse(*args)
-        assert (refusal is None) if words is None else (words in str(refusal))
-
-
 def test_a_known_path_may_be_wanted_twice():
     world, nodes = played({"a": pages()}, "a", "a", guess=True)
     assert list(map(outline, nodes)) == ["a", "a"]
@@ -229,21 +215,6 @@ def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed():
             lost = [problem for node in nodes for problem in node.problems]
             assert lost
             assert all(problem.lost > 0 and f"{limit:,}" in str(problem) for problem in lost)
-
-
-def test_what_the_limit_cuts_off_is_counted():
-    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
-    options = CrawlOptions(limits=Limits(sitemaps=4))
-    names = [f"a{n}" for n in range(10)]
-    answers = {"i": index(*names), "j": index(*names[:3])} | dict.fromkeys(names, pages())
-    world, (top,) = played(answers, "i", options=options)
-    assert outline(top) == {"i": ["a0", "a1", "a2"]}
-    (problem,) = top.problems
-    assert problem.lost == 7
-    assert world.asked == [url(name) for name in ("i", "a0", "a1", "a2")]
-    _, (whole,) = played(answers, "j", options=options)  # as large as the limit
-    assert len(whole.sub_sitemaps) == 3
-    assert not whole.problems
 
 
 # Any order of arrival gives the same tree, the same decisions and the same losses ----------------------

@@ -12,7 +12,6 @@ from fronts import FRONTS, ONE_BY_ONE, THREADS, every_front
 from memory_web import Client, Doc, H, Web
 from usp._crawl import fetch, receiver
 from usp.limits import DEFAULT, Limits
-from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, indexed, pages_at, paths, robots, urlset
 
 MIB = 1024 * 1024
@@ -177,12 +176,6 @@ def chain(length: int) -> dict:
 
 
 FOLLOWED = [{}, {"recurse_callback": lambda *_: True}]
-
-
-def test_without_a_limit_the_depth_is_that_of_the_site(serve):
-    site = serve(chain(15))
-    assert not crawl(site, "/0.xml").is_complete
-    assert paths(crawl(site, "/0.xml", depth=None), site.base) == ["/p"]
 
 
 SIX = [f"/{n}.xml" for n in range(6)]
@@ -391,12 +384,8 @@ def test_seconds_keep_what_came_and_name_the_rest(serve, gate, threads_end, fron
     site = serve({"/i.xml": index("/a.xml", "/slow.xml", *names), "/a.xml": urlset("/a")})
     site.answers["/slow.xml"] = Answer(urlset("/slow"), gate=gate)
     site.answers |= {name: Answer(urlset("/of" + name), gate=gate) for name in names}
-    client = None
-    if front is ONE_BY_ONE:
-        client = RequestsWebClient(max_concurrent_requests=1)
-        client.set_timeout(2.0 * times)  # for the one that is asked in this thread
     limits = Limits(seconds=0.3 * times)
-    tree = front.tree(site.url("/i.xml"), client, single=True, limits=limits)
+    tree = front.tree(site.url("/i.xml"), single=True, limits=limits)
     gate.set()
     assert paths(tree, site.base) == ["/a"]
     assert not tree.is_complete

@@ -15,6 +15,4 @@ SEED = int(os.environ.get("USP_FAULT_SEED", "0"))
 
 @pytest.mark.parametrize("sites", [FEW, pytest.param(SITES, marks=pytest.mark.long)])
 def test_generated_websites_are_found_as_far_as_they_were_served(sites):
-    verdicts = run(range(SEED, SEED + sites))
-    wrong = [f"seed {one.seed}, {one.front}: {line}" for one in verdicts for line in one.wrong]
-    assert wrong == [], "repeat one: python -m tests.faults --seed N [--front FRONT] [--verbose]"
+    assert run(range(SEED, SEED + sites)) == []

@@ -5,7 +5,6 @@ from formats_support import E, XmlText, brief_page, chunks, read, same, urlset
 
 from together import together
 from usp._formats.xml.raw_entries import MAX_FIELD
-from usp._formats.xml_sitemaps import UrlsetParser
 
 
 @together(
@@ -115,13 +114,6 @@ def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing(lanes):
         reading = read([urlset(f"<url>{inside}</url>", f"{E}/2").encode()], lanes=lanes)
         assert reading.urls == [f"{E}/1", f"{E}/2"]
         assert reading.problems == ()
-
-
-def test_reading_a_page_twice_gives_equal_pages():
-    parser = UrlsetParser(E)
-    parser.scanner_only = True
-    (entry,) = parser.feed(urlset(f"<url><loc>{E}/1</loc><lastmod>2024</lastmod></url>"))
-    assert entry.page() == entry.page()
 
 
 @together(

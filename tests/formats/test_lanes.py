@@ -89,13 +89,6 @@ def batches(text, **options):
     return [entry for entry in entries if isinstance(entry, PageBatch)]
 
 
-def test_regular_documents_are_cut():
-    urls = [f"https://www.example.org/{n}" for n in range(1000)]
-    assert [url for batch in batches(urlset(*urls)) for url in batch.urls] == urls
-    lines = "\n".join(urls) + "\n"
-    assert [url for batch in batches(lines) for url in batch.urls] == urls
-
-
 @together(
     "inside", ["<url>/2</url>", "<url href='/2'/></url>", "<url ><lastmod>2024</lastmod>/2</url>"]
 )

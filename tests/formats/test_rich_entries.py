@@ -2,10 +2,7 @@
 
 from formats_oracle import SPACES
 from formats_support import URL, chunks, read
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from profiles import examples
 from together import together
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
@@ -163,14 +160,3 @@ def test_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
     assert not parser.problems.listed()
     assert sum(len(entry.urls) for entry in entries) == 400
     assert len(parsed) <= 20  # blocks of entries, not entries
-
-
-@settings(max_examples=examples(30))
-@given(
-    kinds=st.lists(st.sampled_from(list(KINDS)), min_size=2, max_size=5),
-    look=st.sampled_from(list(LOOKS)),
-)
-def test_so_are_those_of_several_kinds(kinds, look):
-    data = document(kinds, 80)
-    expected = [page.to_dict() for page in read([data]).pages]
-    assert [page.to_dict() for page in looked_at(data, LOOKS[look])] == expected

@@ -17,7 +17,7 @@ import usp.aio
 import usp.stream
 import usp.tree
 from cases import cases
-from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS, every_front
+from fronts import ASYNCIO, FRONTS, ONE_BY_ONE, THREADS
 from memory_web import AsyncClient, Client, Doc, Web
 from profiles import examples
 from usp.exceptions import SitemapException
@@ -222,35 +222,6 @@ def test_failures_are_the_same(serve):
         assert trees[0] == trees[1] == trees[2]
         assert listed[0] == listed[1] == listed[2]
         assert len(listed[0]) == 3
-
-
-@every_front
-def test_a_site_is_complete_unless_its_host_is_dead(serve, front):
-    site = serve(INDEX)
-    tree = front.tree(site.base + "/", use_known_paths=True)
-    assert tree.is_complete
-    assert tree.failures() == []
-    site.close()
-    assert not front.tree(site.base + "/").is_complete
-
-
-@every_front
-def test_a_broken_transfer_is_asked_for_again_and_its_pages_come_once(front):
-    for breaks, whole in cases(
-        [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)]
-    ):
-        doc = Doc(urlset(*MANY), pieces=100, breaks=breaks)
-        site = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": doc, "/b.xml": urlset("/last")}
-        web = Web(site)
-        pages = front.pages("http://h/", front.client(web))
-        found = [page.url.removeprefix("http://h") for page in pages]
-        assert web.asked.count("/a.xml") == len(breaks)
-        assert found[-1] == "/last"
-        assert found[:-1] == MANY[: len(found) - 1]
-        assert (found[:-1] == MANY) == whole
-        tree = front.tree("http://h/", front.client(Web(site)))
-        assert paths(tree, "http://h") == found
-        assert tree.is_complete == whole
 
 
 # How many at a time -------------------------------------------------------------------------------

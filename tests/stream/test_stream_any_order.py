@@ -4,7 +4,6 @@ No threads and no clock here: the test itself decides which piece of which docum
 """
 
 import random
-import threading
 import time
 import types
 from dataclasses import replace
@@ -155,20 +154,6 @@ def test_real_threads_at_random_speeds_give_the_pages_of_the_tree(web, at_once, 
     assert [(page.sitemap_url, page.url) for page in streamed] == listed(tree)
 
 
-def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
-    """After each piece the pages in it are there: nothing is held back for long."""
-    web = Web({"/robots.txt": robots("/a.xml")})
-    web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
-    stream, hand = streamed_by_hand(web)
-    counts = []
-    while not stream.over:
-        counts.append(len(pages_now(stream)))
-        hand.step()
-    assert sum(counts) == 2000
-    assert sum(map(bool, counts)) > 90
-    assert max(counts) < 60
-
-
 def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
     stream, hand = streamed_by_hand(web)
@@ -223,23 +208,3 @@ def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
         found = list(pages(site.base + "/", use_known_paths=False, limits=Limits(pages=50)))
     assert [page.url for page in found] == [f"http://h/{n:05}" for n in range(50)]
     assert threads_end()
-
-
-def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
-    """The first pages are there while the first try is still under way."""
-    gate = threading.Event()
-
-    def before(url: str, number: int) -> None:
-        if url.endswith("/a.xml") and number == 49:
-            gate.wait(120)
-
-    doc = Doc(urlset(*MANY), pieces=100, breaks=(50, None))
-    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
-    coming = pages("http://h/", Client(web, 4, before), use_known_paths=False)
-    with within(60):
-        first = [next(coming).url for _ in range(100)]
-        assert web.asked.count("/a.xml") == 1
-        gate.set()
-        rest = [page.url for page in coming]
-    assert first + rest == [f"http://h{path}" for path in MANY]
-    assert web.asked.count("/a.xml") == 2

@@ -5,8 +5,6 @@ import threading
 import zlib
 from dataclasses import replace
 
-import pytest
-
 from cases import cases
 from fronts import every_stream, happens, run
 from memory_web import Client, Doc, Web
@@ -65,28 +63,6 @@ def test_a_page_comes_before_its_sitemap_has_been_received(serve, front):
         site = serve(answers | {"/x": Answer(body, stall=seen)})
         coming = front.coming(site.base + "/", **options)
         assert len(run(halted(coming, site.url("/x"), seen))) >= 4000
-
-
-@pytest.mark.parametrize("size", [100, 10_000])
-def test_the_first_page_comes_no_later_in_a_sitemap_a_hundred_times_larger(size):
-    """Two pieces of the same length are enough, however many there are."""
-    seen = threading.Event()
-    highest = 0
-
-    def before(url, piece):
-        nonlocal highest
-        if piece >= 2:
-            assert seen.wait(120)
-        highest = max(highest, piece)
-
-    web = Web({"/robots.txt": robots("/x")})
-    web.docs["/x"] = Doc(urlset(*(f"/{n:06}" for n in range(size))), pieces=size // 10)
-    with within(60):
-        stream = pages("http://h/", Client(web, before=before), use_known_paths=False)
-        assert next(stream).url == "http://h/000000"
-        assert highest < 2
-        seen.set()
-        assert sum(1 for _ in stream) == size - 1
 
 
 def test_the_first_page_does_not_wait_for_other_documents(serve):

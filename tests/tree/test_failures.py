@@ -62,18 +62,6 @@ def test_a_dead_host_is_no_complete_site_and_told_once(serve):
         assert "refused" in failure.reason
 
 
-def test_a_dead_host_of_one_sitemap_is_named(serve):
-    site, dead = serve(SITE), serve({})
-    dead.close()
-    site.answers["/i.xml"] = index("/a.xml", dead.base + "/x.xml", dead.base + "/y.xml")
-    tree = crawl(site, use_known_paths=False)
-    assert paths(tree, site.base) == ["/a"]
-    assert [failure.url for failure in tree.failures()] == [
-        dead.base + "/x.xml",
-        dead.base + "/y.xml",
-    ]
-
-
 # What stands nowhere in the tree ------------------------------------------------------------------
 
 
@@ -124,14 +112,6 @@ def test_what_was_looked_for_is_missing_if_it_may_be_there(serve):
         assert missing or all(n.is_complete and not n.failures() for n in tree.all_sitemaps())
         nowhere = {"/robots.txt", "/"} & {url for url, *_ in missing}
         assert not nowhere & {node.url.removeprefix(site.base) for node in tree.all_sitemaps()}
-
-
-def test_a_guard_in_front_of_the_site_is_no_complete_site(serve):
-    """The page of a guard says nothing about what is behind it."""
-    for path in cases(["/robots.txt", "/sitemap.xml"]):
-        guard = "<html><head><title>Just a moment...</title></head><body>cf-chl-</body></html>"
-        tree = crawl(serve({path: guard}))
-        assert not tree.is_complete
 
 
 # What is there, but not as a whole ----------------------------------------------------------------
@@ -319,14 +299,6 @@ def test_known_paths_that_were_not_looked_at_make_a_tree_incomplete(serve, gate)
     (failure,) = tree.failures()
     assert failure.url == site.base + "/"
     assert failure.reason.startswith("known paths were not checked: the limit seconds=0")
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_the_seconds_of_a_crawl_end_a_client_that_waits_for_an_answer(serve, gate, alone):
-    site = serve({"/robots.txt": Answer("", gate=gate)})
-    client = usp.RequestsWebClient(max_concurrent_requests=1 if alone else 4)
-    tree = crawl(site, web_client=client, use_known_paths=False, limits=usp.Limits(seconds=0.5))
-    assert not tree.is_complete
 
 
 def test_the_sitemaps_of_a_tree_are_counted_without_known_paths_that_lead_nowhere(serve):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from cases import cases
 from usp.objects.sitemap import InvalidSitemap
-from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, index, paths, robots, urlset
 
 
@@ -65,46 +65,6 @@ def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
     assert site.hits["/a.xml"] == 1
 
 
-def test_the_reason_of_an_http_error_is_its_status(serve):
-    for answer, message in cases(
-        [
-            (Answer("", 404), "404 Not Found"),
-            (Answer("", 451), "451 Unavailable For Legal Reasons"),
-            (Answer("", 402, "No Way"), "402 No Way"),
-            (Answer("", 503), "503 Service Unavailable"),
-        ]
-    ):
-        site = serve({"/a.xml": answer})
-        node = sitemap_tree_for_sitemap(site.url("/a.xml"))
-        assert node == InvalidSitemap(
-            site.url("/a.xml"), f"Unable to fetch sitemap from {site.url('/a.xml')}: {message}"
-        )
-
-
-def test_what_is_no_sitemap_is_invalid_with_a_reason_that_says_why(serve):
-    for body in cases(
-        [
-            "",
-            "<html></html>",
-            "hello",
-            b"\x00\x01\x02\xff",
-            "<?xml version='1.0'",
-            "<?xml version='1.0'?>",
-            "<!-- nothing else -->",
-            '<!DOCTYPE urlset [<!ENTITY a "b">]><urlset><url><loc>{base}/p</loc></url></urlset>',
-            '<!DOCTYPE urlset SYSTEM "{base}/x.dtd" [<!ELEMENT a ANY>]><urlset></urlset>',
-            b"%PDF-1.7 \x00",
-            b"\x1f\x8b\x08",
-        ]
-    ):
-        site = serve({"/a.xml": body})
-        node = sitemap_tree_for_sitemap(site.url("/a.xml"))
-        assert isinstance(node, InvalidSitemap)
-        assert node.reason.startswith(f"No parsers support sitemap from {site.url('/a.xml')}")
-        assert "None" not in node.reason
-        assert (node.pages, node.sub_sitemaps) == ([], [])
-
-
 def test_a_dtd_that_is_only_named_is_not_loaded(serve):
     doctype = '<?xml version="1.0"?><!DOCTYPE urlset SYSTEM "{base}/x.dtd">'
     site = serve({"/a.xml": doctype + "<urlset><url><loc>{base}/p</loc></url></urlset>"})
@@ -123,13 +83,6 @@ def test_the_log_has_one_info_line_a_sitemap_and_expected_404s_are_debug(serve, 
         told = [r for r in lines if r.levelname == "INFO" and site.url(path) in r.getMessage()]
         assert len(told) == 1
     assert {record.levelname for record in lines} == {"INFO", "DEBUG"}
-
-
-def test_reprs_are_bounded(serve):
-    site = serve({"/i.xml": index("/a.xml"), "/a.xml": urlset(*(f"/{n}" for n in range(5000)))})
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    for node in (tree, *tree.sub_sitemaps, sitemap_from_str("no sitemap")):
-        assert len(repr(node)) < 500
 
 
 def test_what_is_no_sitemap_is_not_received_to_the_end(serve):

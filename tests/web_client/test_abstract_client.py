@@ -12,19 +12,9 @@ from usp.helpers import get_url_retry_on_client_errors
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
-    LocalWebClient,
     LocalWebClientSuccessResponse,
-    NoWebClientException,
-    RequestWaiter,
     WebClientErrorResponse,
 )
-
-
-def test_a_local_client_fetches_nothing():
-    client = LocalWebClient()
-    client.set_max_response_data_length(10)
-    with pytest.raises(NoWebClientException):
-        client.get("http://h/")
 
 
 def test_a_local_response_is_a_document_dressed_as_an_answer():
@@ -44,20 +34,6 @@ def naps(monkeypatch):
     taken: list[float] = []
     monkeypatch.setattr(time, "sleep", taken.append)
     return taken
-
-
-def test_a_waiter_waits_before_every_request_but_the_first_and_varies_its_pause_when_told(naps):
-    for waiter in (RequestWaiter(2, random_wait=False), RequestWaiter(None), RequestWaiter(0)):
-        for _ in range(3):
-            waiter.wait()
-    assert naps == [2, 2]
-    naps.clear()
-    waiter = RequestWaiter(wait=2, random_wait=True)
-    for _ in range(200):
-        waiter.wait()
-    assert len(naps) == 199
-    assert len(set(naps)) > 100
-    assert all(1 <= nap <= 3 for nap in naps)
 
 
 def scripted(*script) -> mock.Mock:

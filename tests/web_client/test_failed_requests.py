@@ -3,10 +3,7 @@
 import asyncio
 import contextlib
 import errno
-import shutil
 import socket
-import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -34,7 +31,7 @@ from usp.web_client.abstract_client import (
 )
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient, RequestsWebClientErrorResponse
-from website import Answer, nobody
+from website import Answer, certified, nobody
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 SIZED = HEAD + b"Content-Length: 1000\r\n\r\n<urlset>"
@@ -191,18 +188,9 @@ def test_a_failure_has_the_same_words_and_meaning_for_every_client(kind, name):
         assert trouble.theirs not in said
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 @together("kind", KINDS)
 def test_a_certificate_that_nobody_knows(kind, tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    make = ["openssl", "req", "-x509", "-nodes", "-subj", "/CN=tea", "-newkey", "ec"]
-    make += ["-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    subprocess.run(
-        [*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    with sending(HEAD, tls=context) as url:
+    with sending(HEAD, tls=certified(tmp_path / "cert.pem", "127.0.0.1")) as url:
         (result,) = fetch(kind, url.replace("http:", "https:"))
     said = words_of(result)
     assert said.startswith("the certificate of 127.0.0.1 is not trusted: self")

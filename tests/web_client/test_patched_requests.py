@@ -18,7 +18,7 @@ from both import fetch
 from first_crawls import MOMENTS, PATCHES
 from hypothesis import given
 from hypothesis import strategies as st
-from lookalikes import PAGES, H, body_of, respond
+from lookalikes import PAGES, H, body_of
 
 from patience import calls
 from together import together
@@ -86,20 +86,6 @@ def test_a_caching_session_keeps_redirects_as_long_as_anything_else(site, tmp_pa
 
 def tree_of(client=None):
     return sitemap_tree_for_homepage(f"{H}/", client)
-
-
-def test_a_patched_class_or_method_is_used_when_it_is_needed():
-    before = RequestsWebClient()
-    with mock.patch("requests.Session") as patched:
-        patched.return_value.get.side_effect = lambda url, **_: respond(url)
-        for client in (None, RequestsWebClient(), before):
-            assert paths(tree_of(client), H) == PAGES
-        assert RequestsWebClient().get(f"{H}/a.xml").raw_data()
-    assert patched.called
-    with mock.patch(
-        "requests.adapters.HTTPAdapter.send", side_effect=requests.ConnectionError("patched")
-    ):
-        assert "patched" in tree_of().failures()[0].reason
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -184,17 +170,6 @@ def test_a_mocked_website_gives_its_tree(mocked):
     gone, slow = (node.reason for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap))
     assert gone == f"Unable to fetch sitemap from {ORG}/gone.xml: 404 Not Found"
     assert "no answer" in slow
-
-
-def test_what_is_asked_for_can_be_looked_at(mocked):
-    client = RequestsWebClient(user_agent="me")
-    client.get(f"{ORG}/x")
-    assert mocked.last_request.timeout == (9.05, 60)
-    client.set_timeout(3)
-    client.get(f"{ORG}/x")
-    request = mocked.last_request
-    assert (request.method, request.url, request.timeout) == ("GET", f"{ORG}/x", 3)
-    assert request.headers["User-Agent"] == "me"
 
 
 def test_a_mocked_adapter_can_be_mounted_on_a_session():
