@@ -188,6 +188,14 @@ def test_a_failure_has_the_same_words_and_meaning_for_every_client(kind, name):
         assert trouble.theirs not in said
 
 
+@pytest.mark.parametrize("kind", OURS)
+def test_a_request_is_sent_once_and_repeated_by_the_crawl_alone(kind):
+    connections = []
+    with speaking(connections.append) as url:
+        fetch(kind, url)
+    assert len(connections) == 1
+
+
 @together("kind", KINDS)
 def test_a_certificate_that_nobody_knows(kind, tmp_path):
     with sending(HEAD, tls=certified(tmp_path / "cert.pem", "127.0.0.1")) as url:

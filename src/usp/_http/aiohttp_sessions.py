@@ -37,11 +37,13 @@ if TYPE_CHECKING:
 def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
     """Return a session that connects where the gate allows it; a proxy may be anywhere."""
     checked = trusting(verify) if isinstance(verify, str) else verify
-    return aiohttp.ClientSession(
+    session = aiohttp.ClientSession(
         connector=_Connector(gate, checked),
         auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
     )
+    session._retry_connection = False  # noqa: SLF001 - the crawl counts requests, and repeats them later
+    return session
 
 
 def set_cookies(response: Any) -> list[str]:
