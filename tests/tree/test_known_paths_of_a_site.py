@@ -73,6 +73,18 @@ def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawl
     assert usp.load(tmp_path / "b.warc.gz") == tree
 
 
+def test_a_known_path_that_is_declared_later_and_fails_again_is_missing_once(serve, tmp_path):
+    late = Answer(index("/sitemap.xml"), delay=0.5)
+    busy, gone = [Answer(status=503)] * 2, Answer(status=501)
+    site = serve({"/sitemap.xml": [*busy, gone], "/sitemap_index.xml": late})
+    file = tmp_path / "a.warc.gz"
+    tree = sitemap_tree_for_homepage(site.base + "/", record=file)
+    assert [(failure.url, failure.status) for failure in tree.failures()] == [
+        (site.url("/sitemap.xml"), 501)
+    ]
+    assert usp.load(file).failures() == tree.failures()
+
+
 def test_normalizing_cuts_the_url_back_to_its_host_and_says_so_if_that_changes_it(serve, caplog):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
     for given, levels in cases([("/shop/index.html?x=1#top", ["WARNING"]), ("/", [])]):

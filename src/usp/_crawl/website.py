@@ -159,6 +159,8 @@ class Website:
         unreachable = unchecked = False
         for slot in self.crawl.wanted:
             result = slot.result
+            if slot.guess and slot.order is not None and not slot.order.is_guess:
+                continue  # something declares it, and its node says what is wrong
             failure = failure_of(slot) if result else None
             if isinstance(result, Received):
                 # The page of a bot wall does not show whether there is a sitemap.
@@ -227,6 +229,6 @@ def _is_absent(slot: TreeSlot, error: WebClientErrorResponse) -> bool:
     For a known path any refusal does; for robots.txt or the homepage, robots may be blocked.
     """
     status = status_of(error)
-    if slot.order and slot.order.is_guess:
+    if slot.guess:
         return status is not None and status < _SERVER_ERROR and status != _BUSY
     return status in _ABSENT
