@@ -89,11 +89,12 @@ def pages_now(stream: PageStream) -> list:
     return list(pages_of(filter(None, stream.steps())))
 
 
-def by_hand(web: Web, options, choose, limits: Limits = DEFAULT):
+def by_hand(web: Web, options, choose, limits: Limits = DEFAULT, *, unordered: bool = False):
     """Give the pages of the stream and those of the tree of the same crawl, each with its sitemap."""
     how = CrawlOptions(limits=limits, **options)
     crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
     website = website_search(web.base + "/", how).begin(crawl)
+    crawl.arrived = {} if unordered else None
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
@@ -136,6 +137,14 @@ def test_the_order_of_arrival_does_not_matter_whatever_limit_cuts(name, with_str
     streamed, tree = by_hand(Web(docs), options, chance.randrange, limits)
     assert limits.pages is None or len(streamed) <= limits.pages
     assert streamed == tree
+
+
+@given(webs(), st.randoms(use_true_random=False))
+@settings(max_examples=examples(100), deadline=None)
+def test_a_stream_without_order_has_the_pages_of_the_tree(web, chance):
+    docs, options = web
+    streamed, tree = by_hand(Web(docs), options, chance.randrange, unordered=True)
+    assert sorted(streamed) == sorted(tree)
 
 
 @given(webs(), st.sampled_from([1, 2, 4]), st.integers(0, 2**16))

@@ -461,7 +461,7 @@ class Crawl:
             slot.leave_out(left_out, "sitemaps")
         slot.children, slot.skipped = tuple(below), tuple(skipped)
         self._slots += len(below)
-        for one in skipped:
+        for one in skipped if self._collect_events else ():
             event = events.SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
             self._events.append(event)
 

@@ -173,10 +173,13 @@ class PageStream:
         return iter(StoredPages(slot.received.document, slot.final_url, self._crawl.limits).steps())
 
     def _before_its_turn(self, arrived: dict[int, dict[FetchOrder, None]]) -> TreeSlot | None:
-        """Return a slot for a document that has arrived, if what is above it is in the tree."""
+        """Return a slot for a document that has arrived, if what is above it is in the tree.
+
+        That is not known of what a homepage links to.
+        """
         for at, orders in arrived.items():
             root = self._crawl.wanted[at]
-            if orders and root.received and self._crawl.includes(root):
+            if orders and root.received and not root.is_homepage and self._crawl.includes(root):
                 order = next(iter(orders))
                 del orders[order]
                 self._early.add(order)
