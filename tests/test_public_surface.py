@@ -58,7 +58,7 @@ DOCUMENTED = {  # what completion offers
     usp.SitemapPage: """
         alternates change_frequency images last_modified mobile news_story page_map priority
         sitemap_url to_dict url videos""",
-    usp.changes.Diff: "counts hosts",
+    usp.changes.Diff: "counts hosts select",
 }
 
 

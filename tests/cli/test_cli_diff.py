@@ -3,10 +3,15 @@
 import csv
 import io
 import json
+import re
+import sys
 
 import pytest
 
 from website import Answer, dated, index, urlset
+
+if sys.platform != "win32":
+    from terminals import run_on_terminal
 
 H = "http://example.org"
 BEFORE = urlset(f"{H}/1", dated(f"{H}/2", "2024-01-01"), f"{H}/3")
@@ -101,3 +106,49 @@ def test_an_index_in_a_file_names_sitemaps_that_nobody_reads(run, put):
     ended = run("diff", "one.xml", "two.xml")
     assert (ended.status, ended.lines) == (1, [f"+ sitemap {H}/b.xml"])
     assert run("diff", "one.xml", "one.xml").status == 0
+
+
+NEWS = (
+    '<url><loc>http://example.org/news/tea</loc><lastmod>2025-03-01</lastmod><n:news xmlns:n="'
+    'http://www.google.com/schemas/sitemap-news/0.9"><n:publication_date>2025-02-28</n:publication_date>'
+    "<n:title>Tea &amp; milk</n:title></n:news></url>"
+)
+
+
+def test_a_page_that_is_new_has_its_date_and_title(run, put):
+    put(
+        {"before.xml": urlset(), "after.xml": urlset(NEWS, dated(f"{H}/2", "2024-02-01"), f"{H}/3")}
+    )
+    assert run("diff", "before.xml", "after.xml").lines == [
+        f"+ {H}/news/tea  2025-03-01: Tea & milk", f"+ {H}/2  2024-02-01", f"+ {H}/3",
+    ]  # fmt: skip
+
+
+def test_some_kinds_and_some_urls_only(run, files):
+    ended = run("diff", *files, "--only", "added, removed", "--exclude", "*/4").ends(1)
+    assert (ended.lines, ended.err) == ([f"- {H}/1"], "usp: pages: 1 removed\n")
+    run("diff", *files, "--only", "moved").ends(0, out="")
+    run("diff", *files, "--include", "/9*", "-f", "jsonl").ends(0, out="")
+    assert "unknown kind 'gone'" in run("diff", *files, "--only", "gone").ends(2).err
+    for given in (["--only", "added"], ["--include", "*"], ["-f", "summary"]):
+        run("diff", *files, "--migration", *given).ends(2, out="")
+
+
+def test_a_summary_counts_the_changes_of_each_section(run, put):
+    put({"before.xml": urlset(f"{H}/a/1", f"{H}/a/2", f"{H}/b"), "after.xml": urlset(f"{H}/c/1")})
+    assert run("diff", "before.xml", "after.xml", "-f", "summary").ends(1).lines == [
+        "section  added  removed",
+        "/a/          0        2",
+        "/c/          1        0",
+        "/            0        1",
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are of Unix")
+def test_a_terminal_shows_a_section_for_each_kind(files, here):
+    ran = run_on_terminal("diff", *files, "--quiet", stdout="terminal", cwd=here, columns=200)
+    shown_lines = re.sub(r"\x1b\[[0-9;]*m", "", ran.screen.decode()).splitlines()
+    assert [line for line in shown_lines if line] == [
+        "1 page added", f"+ {H}/4", "1 page removed", f"- {H}/1", "1 page changed",
+        f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01",
+    ]  # fmt: skip

@@ -386,3 +386,30 @@ def test_a_comparison_prints_counts_and_the_first_changes_of_each_kind():
     assert str(diff(after, after)).endswith("\nnothing changed")
     long = PagesXMLSitemap(f"{H}/{'s' * 5000}", [SitemapPage(f"{H}/{'p' * 5000}")])
     assert (len(repr(diff(long, long))), len(str(diff(before, long)))) < (500, 3000)
+
+
+def test_some_of_the_changes_are_selected_by_kind_and_url():
+    before = tree(("a", [(1, ""), (2, ""), (30, "")]), ("gone", [(5, "")]))
+    after = tree(("a", [(2, "2024-01-01"), (3, ""), (30, "2024-01-01")]))
+    changes = diff(before, after)
+    only = changes.select(["added", ChangeKind.REMOVED])
+    assert [change.url for change in only] == [f"{H}/{n}" for n in ("gone.xml", 3, 1, 5)]
+    assert (only.counts().pages, only.counts().sitemaps) == (
+        {"added": 1, "removed": 2},
+        {"removed": 1},
+    )
+    some = only.select(include=["/3*", "/1"], exclude=["*/30"])
+    assert [change.url for change in some] == [f"{H}/3", f"{H}/1"]
+    nothing = changes.select(["moved"])
+    assert not nothing.counts().changed
+    assert len(list(changes)) == 6
+    for wrong in ({"only": ["gone"]}, {"include": [""]}, {"exclude": ["re:("]}):
+        with pytest.raises(ValueError, match=r"'gone'|empty pattern|regular expression"):
+            changes.select(**wrong)
+
+
+def test_a_selection_does_not_hide_that_a_comparison_is_uncertain():
+    after = IndexWebsiteSitemap(f"{H}/", [InvalidSitemap(f"{H}/a.xml", "503")])
+    counts = diff(tree(("a", [(1, "")])), after).select(["removed"], include=["/9"]).counts()
+    assert (counts.pages, counts.sitemaps) == ({}, {})
+    assert (counts.changed, counts.uncertain) == (False, True)

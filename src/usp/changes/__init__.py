@@ -13,7 +13,9 @@ A sitemap that failed removes nothing: its pages are *unknown*.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.display import excerpt, shortened
@@ -25,6 +27,7 @@ from usp.changes.change_values import (
     FieldChange,
     PageChange,
     SitemapChange,
+    selecting,
     summary_of,
 )
 from usp.changes.comparison import match_renamed, page_changes
@@ -52,6 +55,10 @@ __all__ = [
 _SHOWN = 3  # changes of each kind, where a comparison is printed
 
 
+def _all(_: Change) -> bool:
+    return True
+
+
 class Diff:
     """The changes between two trees, found while somebody iterates over them.
 
@@ -69,6 +76,7 @@ class Diff:
         self.before = before
         self.after = after
         self._matching = Matching.of(before, after, map_host)
+        self._selects: Callable[[Change], bool] = _all
         self._counts: ChangeCounts | None = None
 
     @property
@@ -76,9 +84,35 @@ class Diff:
         """The hosts of the tree before that were replaced by others, so that paths are compared."""
         return self._matching.hosts
 
+    def select(
+        self,
+        only: Iterable[ChangeKind | str] = (),
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+    ) -> Diff:
+        """Return the same comparison with some of its changes: of these kinds, and of matching URLs.
+
+        Without ``only``, of all kinds. Patterns are written as those of :class:`usp.Selection`, and are
+        for the URL of what changed. Raises ``ValueError`` for an unknown kind or an invalid pattern.
+        """
+        result, before, selects = copy(self), self._selects, selecting(only, include, exclude)
+        result._selects = lambda change: before(change) and selects(change)  # noqa: SLF001 - a copy
+        result._counts = None  # noqa: SLF001
+        return result
+
     def __iter__(self) -> Iterator[Change]:
-        """Yield all changes."""
+        """Yield all changes, or those that were selected."""
         counts = ChangeCounts()
+        for change in chain.from_iterable(self._parts()):
+            is_selected = self._selects(change)
+            counts.add(change, selected=is_selected)
+            if is_selected:
+                yield change
+        self._counts = counts
+
+    def _parts(self) -> Iterator[Iterable[Change]]:
+        """Yield the changes in parts."""
         before, after = sides(self.before, self.after, self._matching)
         if self._matching.columns is not None:  # a table does not know all sitemaps
             was_known: Mapping[str, bool] = {"": before.join()}
@@ -87,15 +121,10 @@ class Diff:
             was_known = before.accounts_for(after)
             is_known = after.accounts_for(before, later=True)
             match_renamed(before, after, was_known, is_known, self._matching)
-            for change in sitemap_changes(before, after, was_known, is_known):
-                counts.add(change)
-                yield change
+            yield sitemap_changes(before, after, was_known, is_known)
             was_known = before.accounts_for(after)
             is_known = after.accounts_for(before, wary=True, later=True)
-        for part in page_changes(before, after, was_known, is_known, self._matching):
-            counts.pages.update(change.kind for change in part)
-            yield from part
-        self._counts = counts
+        yield from page_changes(before, after, was_known, is_known, self._matching)
 
     def counts(self) -> ChangeCounts:
         """Return how many changes there are of each kind; compares, unless that was done before."""

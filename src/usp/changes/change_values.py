@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from itertools import product
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.dates import as_written
-from usp._base.display import printable
+from usp._base.display import counted, printable
+from usp._base.filters import Patterns, checked
+from usp._base.urls import section_of
 from usp.export.schema import COLUMNS, OF_FIELDS
 from usp.export.text_formats import guarded, json_list, plain, quoted, rows_of_block, to_json
 from usp.objects.extension_values import plain as plain_value
 from usp.objects.page_blocks import PageList
+from usp.selection import date_of
 
 if TYPE_CHECKING:
     from usp.objects.failure_codes import FailureCode
@@ -98,24 +104,37 @@ class ChangeCounts:
 
     pages: Counter[ChangeKind] = field(default_factory=Counter)
     sitemaps: Counter[ChangeKind] = field(default_factory=Counter)
+    uncertain: bool = False
+    """Whether something is missing in one of the trees that is not missing in the other."""
 
-    def add(self, change: Change) -> None:
-        """Count a change."""
-        counts = self.pages if isinstance(change, PageChange) else self.sitemaps
-        counts[change.kind] += 1
+    def add(self, change: Change, *, selected: bool = True) -> None:
+        """Count a change; one that is not selected may only make the others uncertain."""
+        self.uncertain |= change.kind in _UNCERTAIN
+        if selected:
+            counts = self.pages if isinstance(change, PageChange) else self.sitemaps
+            counts[change.kind] += 1
 
     @property
     def changed(self) -> bool:
         """Whether anything changed for certain; that something is missing is not a change."""
-        return self._any(set(ChangeKind) - _UNCERTAIN)
+        found = self.pages + self.sitemaps
+        return bool(found.keys() - _UNCERTAIN)
 
-    @property
-    def uncertain(self) -> bool:
-        """Whether something is missing in one of the trees that is not missing in the other."""
-        return self._any(_UNCERTAIN)
 
-    def _any(self, kinds: Iterable[ChangeKind]) -> bool:
-        return any(counts[kind] for counts in (self.pages, self.sitemaps) for kind in kinds)
+def selecting(
+    only: Iterable[ChangeKind | str], include: Sequence[str], exclude: Sequence[str]
+) -> Callable[[Change], bool]:
+    """Return what tells whether a change is one of ``only``, and its URL matches.
+
+    Raises ``ValueError``, beginning with the name of the parameter.
+    """
+    kinds = frozenset(only)
+    unknown = sorted(kinds - set(ChangeKind))
+    if unknown:
+        known = ", ".join(ChangeKind)
+        raise ValueError(f"only has an unknown kind {str(unknown[0])!r}; choose from {known}")
+    patterns = Patterns.of(checked("include", include), checked("exclude", exclude))
+    return lambda change: (not kinds or change.kind in kinds) and patterns.match(change.url)
 
 
 _UNCERTAIN = frozenset({ChangeKind.UNKNOWN, ChangeKind.FAILED, ChangeKind.RECOVERED})
@@ -150,6 +169,8 @@ SIGNS = {
 
 CSV_COLUMNS = ("what", "change", "url", "field", "before", "after", "left", "joined", "reason")
 _LONGEST = 60  # characters of a value in a line of text
+_HELD = 1 << 20  # characters of the lines of a kind that are not in a file
+_MOST_SECTIONS = 1000
 
 
 def text_of(change: Change) -> str:
@@ -168,6 +189,8 @@ def details_of(change: Change) -> str:
     """Return what changed, in a few words: fields and sitemaps of a page, the reason of a failure."""
     if not isinstance(change, PageChange):
         return change.reason or (f"was {change.former}" if change.former else "")
+    if change.kind is ChangeKind.ADDED and change.after is not None:
+        return _heading(change.after)
     said = [
         f"{name} {_short(name, before)} -> {_short(name, after)}"
         for name, before, after in change.fields
@@ -177,6 +200,16 @@ def details_of(change: Change) -> str:
         both = f"{left} -> {joined}" if left else f"also in {joined}"
         said.append(both if joined else f"no longer in {left}")
     return "; ".join(said)
+
+
+def _heading(page: SitemapPage) -> str:
+    """Return the date and the title of a page, as far as it has them."""
+    date, story = date_of(page), page.news_story
+    texts = [
+        "" if date is None else as_written(date),
+        _short("title", story.title) if story else "",
+    ]
+    return ": ".join(filter(None, texts))
 
 
 def _short(name: str, value: Any) -> str:
@@ -253,6 +286,8 @@ def lines_of(
     """Yield the lines of changes in a format; ``counts`` is asked for when they are at their end."""
     if form == "text":
         yield from map(shown, changes)
+    elif form == "summary":
+        yield from _summary_lines(changes)
     elif form == "jsonl":
         yield from (to_json(json_of(change)) for change in changes)
     elif form == "json":
@@ -266,6 +301,44 @@ def lines_of(
         for change in changes:
             for row in _csv_rows(change):
                 yield ",".join(quoted(guarded(cell)) for cell in row)
+
+
+def sections_of(changes: Iterable[Change], shown: Callable[[Change], str]) -> Iterator[str]:
+    """Yield the lines of changes by kind, below how many there are; they wait in temporary files."""
+    counts: Counter[tuple[str, ChangeKind]] = Counter()
+    with ExitStack() as files:
+        waiting: dict[tuple[str, ChangeKind], IO[str]] = {}
+        for change in changes:
+            part = "page" if isinstance(change, PageChange) else "sitemap", change.kind
+            if part not in waiting:
+                file = SpooledTemporaryFile(_HELD, "w+", encoding="utf-8")  # noqa: SIM115 - closed below
+                waiting[part] = files.enter_context(file)
+            waiting[part].write(f"{shown(change)}\n")
+            counts[part] += 1
+        for part in product(("sitemap", "page"), ChangeKind):
+            if part in waiting:
+                waiting[part].seek(0)
+                yield f"{counted(counts[part], part[0])} {part[1].value}"
+                yield from (line.rstrip("\n") for line in waiting[part])
+                yield ""
+
+
+def _summary_lines(changes: Iterable[Change]) -> Iterator[str]:
+    """Yield a table of how many changes there are in each section of the website, most first."""
+    found: defaultdict[str, Counter[ChangeKind]] = defaultdict(Counter)
+    for change in changes:
+        section = section_of(change.url) if isinstance(change, PageChange) else "(sitemaps)"
+        if section not in found and len(found) >= _MOST_SECTIONS:
+            section = "(others)"
+        found[printable(section)][change.kind] += 1
+    kinds = [kind for kind in ChangeKind if any(counts[kind] for counts in found.values())]
+    rows = [("section", *(kind.value for kind in kinds))] if found else []
+    for section, counts in sorted(found.items(), key=lambda item: -item[1].total()):
+        rows.append((section, *(f"{counts[kind]:,}" for kind in kinds)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *cells in rows:
+        numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        yield "  ".join([first.ljust(widths[0]), *numbers])
 
 
 def counts_json(counts: ChangeCounts) -> dict[str, dict[str, int]]:

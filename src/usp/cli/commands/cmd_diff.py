@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 CHANGED = 1
 TROUBLE = 2
-_FORMATS = ("text", "json", "jsonl", "csv")
+_BY_SUFFIX = ("text", "json", "jsonl", "csv")
+_FORMATS = ("text", "summary", "json", "jsonl", "csv")
 _COLORS = {
     "added": "green",
     "removed": "red",
@@ -41,11 +42,15 @@ _COLORS = {
 @click.argument("after", metavar="B", type=options.input_type)
 @options.results(
     _FORMATS,
-    "text: a line for each change (the default). jsonl: an object per line. json: one object. "
-    "csv: a row for each field that changed.",
+    "text: a line for each change (the default). summary: a line for each section of the website. "
+    "jsonl: an object per line. json: one object. csv: a row for each field that changed.",
 )
 @options.table(
     {
+        "--only KINDS": f"Only these changes, comma-separated: {', '.join(_COLORS)}.",
+        "--include PATTERN...": "Only changes whose URL matches: '*/blog/*', '/blog/*' from the start "
+        "of the path, or 're:/20[0-9]{2}/', a regular expression.",
+        "--exclude PATTERN...": "Leave out changes that match.",
         "--unknown": "In text, also list the pages of sitemaps that are missing; other formats "
         "always have them.",
         "--map-host OLD=NEW...": "Take the host OLD of A for NEW of B, such as "
@@ -62,6 +67,9 @@ def command(
     after: options.Input,
     form: str | None,
     output: Path | None,
+    only: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
     unknown: bool,
     map_hosts: tuple[str, ...],
     migration: bool,
@@ -73,7 +81,7 @@ def command(
     - for standard input. Pages on different hosts are compared by their paths. Lines begin with +
     (added), - (removed), ~ (changed: which fields, from what to what), > (moved to other sitemaps), !
     (a sitemap that failed), = (one that recovered) or ? (unknown). A sitemap that failed removes
-    nothing: its pages are unknown, and only counted.
+    nothing: its pages are unknown, and only counted. On a terminal, changes are grouped by kind.
 
     The exit status is 0 if nothing changed, 1 if something did, 2 if A or B could not be read, and 3 if
     there is no confirmed change, but one side is incomplete; with --strict, it is 3 whenever something
@@ -85,13 +93,24 @@ def command(
       usp diff site.warc.gz example.org          what changed since then
       usp diff old/sitemap.xml new/sitemap.xml   two files
       usp diff a.warc.gz b.warc.gz -o new.csv    as a table
+      usp diff a.warc.gz b.warc.gz -f summary    how many changes in each section
+      usp diff site.csv example.org --only removed
     """  # noqa: D301 - click knows the backspace
     from usp.changes import Diff
-    from usp.changes.change_values import counts_json, summary_of
+    from usp.changes.change_values import counts_json, selecting, summary_of
 
     if fetch and not migration:
         raise click.UsageError("--fetch needs --migration")
-    form = options.format_for(output, form, _FORMATS, "text")
+    form = options.format_for(output, form, _BY_SUFFIX, "text")
+    if migration and (only or include or exclude or form == "summary"):
+        raise click.UsageError(
+            "--only, --include, --exclude and -f summary cannot be used with --migration"
+        )
+    kinds = [] if only is None else [word.strip() for word in only.split(",")]
+    try:
+        selecting(kinds, include, exclude)
+    except ValueError as error:  # which names the parameter
+        raise click.UsageError(f"--{error}") from error
     if before.is_stdin and after.is_stdin:
         raise click.UsageError("only one of A and B can be standard input")
     messages.failed = TROUBLE
@@ -100,9 +119,10 @@ def command(
         trees = [_tree(run, start, progress) for start in (before, after)]
         if migration:
             _list_missing(run, trees[0], trees[1], hosts, form, output, fetch=fetch)
-        changes = Diff(*trees, map_host=hosts)
+        changes = Diff(*trees, map_host=hosts).select(kinds, include=include, exclude=exclude)
         _notice_hosts(changes.hosts, hosts)
-        write_text(_lines(changes, form, unknown=unknown), output)
+        lines = _lines(changes, form, output, unknown=unknown or "unknown" in kinds)
+        write_text(lines, output)
     counts = changes.counts()
     messages.wrote(output, counts.pages.total() + counts.sitemaps.total(), "change")
     messages.notice(summary_of(counts), **counts_json(counts))
@@ -196,10 +216,10 @@ def _missing(tree: AbstractSitemap) -> int:
     return sum(not is_unread(failure) for failure in tree.failures())
 
 
-def _lines(changes: Diff, form: str, *, unknown: bool) -> Iterator[str]:
-    """Yield the changes in a format; text has colors if the standard output shows them."""
+def _lines(changes: Diff, form: str, output: Path | None, *, unknown: bool) -> Iterator[str]:
+    """Yield the changes in a format; text has colors and sections for people."""
     from usp.changes import ChangeKind, PageChange
-    from usp.changes.change_values import lines_of, text_of
+    from usp.changes.change_values import lines_of, sections_of, text_of
 
     def is_listed(change: Change) -> bool:
         return not isinstance(change, PageChange) or change.kind != ChangeKind.UNKNOWN
@@ -208,4 +228,7 @@ def _lines(changes: Diff, form: str, *, unknown: bool) -> Iterator[str]:
         return click.style(text_of(change), fg=_COLORS[change.kind.value])
 
     listed = changes if unknown or form != "text" else filter(is_listed, changes)
-    return lines_of(listed, form, changes.counts, colored if has_colors() else text_of)
+    shown = colored if has_colors() else text_of
+    if form == "text" and output is None and sys.stdout.isatty():
+        return sections_of(listed, shown)
+    return lines_of(listed, form, changes.counts, shown)
