@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from datetime import UTC, datetime
 
 import pytest
 from report_trees import SITE, hostile_website, script, sitemap, unpacked, website
@@ -66,6 +67,16 @@ def test_pages_have_their_fields_and_the_findings_about_them():
         str(value) for value in unpacked(script(html(hostile_website()), "pages-data")).values()
     )
     assert texts.replace("\n", "").isprintable()
+
+
+def test_every_page_with_a_problem_is_known_however_many_there_are():
+    entries = [
+        f"<loc>{SITE}/{at}</loc><lastmod>{'never' if at % 2 else '2024-01-02'}</lastmod><priority>7</priority>"
+        for at in range(1000)
+    ]
+    data = unpacked(script(html(website(sitemap("a.xml", *entries))), "pages-data"))
+    of_page = [data["codeSets"][int(one or 0)] for one in data["codes"].split("\n")]
+    assert of_page == [["SM552"], ["SM550", "SM552"]] * 500
 
 
 # In the browser ------------------------------------------------------------------------------------
@@ -293,3 +304,54 @@ def test_rows_on_a_phone_have_no_empty_room(pages, url):
             )
             box = row.bounding_box()
             assert 0 <= box["y"] + box["height"] - max(bottoms) < 12
+
+
+def news(count):
+    """Pages with all that has a column."""
+    return [
+        SitemapPage(
+            f"{SITE}/news/{at}",
+            last_modified=datetime(2026, 11, at + 1, 10, tzinfo=UTC) if at % 2 else None,
+            news_story=SitemapNewsStory("Tea", datetime(2026, 10, at + 1, 8, tzinfo=UTC), "Post"),
+            images=[SitemapImage(f"{SITE}/i.png")],
+        )
+        for at in range(count)
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [641, 1000, 1400])
+def test_the_table_is_as_high_as_its_rows_and_every_column_has_room(pages, width):
+    bad = sitemap("b.xml", f"<loc>{SITE}/other/#x</loc>")
+    listed = PagesXMLSitemap(f"{SITE}/a.xml", news(8))
+    tab = pages(website(listed, bad), viewport={"width": width, "height": 900})
+    heads = tab.locator("#pages-table th")
+    assert heads.count() == 8
+    assert heads.first.bounding_box()["width"] > 200
+    assert min(head.bounding_box()["width"] for head in heads.all()) > 80
+    assert heads.last.is_visible()
+    if width > 1280:
+        assert tab.locator("#pages-table").evaluate("one => one.scrollWidth <= one.clientWidth")
+    region = tab.locator("#pages-table").bounding_box()
+    last = tab.locator("#pages-table tbody tr").last.bounding_box()
+    assert 0 <= region["y"] + region["height"] - last["y"] - last["height"] < 24
+    tab.fill("#pages-search", "/other")
+    tab.wait_for_selector("#pages-table tbody tr:only-child")
+    assert tab.locator("#pages-table").bounding_box()["height"] == region["height"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("field", "value", "count"),
+    [
+        ("from", "2026-11-02", "4 of 8"),
+        ("to", "2026-10-08", "4 of 8"),  # stories whose pages have no date
+        ("search", "example.org/news/7", "1 of 8"),
+        ("search", "http://example.org/news/7", "0 of 8"),
+        ("search", "s/7", "1 of 8"),
+    ],
+)
+def test_pages_are_found_by_what_is_known_of_them(pages, field, value, count):
+    tab = pages(website(PagesXMLSitemap(f"{SITE}/a.xml", news(8))))
+    tab.fill(f"#pages-{field}", value)
+    tab.wait_for_selector(f'#pages-matches:text-is("{count} found")')

@@ -368,7 +368,8 @@ class Examination:
     """One close reading of a document.
 
     Iterate over :meth:`blocks` first. Then ``problems`` are known, and ``children``, those that are
-    declared several times too; ``parser`` knows what the document is.
+    declared several times too; ``parser`` knows what the document is. ``on_page_problem`` is called
+    with the code of each problem of a page, and its URL: ``problems`` has but some of many.
     """
 
     def __init__(self, document: Document, parser: DocumentParser, limits: Limits) -> None:
@@ -376,6 +377,7 @@ class Examination:
         self.parser = parser
         self._limits = limits
         self.children: list[ChildEntry] = []
+        self.on_page_problem: Callable[[ProblemCode, str], object] = ignore
         self.given_up: Reason | None = None  # why the rest was not read, if it was not
         self.is_well_formed = True  # whether all pages were read in blocks that are well-formed
 
@@ -428,7 +430,7 @@ class Examination:
         pages: list[SitemapPage] = []
         read: list[PageEntry] = []
         for entry in entries:
-            page = entry.page(partial(_note, self.parser.problems, entry))
+            page = entry.page(partial(self._note, entry))
             if self._limits.too_long(page.url):
                 note_length(self.parser.problems, self._limits, page.url, entry.line)
             else:
@@ -438,11 +440,12 @@ class Examination:
             written, lines = [one.as_written for one in read], [one.line for one in read]
             yield ExaminedBlock(PageList(pages), written, None, lines, read)
 
+    def _note(self, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
+        where: dict[str, Any] = {"page": entry.url, "column": entry.column}
+        self.parser.problems.add(code, entry.line, excerpt or None, **where)
+        self.on_page_problem(code, entry.url)
+
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
     """Note a URL that is too long, and so is neither a page nor a child sitemap."""
     problems.note(limits.reached("url_length").after("a URL is too long"), line, url)
-
-
-def _note(problems: Problems, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
-    problems.add(code, entry.line, excerpt or None, page=entry.url, column=entry.column)

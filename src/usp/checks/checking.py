@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from usp._base.urls import origin_of, unquote, urlsplit
 from usp._crawl.stored_pages import ExaminedBlock
+from usp._formats.abstract_parser import ignore
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import CrossHostDeclarations, FetchedPage, fetched_pages
@@ -58,7 +59,8 @@ class Checking:
 
     ``agents`` are the robots for which robots.txt is judged. If it ``is_live``, what the tree lacks may
     be fetched: the robots.txt of other hosts. After ``most_pages`` no more pages are read: of other
-    sitemaps, only why they failed is a finding.
+    sitemaps, only why they failed is a finding. ``on_page_problem`` is called with the code of each
+    problem of a page, and its URL; of many, findings are but the first ones and their number.
     """
 
     chosen: RuleSelection
@@ -68,6 +70,7 @@ class Checking:
     is_live: bool = False
     most_pages: int | None = None
     agents: Sequence[str] = AGENTS
+    on_page_problem: Callable[[ProblemCode, str], object] = ignore
 
     @classmethod
     def of(
@@ -140,6 +143,7 @@ class Checking:
         else:
             roles = {"is_robots": sitemap.is_robots, "lists_sitemaps": not is_pages}
             examination = sitemap.examination = stored.examination(**roles)
+            examination.on_page_problem = self.on_page_problem
             blocks = examination.blocks()
         first = None  # the line of the first page
         for examined in blocks:

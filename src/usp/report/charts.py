@@ -227,8 +227,8 @@ class Cards:
             heads = ("document", "time", "received", "attempts")
             slowest = table(_SLOWEST, heads, rows, foot)
             parts.append(figure("fetches", _SLOWEST, slowest) if len(fetches) > 1 else slowest)
-            if any(fetch.failed for fetch in fetches):
-                note += " Documents in red were declared but could not be fetched."
+            if len(fetches) > 1 and any(fetch.failed for fetch in fetches):
+                note += " Documents in red could not be fetched, or are not sitemaps."
             if any(fetch.earlier for fetch in fetches):
                 note += " Attempts before the last one are paler."
             if all(fetch.begin is None for fetch in fetches):

@@ -23,7 +23,6 @@ from usp.checks.verdicts import CheckList, RuleRow, by_rule
 from usp.exceptions import SnapshotError
 from usp.objects.abstract_sitemap import AbstractSitemap, page_sitemaps
 from usp.report.markup import (
-    DASH,
     FIRST_ROWS,
     Addresses,
     Cell,
@@ -41,7 +40,7 @@ from usp.report.markup import (
 
 if TYPE_CHECKING:
     from usp.checks.finding import Finding
-    from usp.objects.problem import Failure
+    from usp.objects.problem import Failure, ProblemCode
     from usp.report.summary import Summary
 
 MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
@@ -69,11 +68,18 @@ class FindingPlaces:
         """Yield findings, and note where they are."""
         for one in findings:
             self.sitemaps.setdefault(one.sitemap, Counter())[one.code] += one.times
-            page = one.page
-            if page and (page in self.pages or len(self.pages) < MAX_PLACED_PAGES):
-                codes = self.pages.get(page, frozenset()) | {one.code}
-                self.pages[page] = self._same.setdefault(codes, codes)
+            if one.page:
+                self._add(one.code, one.page)
             yield one
+
+    def add_problem(self, code: ProblemCode, page: str) -> None:
+        """Note a problem of a page, which may be too many to be findings of their own."""
+        self._add(code.rule, page)
+
+    def _add(self, code: str, page: str) -> None:
+        if page in self.pages or len(self.pages) < MAX_PLACED_PAGES:
+            codes = self.pages.get(page, frozenset()) | {code}
+            self.pages[page] = self._same.setdefault(codes, codes)
 
 
 def checks_of(
@@ -82,9 +88,8 @@ def checks_of(
     """Return what is wrong with a tree; ``everything`` checks all pages, however many there are."""
     places, checked = FindingPlaces(), Counter[str]()
     most = None if everything else MAX_CHECKED_PAGES
-    findings = Checking.of(most_pages=most).findings(
-        tree, lambda pages: checked.update(pages=pages)
-    )
+    checking = Checking.of(most_pages=most, on_page_problem=places.add_problem)
+    findings = checking.findings(tree, lambda pages: checked.update(pages=pages))
     result = by_rule(places.noted(findings), failures=MAX_TABLE)
     result.pages = checked["pages"]
     result.complete = most is None or result.pages < most
@@ -138,11 +143,12 @@ def findings_card(summary: Summary) -> Markup:
 def _checked(found: CheckList) -> str:
     """Return a sentence: how many rules found something, and in how many pages if not in all."""
     asked = counted(len(RULES), "rule")
-    text = f"{len(found.rules):,} of {asked}" if found.rules else f"None of {asked}"
+    text = f"{len(found.rules):,} of {asked} found something"
+    if not found.rules:
+        text = f"None of {asked} found anything"
     if not found.complete:
-        pages = counted(found.pages, "page")
-        return f"{text} found something in the first {pages}; usp check reads all of them."
-    return f"{text} found something."
+        return f"{text} in the first {counted(found.pages, 'page')}; usp check reads all of them."
+    return f"{text}."
 
 
 def _rule(row: RuleRow, addresses: Addresses, failures: Mapping[str, Failure]) -> Markup:
@@ -191,7 +197,6 @@ def _examples(
 
 
 MAX_CHANGES = 100  # how many changes of one kind are listed
-_BAD = frozenset({ChangeKind.FAILED, ChangeKind.UNKNOWN})
 
 
 @dataclass(slots=True)
@@ -204,16 +209,17 @@ class KindOfChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """What changed ``since`` another tree, which is named by its URL."""
+    """What changed ``since`` another tree, which is named by its URL, and when that was ``crawled``."""
 
     since: str
+    crawled: datetime | None = None
     pages: dict[str, KindOfChange] = field(default_factory=dict)
     sitemaps: dict[str, KindOfChange] = field(default_factory=dict)
 
 
 def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
     """Return what changed between two trees."""
-    result = ChangeList(before.url)
+    result = ChangeList(before.url, _crawled(before))
     for change in diff(before, after):
         kinds = result.pages if isinstance(change, PageChange) else result.sitemaps
         of_kind = kinds.setdefault(change.kind.value, KindOfChange())
@@ -235,8 +241,9 @@ def changes_card(summary: Summary) -> Markup:
             title = f"{counted(count, noun)} {kind.value}"
             rows = [(url_cell(addresses.url(url)), shown_text(text)) for url, text in first]
             listed = long_table(title, (noun, "details"), rows, count)
-            tables.append(folded(title, listed, chip(kind.value, "warn" if kind in _BAD else "")))
-    note = f"Compared with {shown_text(found.since)}.{'' if tables else ' Nothing changed.'}"
+            tables.append(folded(title, listed))
+    when = "" if found.crawled is None else f" of {found.crawled:%Y-%m-%d %H:%M} UTC"
+    note = f"Compared with {shown_text(found.since)}{when}.{'' if tables else ' Nothing changed.'}"
     return card("changes", "Changes", *tables, wide=True, note=note)
 
 
@@ -296,10 +303,15 @@ def _snapshots(folder: Path, site: str) -> Iterator[AbstractSitemap]:
                 yield tree
 
 
-def _point(tree: AbstractSitemap, everything: bool) -> HistoryPoint:
+def _crawled(tree: AbstractSitemap) -> datetime | None:
+    """Return when the last request for a tree was sent, if that is known."""
     nodes = [tree, *tree.all_sitemaps()]
     begun = [one.exchange.started for one in nodes if one.exchange and one.exchange.started]
-    when = max(begun, default=datetime.now(UTC))
+    return max(begun, default=None)
+
+
+def _point(tree: AbstractSitemap, everything: bool) -> HistoryPoint:
+    when = _crawled(tree) or datetime.now(UTC)
     blocks = (block for node in page_sitemaps(tree) for _, block in node.page_blocks())
     days = Counter(
         row.last_modified.date().isoformat() if row.last_modified else ""
@@ -346,7 +358,7 @@ def history_card(points: tuple[HistoryPoint, ...], charts: dict[str, dict[str, A
         label = f"{title} over time; the numbers are in the table below"
         place = tag("div", class_="chart", id=f"chart-history-{at}", role="img", aria_label=label)
         drawn.append(tag("figure", tag("figcaption", title), place))
-    heads = ("crawl", "sitemaps", "pages", "failures", "errors", "warnings", "fresh", "newest page")
+    heads = "crawl", "sitemaps", "pages", "failures", "errors", "warnings", "% fresh", "newest page"
     rows = [
         (
             *(label, point.sitemaps, point.pages, point.failures, point.errors, point.warnings),
@@ -361,5 +373,5 @@ def history_card(points: tuple[HistoryPoint, ...], charts: dict[str, dict[str, A
     )
 
 
-def _share(point: HistoryPoint) -> str:
-    return f"{100 * point.fresh / point.dated:.0f}%" if point.dated else DASH
+def _share(point: HistoryPoint) -> int | None:
+    return round(100 * point.fresh / point.dated) if point.dated else None

@@ -1,6 +1,7 @@
 "use strict";
 // The table of pages: of hundreds of thousands of rows only those in sight are drawn.
 (async () => {
+  const URL_WIDTH = 14; // of the column, at least; widths are in rem
   const EXTRA = 6; // rows drawn above and below what is in sight
   const HIGHEST = 8_000_000; // pixels; browsers draw nothing beyond some tens of millions
   const MAX_SUGGESTED = 500; // sitemaps to choose from; any part of a URL can be typed
@@ -71,13 +72,13 @@
 
   const columns = [
     { name: "url", title: "page", text: urls.get, full: (at) => whole(urls.get(at)), is: true },
-    { name: "lastmod", title: "last modified", text: dates.get, is: data.dates },
-    { name: "section", title: "section", text: (at) => data.sections[sectionOf[at]], is: data.sections.length > 1 },
-    { name: "news_title", title: "news title", text: titles.get, is: data.titles },
-    { name: "news_date", title: "news date", text: newsDates.get, is: data.newsDates },
-    { name: "images", title: "images", text: (at) => (images[at] ? number.format(images[at]) : ""), value: (at) => images[at], is: images.length },
-    { name: "sitemap", title: "sitemap", text: (at) => data.sitemaps[sitemapOf[at]][0], full: (at) => whole(data.sitemaps[sitemapOf[at]][0]), is: true },
-    { name: "findings", title: "findings", text: (at) => codesOf(at).join(" "), is: codes.length },
+    { name: "lastmod", title: "last modified", width: 9.3, text: dates.get, is: data.dates },
+    { name: "section", title: "section", width: 7.5, text: (at) => data.sections[sectionOf[at]], is: data.sections.length > 1 },
+    { name: "news_title", title: "news title", width: 9, text: titles.get, is: data.titles },
+    { name: "news_date", title: "news date", width: 9.3, text: newsDates.get, is: data.newsDates },
+    { name: "images", title: "images", width: 5.5, text: (at) => (images[at] ? number.format(images[at]) : ""), value: (at) => images[at], is: images.length },
+    { name: "sitemap", title: "sitemap", width: 8.5, text: (at) => data.sitemaps[sitemapOf[at]][0], full: (at) => whole(data.sitemaps[sitemapOf[at]][0]), is: true },
+    { name: "findings", title: "findings", width: 8.5, text: (at) => codesOf(at).join(" "), is: codes.length },
   ].filter((column) => column.is);
 
   // Filters ----------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@
     field("sitemap", "Sitemap", sitemap).setAttribute("list", suggested.id);
   }
   const [from, to] = [input("date"), input("date")];
-  if (data.dates) {
+  if (data.dates || data.newsDates) {
     field("from", "From", from);
     field("to", "To", to);
   }
@@ -156,7 +157,9 @@
   function tests() {
     const wanted = [];
     let word = search.value.trim().toLowerCase();
-    if (home && word.startsWith(`${home.toLowerCase()}/`)) word = word.slice(home.length);
+    // Rows have the path alone: what stands before it may be the end of the scheme and host.
+    const path = word.indexOf("/", word.indexOf("//") + 2);
+    if (path > 0 && home.toLowerCase().endsWith(word.slice(0, path))) word = word.slice(path);
     if (word) {
       const found = new Uint8Array(count);
       mark(urls, word, found);
@@ -179,7 +182,7 @@
       const last = to.value ? `${to.value}~` : "~"; // which follows the hours of a day
       const first = from.value || "0";
       wanted.push((at) => {
-        const date = dates.get(at);
+        const date = dates.get(at) || newsDates.get(at);
         return date >= first && date <= last;
       });
     }
@@ -243,9 +246,11 @@
   const hasDetails = Boolean(data.dates || images.length || codes.length);
   table.style.setProperty("--url-lines", urls.ends.some(isLong) ? 2 : 1);
   table.style.setProperty("--lines", hasDetails + (Boolean(titles.text) || data.sitemaps.length > 1));
+  table.style.setProperty("--width", `${columns.reduce((sum, one) => sum + (one.width ?? URL_WIDTH), 0)}rem`);
   table.classList.toggle("one-sitemap", data.sitemaps.length < 2);
   for (const column of columns) {
     const cell = element("th", classOf(column), column.title);
+    cell.style.setProperty("--width", column.width ? `${column.width}rem` : "auto");
     cell.scope = "col";
     cell.setAttribute("role", "columnheader");
     titlesRow.append(cell);
@@ -328,6 +333,8 @@
     const needed = rows.length * height;
     const above = table.caption.offsetHeight + head.offsetHeight;
     const inner = Math.min(needed, HIGHEST);
+    // As high as all rows, whichever are found: what is below the table stays where it is.
+    region.style.height = `${count * height + above + region.offsetHeight - region.clientHeight}px`;
     room.style.height = `${inner + above}px`;
     const seen = Math.ceil(region.clientHeight / height);
     const longest = Math.max(1, inner + above - region.clientHeight);
