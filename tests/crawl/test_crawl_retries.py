@@ -130,6 +130,21 @@ def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declar
         assert tree(place) == {"robots.txt": ["a"]}
 
 
+@pytest.mark.parametrize(
+    ("message", "quiet", "level"),
+    [
+        ("404 Not Found", True, "DEBUG"),
+        ("404 Not Found", False, "WARNING"),
+        ("403 Forbidden", True, "WARNING"),
+    ],
+)
+def test_expected_404s_are_quiet(caplog, message, quiet, level):
+    with caplog.at_level(logging.DEBUG, "usp.helpers"):
+        played({"a": error(message)}, "a", guess=quiet)
+    told = [r for r in caplog.records if r.name == "usp.helpers"]
+    assert [(r.levelname, message in r.getMessage()) for r in told] == [(level, True)]
+
+
 def test_a_repeat_is_no_warning(caplog):
     with caplog.at_level(logging.WARNING, "usp"):
         played({"a": [BUSY, pages()]}, "a")
