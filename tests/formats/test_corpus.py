@@ -22,7 +22,7 @@ from usp._formats.document import DocumentParser
 
 SMALL = 600  # so many bytes are cut at every place
 KEYS = {"why", "url", "role", "content_type", "content_encoding", "encoding", "kind", "refusal"}
-KEYS |= {"pages", "children", "problems", "lost"}
+KEYS |= {"pages", "children", "problems", "lost", "findings"}
 
 
 def test_an_expectation_says_what_becomes_of_the_document():
@@ -72,6 +72,7 @@ def check_expectation(reading, expected):
         assert expected["refusal"] in reading.refusal
         assert not reading.pages
         assert not reading.children
+        assert reading.codes == expected.get("problems", reading.codes)
         return
     assert (reading.kind, reading.refusal) == (expected["kind"], None)
     assert [brief_page(page) for page in reading.pages] == expected.get("pages", [])

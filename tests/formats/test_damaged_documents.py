@@ -1,74 +1,15 @@
 """Damage costs no entry that can be read, and whatever a document loses, or is refused for, is told."""
 
+import gzip
+import re
+
 from formats_oracle import PREFIXES, SPACES
-from formats_support import E, XmlText, brief_page, chunks, read, same, urlset
+from formats_support import E, XmlText, chunks, read, urlset
 
 from together import together
 from usp._formats.xml.raw_entries import MAX_FIELD
-
-
-@together(
-    "document, refusal, problems",
-    [
-        (
-            "<?xml version='1.0' ?\n<Error>no</Error>",
-            "<Error>",
-            ["a processing instruction is not closed"],
-        ),
-        ("<br>\n</p><a b='c><Error/>", "<a>", ["text before the document"]),
-        ("<!-- c\n<?x ?\n<html></html>", "HTML", ["a comment is not closed"]),
-        ("</x><!DOCTYPE a [<!ENTITY b 'c'>]><urlset/>", "DOCTYPE", ["text before"]),
-    ],
-)
-@together("size", [1, 7, 1 << 20])
-def test_a_refused_document_keeps_its_problems(document, refusal, problems, size):
-    reading = read(chunks(document.encode(), size))
-    assert refusal in reading.refusal
-    for words, problem in zip(problems, reading.problems, strict=False):
-        assert words in problem.message
-    assert len(reading.problems) >= len(problems)
-
-
-@together("size", [1, 3, 1 << 20])
-@together(
-    "entries, name, count",
-    [
-        ("<URL><LOC>{0}/1</LOC></URL>" * 3, "<URL>", 3),
-        ("<entry><link>{0}/1</link></entry>", "<entry>", 1),
-        ("<ns1:url><ns1:loc>{0}/1</ns1:loc></ns1:url>" * 2, "<ns1:url>", 2),
-        ("<page>{0}/1</page>\n<page>{0}/2</page>", "<page>", 2),
-    ],
-)
-@together("root", ["urlset", "sitemapindex"])
-def test_a_document_of_unknown_elements_says_so(root, entries, name, count, size):
-    reading = read(chunks(f"<{root}>\n{entries.format(E)}</{root}>".encode(), size))
-    (problem,) = reading.problems
-    assert problem.message == "the document has no entries, only unknown elements"
-    assert (problem.line, problem.excerpt, problem.lost) == (2, name, count)
-
-
-def test_unknown_elements_beside_entries_are_no_problem():
-    text = f"<urlset><generator>x</generator><url><loc>{E}/1</loc></url></urlset>"
-    assert read([text.encode()]).problems == ()
-
-
-@together("size", [1, 3, 1 << 20])
-@together(
-    "entry",
-    [
-        *("<url>\0\0\0<loc>{0}/1</loc></url>", "<url><loc>{0}/1</loc>\0\0\0</url>"),
-        "<url><loc>{0}/1</loc><lastmod>\0\0</lastmod></url>",
-        "<url><loc>{0}/1</loc><b>\0\0</b></url>",
-        "<url><loc>{0}/1</loc><la\0\0mod>2024</lastmod></url>",
-        *("<url><loc>{0}/1</loc><!-- \0\0 --></url>", "<url><loc>{0}/1</loc>\0\0\0</url>\n\0\0"),
-    ],
-)
-def test_a_hole_of_nul_bytes_is_told_once(entry, size):
-    reading = read(chunks(f"<urlset>\n{entry.format(E)}</urlset>".encode(), size))
-    holes = [problem.line for problem in reading.problems if "NUL bytes" in problem.message]
-    assert holes == [2, 3][: 1 + entry.count("\n")]
-    assert reading.urls == [f"{E}/1"]
-
+from usp.objects.sitemap import InvalidSitemap
+from usp.tree import sitemap_from_bytes
 
 CUT = {  # documents of three entries, and how the address of one ends
     "urlset": ("<urlset>", "<url><lastmod>2024</lastmod><loc>{}</loc><priority>1</priority></url>"),
@@ -107,15 +48,6 @@ def test_a_field_that_is_far_too_long_is_cut_off_and_named_once(before, after, s
     assert reading.messages == ["2: a field is too long"]
 
 
-@together("lanes", [None, True, "fast"])
-def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing(lanes):
-    deep = "<a>" * 20_000 + "</a>" * 20_000
-    for inside in (f"{deep}<loc>{E}/1</loc>", f"<loc>{E}/1</loc>{deep}"):
-        reading = read([urlset(f"<url>{inside}</url>", f"{E}/2").encode()], lanes=lanes)
-        assert reading.urls == [f"{E}/1", f"{E}/2"]
-        assert reading.problems == ()
-
-
 @together(
     "attributes, namespace",
     [
@@ -138,70 +70,19 @@ def test_a_feed_that_says_so_little_is_still_a_feed():
         assert reading.problems == ()
 
 
-# A CDATA section that has lost its end ends where its element does --------------------------------
-
-ENDS = together("end", ["", "]]", "]>", "\n", "]] ", "]] >", "]]\n>"])
-CLOSED = f"<loc><![CDATA[{E}/1]]></loc><lastmod><![CDATA[2024-01-02]]></lastmod>"
-LINKED = f"<title><![CDATA[A <b>]]></title><link><![CDATA[{E}/{{}}]]></link>"
-
-
-def unclosed(*entries):
-    return f"<urlset>{''.join(f'<url>{entry}</url>' for entry in entries)}</urlset>".encode()
-
-
-def rss(*entries):
-    items = "".join(f"<item>{entry}</item>\n" for entry in entries)
-    return f"<rss><channel><title>T</title>\n{items}</channel></rss>".encode()
+CUT_OFF = gzip.compress(b"<urlset>" * 99)
+NO_ROOT = (b"<", b"<!", b"<!DOCTYPE", b"<!doctype ht")  # not yet an HTML page
+REASONS = {
+    **dict.fromkeys([b"", b" \n", b"\xef\xbb\xbf", gzip.compress(b"")], "it is empty"),
+    b"\x1f\x8b\x08garbage": "nothing in it can be read: the compressed data is broken.*",
+    gzip.compress(CUT_OFF[:11]): "nothing in it can be read: the compressed data breaks off.*",
+    **dict.fromkeys([*NO_ROOT, *map(gzip.compress, NO_ROOT)], "it has no root element"),
+    **dict.fromkeys([b"<!doctype html", b"<!DOCTYPE html><p>"], ".*HTML page.*"),
+}
 
 
-def read_by_all_lanes(data):
-    """Read in several ways, which all give the same."""
-    whole = read([data])
-    for size in (1, 7, len(data)):
-        assert read(chunks(data, size)) == whole
-        same(whole, chunks(data, size))
-    return whole
-
-
-@ENDS
-@together("others", [[CLOSED], ["<loc>https://e.org/2</loc>"], []])
-def test_a_loc_ends_where_its_tag_ends(end, others):
-    lost = f"<loc><![CDATA[{E}/0{end}</loc><lastmod>2024-05-06</lastmod>"
-    data = unclosed(*others, lost, *others, lost, *others)
-    reading = read_by_all_lanes(data)
-    assert reading.pages == read([data.replace(f"/0{end}<".encode(), b"/0]]><")]).pages
-    assert {problem.code for problem in reading.problems} == {"unclosed-cdata"}
-    assert sum(problem.times for problem in reading.problems) == 2
-
-
-@ENDS
-@together("field", ["link", "title", "content:encoded", "pubDate"])
-def test_a_field_of_a_feed_ends_where_its_tag_ends(field, end):
-    value = {"link": f"{E}/9", "title": "T", "pubDate": "Mon, 10 Jun 2024 10:00:00 GMT"}
-    lost = f"<{field}><![CDATA[{value.get(field, '<p>Text</p>')}{end}</{field}>"
-    lost += "" if field == "link" else f"<link>{E}/9</link>"
-    reading = read_by_all_lanes(rss(LINKED.format(1), lost, LINKED.format(2), LINKED.format(3)))
-    assert reading.urls == [f"{E}/{at}" for at in (1, 9, 2, 3)]
-    assert [problem.code for problem in reading.problems] == ["unclosed-cdata"]
-
-
-@together("after", ["]]>]]>", "]]]]>", "]]> ]]>", "]]>"])
-def test_a_section_in_a_section_is_one(after):
-    other = CLOSED.replace("/1", "/2")
-    reading = read_by_all_lanes(
-        unclosed(CLOSED, f"<loc><![CDATA[<![CDATA[{E}/0{after}</loc>", other)
-    )
-    assert reading.urls == [f"{E}/1", f"{E}/0", f"{E}/2"]
-    assert [problem.code for problem in reading.problems] == ["unclosed-cdata"]
-
-
-MARKUP = "The <title> tag, </title> and ]] > in <![CDATA"
-QUOTED = "<![CDATA[ & <script>]]&gt;"
-
-
-@together("written, title", [(MARKUP, MARKUP), (QUOTED, QUOTED.replace("&gt;", ">"))])
-def test_markup_or_a_section_in_a_section_that_ends_is_text(written, title):
-    reading = read_by_all_lanes(rss(f"<title><![CDATA[{written}]]></title><link>{E}/1</link>"))
-    (page,) = map(brief_page, reading.pages)
-    assert page == {"url": f"{E}/1", "news_story": {"title": title}}
-    assert not reading.problems
+@together("data, reason", REASONS.items())
+def test_a_document_is_refused_for_what_is_wrong_with_it(data, reason):
+    node = sitemap_from_bytes(data)
+    assert isinstance(node, InvalidSitemap)
+    assert re.fullmatch(reason, node.reason.partition("/: ")[2])

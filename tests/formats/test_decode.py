@@ -52,18 +52,6 @@ def test_the_order_of_trust():
     assert decode(data + b"a") == ("éa", "cp1252", [ProblemCode.GUESSED_ENCODING.message])
 
 
-@together(
-    "word",
-    ["größe", "Füße", "coração", "ações", "créée", "Þór", "caféé", "straße", "Œuvre", "l\u2019été"],
-)
-def test_unlabelled_words_of_western_europe_are_read_as_windows_1252(word):
-    assert decode(f"<loc>/{word}</loc>".encode("cp1252")) == (
-        f"<loc>/{word}</loc>",
-        "cp1252",
-        [ProblemCode.GUESSED_ENCODING.message],
-    )
-
-
 def test_text_that_was_proved_to_be_utf_8_stays_so_after_one_broken_byte():
     data = "éééééééé".encode() + b"\xff" + "é".encode()
     text, encoding, problems = decode(data, "text/xml; charset=iso-8859-1")
@@ -112,17 +100,3 @@ def test_so_many_bytes_decide_wherever_they_are_cut(length):
     whole = decode(data)
     assert whole[0].endswith("caf\xe9 caf\xe9")
     assert all(decode(data, size=size) == whole for size in (1, 1000, 4096, 65536))
-
-
-@together(
-    "text, codec",
-    [
-        *(("\u4e2d\u6587\u65b0\u95fb", "gb18030"), ("\u65e5\u672c\u8a9e\u30a2", "shift_jis")),
-        *(("\ud55c\uad6d\uc5b4", "euc-kr"), ("\u043f\u0440\u0438\u0432\u0435\u0442", "cp1251")),
-        *(("\u043f\u0440\u0438\u0432\u0435\u0442", "koi8-r"), ("\u03b1\u03b2\u03b3", "cp1253")),
-        ("\u05e9\u05dc\u05d5\u05dd", "cp1255"),
-    ],
-)
-def test_bytes_of_other_encodings_without_a_label_are_not_taken_for_windows_1252(text, codec):
-    data = b"\n".join(b"https://example.org/" + text.encode(codec) for _ in range(9))
-    assert decode(data)[1:] == ("utf-8", [ProblemCode.BAD_BYTES.message])

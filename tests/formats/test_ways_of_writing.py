@@ -5,6 +5,7 @@ import gzip
 
 import pytest
 from formats_entries import ATOM, GOOD, RSS
+from formats_oracle import SPACES
 from formats_strategies import repeated
 from formats_support import SITEMAP, E, read, same
 
@@ -14,9 +15,13 @@ from usp._formats.batches import LazyBatch
 from usp._formats.document import DocumentParser
 from usp._formats.xml import cut
 from usp._formats.xml.scanner import Scanner
+from usp._formats.xml.tree_reader import TreeReader
 
 IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
 COUNT = 400
+SHORT = f'xmlns="{SITEMAP}" xmlns:xhtml="{SPACES["xhtml"]}" ' + " ".join(
+    f'xmlns:{name[0]}="{uri}"' for name, uri in SPACES.items()
+)
 
 WAYS = {
     "usual": f"<url><loc>{E}/{{n}}</loc><lastmod>2024-05-01T10:00:00.123Z</lastmod></url>\r\n",
@@ -193,24 +198,25 @@ def test_an_entry_with_very_many_elements_is_read_as_far_by_all_lanes():
     same(read([text]), [text])
 
 
-BODIES = [  # they are left out of trees; what looks like one and is not changes nothing
-    *("<content>a &lt;b&gt; text</content>", "<content type='html'>a & b</content>"),
-    "<content:encoded><![CDATA[<p>one</p><!-- two -->]]></content:encoded>",
-    "<content:encoded><![CDATA[a ]] b]]></content:encoded>",
-    "<content:encoded><![CDATA[<content>c</content>]]></content:encoded>",
-    *("<content:encoded><![CDATA[a</content:encoded>", "<content src='x'/>"),
-    "<content>a <link href='https://e.org/inside'/></content>",
-    "<!-- <content>a --> <content>b</content>",
-    "<description><![CDATA[d <content>e</content> f]]></description>",
-    "<contents>g</contents><content >h</content >",
-]
+RICH = {
+    "links": '<xhtml:link rel="alternate" hreflang="de" href="https://e.org/de/{n}"/>' * 2,
+    "image": "<i:image><i:loc>/{n}.png?a&amp;b</i:loc><i:title>A &lt; B {n}</i:title></i:image>",
+    "news": "<n:news><n:publication><n:name>N</n:name></n:publication><n:title>T {n}</n:title>"
+    "<n:publication_date>2024-01-02</n:publication_date></n:news>",
+    "video": "<v:video><v:title>T {n}</v:title><v:live>no</v:live></v:video>",
+    "mobile": "<m:mobile/><lastmod>2024-01-02</lastmod>",
+    "empty elements": "<i:image><i:title/><i:loc>/{n}</i:loc></i:image><lastmod/>",
+}
 
 
-@together("body", BODIES)
-def test_bodies_change_nothing(body):
-    for title in ("<title>t</title>", ""):
-        items = [f"<item>{title}<link>{E}/{at}</link>{body * (at == 1)}</item>" for at in range(3)]
-        text = f"<rss version='2.0'><channel>{''.join(items)}</channel></rss>".encode()
-        whole = read([text])
-        assert len(whole.pages) == 3
-        same(whole, [text])
+@together("kind", RICH)
+def test_rich_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
+    parsed, parse = [], TreeReader.parse
+    monkeypatch.setattr(TreeReader, "parse", lambda *given: parsed.append(given) or parse(*given))
+    parser = DocumentParser(f"{E}/sitemap.xml")
+    entry = f"<url>\n <loc>{E}/{{n}}</loc>\n {RICH[kind]}\n</url>\n"
+    text = f"<urlset {SHORT}>{repeated([(entry, COUNT)])}</urlset>"
+    entries = [*parser.feed(text.encode()), *parser.close()]
+    assert not parser.problems.listed()
+    assert sum(len(entry.urls) for entry in entries) == COUNT
+    assert len(parsed) <= 20  # blocks of entries, not entries
