@@ -135,4 +135,4 @@ $ usp diff site.warc.gz example.org 2>/dev/null
 ```
 """
     ((_, console),) = run(PAGE, text)
-    assert "+ https://example.org/news/tea-fair\n" in console
+    assert "+ https://example.org/news/tea-fair  2025-05-15" in console

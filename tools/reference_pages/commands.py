@@ -118,7 +118,7 @@ _OTHER = "<!-- not run: needs another program -->"
 NOTES: dict[str, dict[int, str]] = {
     "demo": {1: _OTHER, 3: _ENDLESS, 4: _ENDLESS},
     "tree": {3: _OTHER},
-    "diff": dict.fromkeys(range(4), "<!-- exit status 1 -->"),
+    "diff": dict.fromkeys(range(6), "<!-- exit status 1 -->"),
     "watch": dict.fromkeys(range(3), _ENDLESS),
     "check": {
         **dict.fromkeys(range(3), "<!-- exit status 1 -->"),
