@@ -118,7 +118,7 @@ _OTHER = "<!-- not run: needs another program -->"
 NOTES: dict[str, dict[int, str]] = {
     "demo": {1: _OTHER, 3: _ENDLESS, 4: _ENDLESS},
     "tree": {3: _OTHER},
-    "diff": dict.fromkeys(range(6), "<!-- exit status 1 -->"),
+    "diff": {**dict.fromkeys(range(5), "<!-- exit status 1 -->"), 5: "<!-- exit status 3 -->"},
     "watch": dict.fromkeys(range(3), _ENDLESS),
     "check": {
         **dict.fromkeys(range(3), "<!-- exit status 1 -->"),
@@ -139,6 +139,7 @@ BEFORE: dict[str, list[str]] = {
     "diff": [
         _SNAPSHOT,
         "<!-- run: cp site.warc.gz monday.warc.gz; cp site.warc.gz a.warc.gz; mkdir old new -->",
+        "<!-- run: usp ls a.warc.gz -o site.csv -->",
         (
             "<!-- run: cp public/sitemaps/pages.xml old/sitemap.xml; cp public/sitemap-news.xml "
             "new/sitemap.xml -->"
