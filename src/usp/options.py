@@ -185,9 +185,6 @@ def combined(
     return replace(options or _USUAL, **changed, **keywords)
 
 
-_ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n     .*)*)", re.MULTILINE)
-
-
 def shows(known: type, twin: object = None) -> Callable[[F], F]:
     """Return a decorator that lists these keywords in the signature of a function, for ``help``.
 

@@ -13,12 +13,7 @@ from usp._formats.document import Role
 from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Failure, FailureCode, Problem, ProblemCode
-from usp.objects.sitemap import (
-    AbstractSitemap,
-    InvalidSitemap,
-    PagesXMLSitemap,
-    read_from,
-)
+from usp.objects.sitemap import AbstractSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
@@ -188,7 +183,7 @@ def node_of(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> 
         code = ProblemCode.PAGES_IN_INDEX
         problems.append(Problem(code.message, code=code))
     node = kind(url, children, problems=problems, skipped=slot.skipped, **facts)
-    read_from(node, StoredPages(document, base, limits))
+    node._stored = StoredPages(document, base, limits)  # noqa: SLF001 - for stored_of
     return node  # type: ignore[no-any-return]
 
 

@@ -114,9 +114,9 @@ class _Brotli:
 class _Zstd:
     """Any library whose decompressors know their end, and what follows it."""
 
-    def __init__(self, new: Callable[[], Any]) -> None:
-        self._new = new
-        self._decompressor = new()
+    def __init__(self, of_library: Callable[[Any], Callable[[], Any]], library: Any) -> None:
+        self._new = of_library(library)
+        self._decompressor = self._new()
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         at = 0
@@ -149,13 +149,9 @@ def _zstandard(library: Any, dictionary: bytes = b"") -> Callable[[], Any]:
 _ZSTD = {"compression.zstd": _standard, "backports.zstd": _standard, "zstandard": _zstandard}
 
 
-def _zstd(new: Callable[..., Callable[[], Any]], library: Any) -> _Zstd:
-    return _Zstd(new(library))
-
-
 _LIBRARIES: dict[str, dict[str, Callable[[Any], _Brotli | _Zstd]]] = {
     "br": {"brotli": _Brotli, "brotlicffi": _Brotli},
-    "zstd": {name: functools.partial(_zstd, new) for name, new in _ZSTD.items()},
+    "zstd": {name: functools.partial(_Zstd, new) for name, new in _ZSTD.items()},
 }
 
 

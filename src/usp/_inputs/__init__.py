@@ -247,7 +247,8 @@ def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
         form = table_input.table_form(head, text, own_name)
         if form is not None:
             return table_input.tree_of_table(chunks, form, name, limits)
-        is_robots = own_name == "robots.txt" or _looks_like_robots(text)
+        is_markup = text.lstrip("\ufeff \t\r\n").startswith("<")
+        is_robots = own_name == "robots.txt" or (not is_markup and _ROBOTS.search(text))
         role = Role.ROBOTS if is_robots else Role.SITEMAP
         return parse_document(chunks, None, role=role, name=name, limits=limits)
 
@@ -261,10 +262,6 @@ def head_text(head: bytes, limits: Limits = DEFAULT) -> str:
     """Return the text with which a document begins."""
     decoder = Decoder(limits=limits)
     return decoder.feed(head) + decoder.close()
-
-
-def _looks_like_robots(text: str) -> bool:
-    return not text.lstrip("\ufeff \t\r\n").startswith("<") and bool(_ROBOTS.search(text))
 
 
 # Pipes, which may be endless or slow, like a website -------------------------------------------

@@ -15,8 +15,8 @@ from usp._base.dates import as_written
 from usp._base.display import counted, printable
 from usp._base.filters import Patterns, checked
 from usp._base.urls import section_of
-from usp.export.schema import COLUMNS, OF_FIELDS
-from usp.export.text_formats import guarded, json_list, plain, quoted, rows_of_block, to_json
+from usp.export.schema import COLUMNS, OF_FIELDS, Kind
+from usp.export.text_formats import json_list, plain, rows_of_block, to_json
 from usp.objects.extension_values import plain as plain_value
 from usp.objects.page_blocks import PageList
 from usp.selection import date_of
@@ -167,7 +167,9 @@ SIGNS = {
 }
 """What a line of text begins with."""
 
-CSV_COLUMNS = ("what", "change", "url", "field", "before", "after", "left", "joined", "reason")
+CSV_COLUMNS = dict.fromkeys(
+    ("what", "change", "url", "field", "before", "after", "left", "joined", "reason"), Kind.TEXT
+)
 _LONGEST = 60  # characters of a value in a line of text
 _HELD = 1 << 20  # characters of the lines of a kind that are not in a file
 _MOST_SECTIONS = 1000
@@ -261,7 +263,7 @@ def json_value(name: str, value: Any) -> Any:
     return plain(value, COLUMNS[name]) if name in COLUMNS else plain_value(value)
 
 
-def _csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
+def csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a change: one for each field that changed, or one."""
     if not isinstance(change, PageChange):
         moved = ("", "", "") if change.former is None else ("url", change.former, change.url)
@@ -283,24 +285,19 @@ def lines_of(
     counts: Callable[[], ChangeCounts],
     shown: Callable[[Change], str] = text_of,
 ) -> Iterator[str]:
-    """Yield the lines of changes in a format; ``counts`` is asked for when they are at their end."""
+    """Yield the lines of changes in a format other than CSV; ``counts`` is asked for at their end."""
     if form == "text":
         yield from map(shown, changes)
     elif form == "summary":
         yield from _summary_lines(changes)
     elif form == "jsonl":
         yield from (to_json(json_of(change)) for change in changes)
-    elif form == "json":
+    else:
         yield from json_list(
             '{"changes":[',
             (to_json(json_of(change)) for change in changes),
             lambda: f',"counts":{to_json(counts_json(counts()))}}}',
         )
-    else:
-        yield ",".join(CSV_COLUMNS)
-        for change in changes:
-            for row in _csv_rows(change):
-                yield ",".join(quoted(guarded(cell)) for cell in row)
 
 
 def sections_of(changes: Iterable[Change], shown: Callable[[Change], str]) -> Iterator[str]:

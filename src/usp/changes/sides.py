@@ -53,8 +53,9 @@ class Matching:
         self.columns = columns
         known: dict[str, str] = {}
         for old, new in self.hosts.items():
-            for one in (new, old):
-                known.setdefault(_other_name(one), new)
+            for one in (new, old):  # with and without www.
+                bare = one.removeprefix("www.")
+                known.setdefault(bare if bare != one else f"www.{one}", new)
         known |= {new: new for new in self.hosts.values()} | self.hosts
         self._name_of = lru_cache(maxsize=4096)(lambda origin: known.get(host_of(origin) or ""))
 
@@ -126,10 +127,6 @@ def _host(given: str) -> str:
 
 def _scheme(url: str) -> str:
     return url.partition(":")[0].lower()
-
-
-def _other_name(host: str) -> str:
-    return host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
 
 
 def _url_in(tree: AbstractSitemap) -> str:

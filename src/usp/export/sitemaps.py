@@ -70,7 +70,9 @@ def sitemap_row(
 ) -> dict[str, Any]:
     """Return the row of one sitemap, without its parent; pages are read if they are to be counted."""
     has_pages = count and isinstance(node, AbstractPagesSitemap)
-    why, received = why_missing(node), node.size
+    # Also of one that leads back to its ancestors: why it is not followed.
+    why = node.why if isinstance(node, InvalidSitemap) else node.failure
+    received = node.size
     if received is None and node.exchange is not None:  # also of one that could not be read
         received = node.exchange.received or None
     return {
@@ -105,11 +107,6 @@ def failure_row(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[s
     known = {"url": failure.url, "type": "invalid", "status": failure.status}
     reason = {"failure": reason_of(failure), "code": failure.code.value}
     return dict.fromkeys(SITEMAP_COLUMNS) | known | reason
-
-
-def why_missing(node: AbstractSitemap) -> Failure | None:
-    """Return why a sitemap is missing or incomplete; also why one that leads back is not followed."""
-    return node.why if isinstance(node, InvalidSitemap) else node.failure
 
 
 def write_sitemaps(

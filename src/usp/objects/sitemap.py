@@ -345,11 +345,6 @@ def stored_of(node: AbstractSitemap) -> StoredPages | None:
     return stored if hasattr(stored, "examination") else None  # type: ignore[return-value]
 
 
-def read_from(node: AbstractSitemap, stored: StoredPages | None) -> None:
-    """Keep the document of an index, for :func:`stored_of`."""
-    node._stored = stored  # noqa: SLF001
-
-
 def fetched_of(root: AbstractSitemap) -> Fetched | None:
     """Return what a tree was read from; None for nodes that are not its root, and after pickling."""
     return root._fetched  # noqa: SLF001

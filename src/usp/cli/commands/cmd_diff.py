@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from usp.changes import Change, Diff
     from usp.events import Listener
+    from usp.export.schema import Kind
     from usp.objects.sitemap import AbstractSitemap
 
 CHANGED = 1
@@ -97,7 +99,13 @@ def command(
       usp diff site.csv example.org --only removed
     """  # noqa: D301 - click knows the backspace
     from usp.changes import Diff
-    from usp.changes.change_values import counts_json, selecting, summary_of
+    from usp.changes.change_values import (
+        CSV_COLUMNS,
+        counts_json,
+        csv_rows,
+        selecting,
+        summary_of,
+    )
 
     if fetch and not migration:
         raise click.UsageError("--fetch needs --migration")
@@ -121,8 +129,11 @@ def command(
             _list_missing(run, trees[0], trees[1], hosts, form, output, fetch=fetch)
         changes = Diff(*trees, map_host=hosts).select(kinds, include=include, exclude=exclude)
         _notice_hosts(changes.hosts, hosts)
-        lines = _lines(changes, form, output, unknown=unknown or "unknown" in kinds)
-        write_text(lines, output)
+        if form == "csv":
+            _write_rows(chain.from_iterable(map(csv_rows, changes)), form, CSV_COLUMNS, output)
+        else:
+            lines = _lines(changes, form, output, unknown=unknown or "unknown" in kinds)
+            write_text(lines, output)
     counts = changes.counts()
     messages.wrote(output, counts.pages.total() + counts.sitemaps.total(), "change")
     messages.notice(summary_of(counts), **counts_json(counts))
@@ -170,7 +181,6 @@ def _list_missing(
 ) -> NoReturn:
     """List the pages that B lacks, and end with the status of that."""
     from usp.changes.migration import COLUMNS, Migration, Outcome
-    from usp.export.text_formats import opened, write_rows
 
     client = run.client() if fetch else None
     missing = Migration(
@@ -181,8 +191,7 @@ def _list_missing(
         write_text(map(str, missing), output)
     else:
         rows = (tuple(getattr(page, name) for name in COLUMNS) for page in missing)
-        with naming(output), opened(output or sys.stdout, form) as stream:
-            write_rows(rows, stream, form, COLUMNS)
+        _write_rows(rows, form, COLUMNS, output)
     total = missing.counts.total()
     messages.wrote(output, total, "page")
     counts = {
@@ -195,6 +204,15 @@ def _list_missing(
     if total > missing.counts[Outcome.REDIRECTED] and (is_whole or fetch):
         raise Exit(CHANGED)
     raise Exit(0 if is_whole and not (run.strict and _missing(before)) else PARTIAL)
+
+
+def _write_rows(
+    rows: Iterable[Sequence[object]], form: str, columns: Mapping[str, Kind], output: Path | None
+) -> None:
+    from usp.export.text_formats import opened, write_rows
+
+    with naming(output), opened(output or sys.stdout, form) as stream:
+        write_rows(rows, stream, form, columns)
 
 
 def _tree(run: options.RunOptions, start: options.Input, progress: Listener) -> AbstractSitemap:
