@@ -60,7 +60,9 @@ class FindingPlaces:
 
     def __init__(self) -> None:
         self.sitemaps: dict[str, Counter[str]] = {}
-        self._pages: dict[int, frozenset[str]] = {}  # codes by the hash of the URL, which is shorter
+        self._pages: dict[
+            int, frozenset[str]
+        ] = {}  # codes by the hash of the URL, which is shorter
         self._same: dict[frozenset[str], frozenset[str]] = {}
 
     def noted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
