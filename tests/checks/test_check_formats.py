@@ -12,7 +12,9 @@ import xmlschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import usp
 from usp.checks import RULES, Finding, Severity
+from usp.checks.finding import docs_url
 from usp.checks.formats import FORMATS, CheckReport
 
 SCHEMAS = Path(__file__).with_name("schemas")
@@ -115,6 +117,35 @@ def test_whatever_a_website_writes_sarif_and_junit_stay_valid(message, url, page
     suites(findings)
 
 
+@pytest.fixture
+def docs(monkeypatch):
+    """The address of the documentation."""
+    monkeypatch.setenv("USP_DOCS_URL", "https://docs.example")
+    docs_url.cache_clear()
+    yield "https://docs.example/reference"
+    docs_url.cache_clear()
+
+
+def test_every_rule_links_to_its_own_page_the_same_everywhere(docs):
+    for one in RULES.values():
+        assert one.scope.value == "parser" or f"{one.code.lower()}-{one.name}" in _link(one.code)
+    assert _link("SM407") == f"{docs}/rules/sm4.html#sm407-url-fragment"
+    assert _link("SM354") == f"{docs}/problems.html#truncated"
+    assert json.loads(written("jsonl", [finding()]))["help"] == _link("SM401")
+    assert f"({_link('SM401')})" in written("markdown", [finding()])
+
+
+def _link(code: str) -> str:
+    driver = json.loads(written("sarif", [], rules=[RULES[code]]))["runs"][0]["tool"]["driver"]
+    assert driver["informationUri"] == "https://docs.example/"
+    return driver["rules"][0]["helpUri"]
+
+
+def test_without_an_address_of_the_documentation_links_are_those_of_the_protocol(monkeypatch):
+    monkeypatch.setattr("usp.checks.finding.docs_url", str)
+    assert json.loads(written("jsonl", [finding()]))["help"] is None
+
+
 # JUnit ----------------------------------------------------------------------------------------------
 
 
@@ -195,6 +226,34 @@ def test_a_message_cannot_write_commands_of_its_own():
     assert "\r" not in lines[0]
     ((_, told, _),) = annotations([finding(message="x", sitemap="file:///work%20space/a,b:c.xml")])
     assert told["file"] == "a,b:c.xml"
+
+
+ROOT = Path(usp.__file__).parents[2]
+
+
+def test_the_problem_matcher_reads_each_line_of_the_text():
+    matchers = json.loads((ROOT / ".github" / "usp-check.json").read_text())["problemMatcher"]
+    patterns = [one["pattern"][0] for one in matchers]
+    local = [one for one in SOME if one.sitemap == FILE]
+    local += [finding("SM414", "'é' is not escaped", FILE), finding("SM106", "no sitemap", FILE)]
+    lines = written("text", local, everything=True).split("\n")[: len(local)]
+    for line, one in zip(lines, local, strict=True):
+        (found, pattern), *more = [
+            (match, pattern)
+            for pattern in patterns
+            if (match := re.fullmatch(pattern["regexp"], line))
+        ]
+        assert not more
+        told = {name: found[at] for name, at in pattern.items() if name != "regexp"}
+        assert (told["file"], told["code"]) == ("public/site map.xml", one.code)
+        assert told["line"] == (one.line and str(one.line))
+        assert told.get("severity", "info") == one.severity.value
+
+
+def test_rules_come_first_with_their_counts_if_they_are_many():
+    many = [finding(code, "x") for code in list(RULES)[:11]]
+    assert written("text", many).count(f"{many[0].code} {many[0].name}  ") == 1
+    assert f"{many[0].code} {many[0].name}  " not in written("text", many[:10])
 
 
 @pytest.mark.parametrize("form", sorted(FORMATS))

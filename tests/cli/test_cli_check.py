@@ -1,13 +1,21 @@
 """``usp check``: what is wrong, for people and programs; the exit status tells whether anything is."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
+import usp
 from usp.checks import RULES
 from website import robots, urlset
 
+ROOT = Path(usp.__file__).parents[2]
 TWO = ("--select", "SM401,SM407")  # whatever other rules find in the same document
 FINE = (
     "green: All sitemaps were read, and nothing wrong was found.\nNo findings; 1 sitemap checked.\n"
@@ -109,6 +117,57 @@ def test_programs_read_one_object_or_one_per_line_or_a_file(run, folder):
     ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO).ends(1, out="")
     assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
     assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
+
+
+def test_github_gets_a_summary_of_the_job_which_a_suffix_writes_too(run, folder, monkeypatch):
+    run("check", "public", "-o", "found.md", *TWO).ends(1)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "job.md"))
+    run("check", "public", *TWO).ends(1)
+    assert not (folder / "job.md").exists()
+    run("check", "public", "-f", "github", *TWO).ends(1)
+    summary = (folder / "job.md").read_text()
+    assert summary == (folder / "found.md").read_text()
+    assert "| error | SM401 relative-url | 5 | 1 | public/bad.xml:" in summary
+
+
+BASH = shutil.which("bash")
+
+
+@pytest.mark.skipif(BASH is None, reason="the action is a script for bash")
+@pytest.mark.parametrize(
+    ("path", "status"), [("public/", 1), ("public/good.xml\n\n", 0), ("no/", 2)]
+)
+def test_the_action_annotates_sums_up_writes_sarif_and_ends_like_the_command(folder, path, status):
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    step = action["runs"]["steps"][-1]
+    programs = folder / "usp-check" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "usp").write_text(f'#!{BASH}\nexec "{sys.executable}" -m usp "$@"\n')
+    (programs / "usp").chmod(0o755)
+    inputs = {"path": path, "options": "--select SM401\n--select SM407", "sarif": "found.sarif"}
+    given = {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: inputs[found[1]], text)
+        for name, text in step["env"].items()
+    }
+    assert action["inputs"].keys() >= inputs.keys()
+    files = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary"}
+    more = {name: str(folder / file) for name, file in files.items()}
+    more |= {"RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": str(ROOT)}
+    given |= {"USP_REPOSITORY": "Tea/usp"}
+    ended = subprocess.run(
+        [BASH, "-c", step["run"]],
+        check=False,
+        env=os.environ | given | more,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == status, ended.stderr
+    assert (folder / "output").read_text() == f"status={status}\n"
+    assert ("::error file=public/bad.xml,line=" in ended.stdout) == (status == 1)
+    if status < 2:
+        driver = json.loads((folder / "found.sarif").read_text())["runs"][0]["tool"]["driver"]
+        assert driver["informationUri"] == "https://tea.github.io/usp/"
+        assert (folder / "summary").read_text().startswith("## Sitemaps\n")
 
 
 # The exit status ------------------------------------------------------------------------------------

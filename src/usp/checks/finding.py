@@ -7,9 +7,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.request import url2pathname
@@ -17,6 +19,7 @@ from urllib.request import url2pathname
 from usp._base.display import excerpt as cut
 from usp._base.files import replacing
 from usp._base.urls import urlsplit
+from usp.objects.problem import FailureCode, ProblemCode
 
 
 class Severity(StrEnum):
@@ -68,9 +71,9 @@ class Finding:
         object.__setattr__(self, "message", cut(self.message))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the finding as a dictionary of plain values."""
+        """Return the finding as a dictionary of plain values, with the URL of its rule's page."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return values | {"severity": self.severity.value}
+        return values | {"severity": self.severity.value, "help": rule_url(self.code, self.name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,38 @@ class Hit:
     line: int | None = None
     column: int | None = None
     sitemap: str | None = None
+
+
+_BY_READING = frozenset(code.rule for code in (*FailureCode, *ProblemCode))
+
+
+@cache
+def docs_url() -> str:
+    """Return where the documentation is on the web, with a slash at the end; empty if nobody says so.
+
+    ``USP_DOCS_URL`` says it, or the package: as its documentation, or by the repository on GitHub from
+    which it was installed, whose pages these are.
+    """
+    given = os.environ.get("USP_DOCS_URL", "")
+    if not given:
+        with suppress(PackageNotFoundError, ValueError):
+            package = distribution("usp")
+            urls = (one.split(", ", 1) for one in package.metadata.get_all("Project-URL") or ())
+            given = next((url for label, url in urls if label == "Documentation"), "")
+            source = json.loads(package.read_text("direct_url.json") or "{}").get("url", "")
+            if not given and (found := _GITHUB.fullmatch(source)):
+                given = f"https://{found[1].lower()}.github.io/{found[2]}"
+    return f"{given.rstrip('/')}/" if given.startswith(("https://", "http://")) else ""
+
+
+_GITHUB = re.compile(r"https://github\.com/([\w-]+)/([\w.-]+?)(?:\.git)?/?")
+
+
+def rule_url(code: str, name: str) -> str | None:
+    """Return the URL of a rule's own page; None if it is not known where the documentation is."""
+    page = f"problems.html#{name}" if code in _BY_READING else ""
+    page = page or f"rules/{code[:3].lower()}.html#{code.lower()}-{name}"
+    return f"{docs_url()}reference/{page}" if docs_url() else None
 
 
 def path_of(url: str) -> Path | None:

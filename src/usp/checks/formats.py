@@ -1,9 +1,10 @@
-"""How findings are written: as text, JSON, SARIF, JUnit and GitHub annotations."""
+"""How findings are written: as text, JSON, SARIF, JUnit, GitHub annotations and Markdown."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import textwrap
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,16 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import usp
 from usp._base.display import counted, excerpt, printable
 from usp._base.urls import quote
-from usp.checks.finding import Finding, Severity, line_col, message_of, path_of, subject_of
+from usp.checks.finding import (
+    Finding,
+    Severity,
+    docs_url,
+    line_col,
+    message_of,
+    path_of,
+    rule_url,
+    subject_of,
+)
 from usp.checks.verdicts import CheckList, Color, RuleRow, by_sitemap, judge, number_of
 from usp.export.text_formats import json_list
 from usp.objects.sitemap import IndexRobotsTxtSitemap
@@ -84,6 +94,7 @@ _encoded = json.JSONEncoder(separators=(",", ":")).encode
 _LONGEST = 160  # characters of a message that is only an example
 _NARROWEST = 30
 _EXAMPLES = 3  # of a rule
+_MANY = 10  # rules, whose counts come first
 _STYLES = {Color.RED: "error", Color.AMBER: "warning", Color.GREEN: "good"}
 
 
@@ -99,6 +110,8 @@ def text(report: CheckReport) -> Iterator[str]:
         is_short = "" in sitemaps or any(row.more for row in rows)
     else:
         deque(report.findings, 0)
+        if len(found.rules) > _MANY:
+            yield from _overview(report)
         for row in found.rules:
             if row.count > _EXAMPLES + 1:  # "1 more" takes as much room as it
                 del row.examples[_EXAMPLES:]
@@ -115,6 +128,19 @@ def text(report: CheckReport) -> Iterator[str]:
     if found.rules and not report.everything:
         more = "; --all lists every finding" if is_short else ""
         yield f"'usp rule {found.rules[0].code}' explains a rule{more}."
+
+
+def _overview(report: CheckReport) -> Iterator[str]:
+    """Yield how often each rule found something, in columns."""
+    rows = report.counts.rules
+    counts = [f"{row.count:,}" for row in rows]
+    names = [f"{row.code} {row.name}" for row in rows]
+    wide, long = max(map(len, counts)), max(map(len, names))
+    for row, count, name in zip(rows, counts, names, strict=True):
+        severity = report.paint(f"{row.severity.value:<7}", row.severity.value)
+        where = f"in {counted(row.sitemaps, 'sitemap')}"
+        yield f"{severity} {count:>{wide}}  {report.paint(f'{name:<{long}}', 'title')}  {where}"
+    yield ""
 
 
 def _by_sitemap(report: CheckReport, sitemaps: Mapping[str, Sequence[RuleRow]]) -> Iterator[str]:
@@ -257,6 +283,41 @@ def _annotation(report: CheckReport, group: RuleRow) -> str:
     return f"::{_COMMANDS[first.severity]} {settings}::{_data(message)}"
 
 
+def markdown(report: CheckReport) -> Iterator[str]:
+    """Yield a summary: the verdict, and a table of rules with links to their pages."""
+    deque(report.findings, 0)
+    return job_summary(report)
+
+
+def job_summary(report: CheckReport) -> Iterator[str]:
+    """Yield the summary of findings that were counted already."""
+    yield from ("## Sitemaps", "")
+    if report.trees:
+        result = report.verdict()
+        more = " ".join(filter(None, [result.sentence, result.what_to_do()]))
+        yield from (f"**{result.color.capitalize()}**: {_cell(more)}", "")
+    if report.counts.rules:
+        yield "| severity | rule | findings | sitemaps | the first | what to do |"
+        yield "|---|---|--:|--:|---|---|"
+    for row in report.counts.rules:
+        first, title = row.examples[0], f"{row.code} {row.name}"
+        if url := rule_url(row.code, row.name):
+            title = f"[{title}]({url})"
+        place = ":".join(filter(None, [report.name(first.sitemap), line_col(first)]))
+        cells = f"{row.severity.value} | {title} | {row.count:,} | {row.sitemaps:,}"
+        said = _cell(f"{place}: {excerpt(message_of(first), _LONGEST)}")
+        yield f"| {cells} | {said} | {_cell(row.hint)} |"
+    yield from ("", _totals(report, number_of))
+
+
+def _cell(text: str) -> str:
+    """Return text as it is, in Markdown: what would be markup or the end of a cell is escaped."""
+    return _MARKUP.sub(r"\\\g<0>", printable(" ".join(text.split())))
+
+
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~@!&]")
+
+
 def _data(text: str) -> str:
     """Return text as the value of a command, whose line ends are escaped."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
@@ -337,6 +398,7 @@ def sarif(report: CheckReport) -> Iterator[str]:
     numbers = {rule.code: number for number, rule in enumerate(report.rules)}
     rules = [_described(rule) for rule in report.rules]
     driver = {"name": "usp", "version": usp.__version__, "rules": rules}
+    driver |= _given(informationUri=docs_url() or None)
     bases = {_ROOT: {"uri": f"{report.folder.as_uri()}/"}}
     yield (
         f'{{"$schema":{_encoded(SCHEMA)},"version":"2.1.0","runs":[{{"tool":{{"driver":'
@@ -372,7 +434,7 @@ def _described(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why or rule.summary},
         "help": {"text": _help(rule), "markdown": _help(rule, mark=True)},
-        "helpUri": rule.sources[0],
+        "helpUri": rule_url(rule.code, rule.name) or rule.sources[0],
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.group.name.lower()]},
     }
@@ -416,4 +478,5 @@ FORMATS: Mapping[str, Format] = {  # the formats: what is checked in, lines with
     "sarif": sarif,
     "junit": junit,
     "github": github,
+    "markdown": markdown,
 }

@@ -218,6 +218,7 @@ def format_for(
 _SUFFIXES = {
     **dict.fromkeys(("text", "pages"), (".txt",)),
     "junit": (".xml",),
+    "markdown": (".md",),
     "dot": (".dot", ".gv"),
     "mermaid": (".mmd", ".mermaid"),
     "github": (),  # only for the log of a run

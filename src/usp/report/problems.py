@@ -16,7 +16,7 @@ from usp._base.urls import origin_of
 from usp.changes import ChangeKind, PageChange, diff
 from usp.changes.change_values import details_of
 from usp.checks.checking import Checking
-from usp.checks.finding import line_col
+from usp.checks.finding import line_col, rule_url
 from usp.checks.node_findings import FAILURES
 from usp.checks.rules import RULES
 from usp.checks.verdicts import CheckList, RuleRow, by_rule
@@ -161,6 +161,8 @@ def _rule(row: RuleRow, addresses: Addresses, failures: Mapping[str, Failure]) -
     said = [rule.summary, *(" ".join(text.split()) for text in rule.why.split("\n\n") if text)]
     about = [tag("p", text) for text in said]
     about.append(tag("p", tag("strong", "What to do: "), shown_text(row.hint, MAX_HINT)))
+    if url := rule_url(row.code, row.name):
+        about.append(tag("p", tag("a", "More about this rule", href=url)))
     beside = [chip(row.severity.value, _CHIPS[row.severity]), chip(counted(row.count, "finding"))]
     beside.append(chip(counted(row.sitemaps, "sitemap")))
     if row.lost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 FOUND = 1
 NOT_CHECKED = 2
-_FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github")
+_FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "markdown")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -64,8 +65,8 @@ _SEVERITIES = ("error", "warning", "info")
 @options.results(
     _FORMATS,
     "text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
-    "reports. github: annotations in GitHub Actions. By default that of the output file's suffix "
-    "(.json, .jsonl, .sarif, .xml for junit), or text.",
+    "reports. github: annotations and the job's summary in GitHub Actions. markdown: that summary. By "
+    "default that of the output file's suffix (.json, .jsonl, .sarif, .md, .xml for junit), or text.",
 )
 @options.table(
     {
@@ -210,11 +211,15 @@ def _read(
 def _write(report: CheckReport, form: str, output: Path | None) -> None:
     """Write what was found; report how much, where that cannot be seen."""
     from usp.checks.finding import Severity
-    from usp.checks.formats import FORMATS
+    from usp.checks.formats import FORMATS, job_summary
 
     if output is None and has_colors():
         report.paint = painted
     write_text(FORMATS[form](report), output)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY") if form == "github" else None
+    if summary:
+        with open(summary, "a", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - appends
+            file.writelines(f"{line}\n" for line in job_summary(report))
     if form in ("text", "github") and output is None:
         return
     where = "" if output is None else f" written to {output}"
