@@ -121,10 +121,10 @@ def is_quickly_read(nodes: Iterable[AbstractSitemap]) -> bool:
     """Return whether documents are so small that what is wrong inside is known at once."""
     total = 0
     for node in nodes:
-        is_unknown = node.size is None and isinstance(node, AbstractPagesSitemap)
-        if is_unknown and not has_page_list(node):
+        if node.size is not None:
+            total += node.size
+        elif isinstance(node, AbstractPagesSitemap) and not has_page_list(node):
             return False
-        total += node.size or 0
     return total <= MAX_READ
 
 
