@@ -1,10 +1,12 @@
 """``usp tree`` and ``usp graph``: what they show of a site, a file, a folder."""
 
 import gzip
+import json
 import shutil
 
 import pytest
 
+from usp.checks import node_findings
 from website import index, robots, urlset
 
 
@@ -31,10 +33,20 @@ def test_long_runs_and_deep_levels_are_cut_short_and_counting_can_be_left_out(ru
     assert "page" not in ended.out.replace(str(many), "")
 
 
-def test_problems_inside_of_documents_are_shown_when_asked_for(run, put):
+def test_problems_inside_of_documents_are_shown_if_these_are_small_or_when_asked_for(
+    run, put, monkeypatch
+):
     put({"a.xml": urlset("http://h/a?b&c")})
-    assert "SM356" not in run("tree", "a.xml").out
-    assert "an ampersand is not escaped" in run("tree", "a.xml", "--problems").out
+    for most, options, is_told in [(10**6, [], True), (10, [], False), (10, ["-p"], True)]:
+        monkeypatch.setattr(node_findings, "MAX_READ", most)
+        shown = run("tree", "a.xml", *options).out
+        assert ("an ampersand is not escaped" in shown) == ("1 finding (" in shown) == is_told
+        verdict = json.loads(run("tree", "a.xml", "-f", "json", *options).out)["verdict"]
+        assert f"\n{verdict['color']}: {verdict['sentence']}\n" in shown
+        assert (verdict["color"] == "green") == (not is_told)
+    assert (
+        json.loads(run("tree", "a.xml", "-f", "json", "--no-count").out)["verdict"]["first"] == []
+    )
 
 
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):

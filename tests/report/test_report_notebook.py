@@ -4,10 +4,10 @@ import re
 
 from report_trees import SITE, elements, hostile_website, many_sitemaps, sitemap, website
 
+from usp.checks import node_findings
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.report import notebook
 from usp.report.notebook import repr_html
 from usp.tree import sitemap_tree_for_homepage
 from website import urlset
@@ -35,7 +35,7 @@ def test_small_documents_are_counted_and_large_ones_and_those_of_no_known_size_a
     assert "pages" not in repr_html(sitemap("a.xml", f"<loc>{SITE}/x</loc>"))
     site = serve({"/sitemap.xml": urlset("/1", "/2", "/3")})
     assert "XML, 3 pages, " in repr_html(sitemap_tree_for_homepage(f"{site.base}/"))
-    large = PagesXMLSitemap(f"{SITE}/a.xml", Unread(), size=notebook.MAX_READ + 1)
+    large = PagesXMLSitemap(f"{SITE}/a.xml", Unread(), size=node_findings.MAX_READ + 1)
     assert "XML, 2.0 MiB" in repr_html(large)
     beside = PagesXMLSitemap(f"{SITE}/b.xml", Unread(), size=10)
     assert "XML, 10 B" in repr_html(website(large, beside))

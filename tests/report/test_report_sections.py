@@ -51,6 +51,17 @@ def test_the_rest_of_a_very_large_website_is_not_checked(monkeypatch):
     assert summarise(tree, all_problems=True).checks.complete
 
 
+def test_a_sitemap_that_was_checked_in_part_counts_what_was_found_there(monkeypatch):
+    dates = (f"<loc>{SITE}/{n}</loc><lastmod>never</lastmod>" for n in range(3))
+    summary = summarise(tree := website(sitemap("a.xml", *dates)))
+    monkeypatch.setattr(problems, "MAX_CHECKED_PAGES", 3)
+    part = summarise(tree)
+    assert not part.checks.complete
+    for one in (summary, part):
+        assert [row.count for row in one.checks.rules if row.code == "SM550"] == [3]
+        assert all("SM550" in one.places.at(f"{SITE}/{n}") for n in range(3))
+
+
 def test_what_the_parser_finds_and_duplicates_are_told_once():
     same = f"<loc>{SITE}/same</loc>"
     tree = website(sitemap("a.xml", same), sitemap("b.xml", same, "<priority>x</priority>"))

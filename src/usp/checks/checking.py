@@ -157,6 +157,8 @@ class Checking:
             yield from self._ask(RuleScope.BLOCK, block, sitemap.url)
             site.add(len(block.urls))
             if is_pages and site.is_full:
+                if examination is not None:
+                    sitemap.problems = examination.problems  # so far
                 return False
         if examination is not None:
             found = examination.problems

@@ -6,7 +6,7 @@ those of its rules. Rules are loaded only for the few that have a page of their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from usp.objects.sitemap import (
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
+    has_page_list,
     stored_of,
 )
 
@@ -55,6 +56,10 @@ _OF_WRONG_ROOT = frozenset(
 )
 # Failures whose reasons are in the words of logs.
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
+
+
+MAX_READ = 2 * 1024 * 1024
+"""Bytes of all documents of a tree up to which they are read for what is wrong inside, unasked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,17 @@ def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding
         ]
         waiting.extend(reversed(below))
     yield from missing_findings(tree)
+
+
+def is_quickly_read(nodes: Iterable[AbstractSitemap]) -> bool:
+    """Return whether documents are so small that what is wrong inside is known at once."""
+    total = 0
+    for node in nodes:
+        if node.size is not None:
+            total += node.size
+        elif isinstance(node, AbstractPagesSitemap) and not has_page_list(node):
+            return False
+    return total <= MAX_READ
 
 
 def problems_of(node: AbstractSitemap, *, read: bool) -> Sequence[Problem]:

@@ -17,6 +17,7 @@ from usp.checks.node_findings import (
     findings_at,
     findings_of,
     is_folder,
+    is_quickly_read,
     missing_findings,
     problems_of,
 )
@@ -24,6 +25,7 @@ from usp.checks.verdicts import Color, RuleRow, by_rule, judge
 from usp.cli.errors import problem_text, remedy, why
 from usp.cli.output import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
+from usp.objects.abstract_sitemap import walk
 from usp.objects.problem import ProblemCode, by_kind
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -280,7 +282,8 @@ def tree_json(
         node, level, end = waiting.pop()
         fields = _fields(node, count=count, problems=problems)
         if node is tree and not level:
-            found = by_rule(findings_of(tree, read=problems))
+            read = problems or (count and is_quickly_read(walk(tree)))
+            found = by_rule(findings_of(tree, read=read))
             fields["verdict"] = judge(tree, found, checked=False, counts=count).to_dict()
         text = " " * level + json.dumps(fields)
         children = node.sub_sitemaps

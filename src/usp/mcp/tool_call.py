@@ -27,7 +27,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from usp._base.display import counted, duration
 from usp._base.urls import BadUrl, host_in, without_login
 from usp._inputs import read_web_input, tree_of_async
-from usp.checks.node_findings import findings_of
+from usp.checks.node_findings import findings_of, is_quickly_read
 from usp.checks.verdicts import by_rule, judge
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
@@ -94,8 +94,9 @@ class CachedTree:
 
     @cached_property
     def found(self) -> CheckList:
-        """What is wrong with it, as far as that is known without reading its pages."""
-        return by_rule(findings_of(self.tree, read=False), examples=1, failures=1)
+        """What is wrong with it, as far as no rules are asked; of a large one without its pages."""
+        read = is_quickly_read(walk(self.tree))
+        return by_rule(findings_of(self.tree, read=read), examples=1, failures=1)
 
     @cached_property
     def size(self) -> int:
@@ -243,6 +244,7 @@ class ToolCall:
                 except SitemapException as error:
                     raise ToolError(clean_url(str(error))) from error
             cached = CachedTree(key, start.url, tree, fetched)
+            await to_thread.run_sync(lambda: cached.found)  # which may read documents
             failed = any(one.status for one in tree.failures())  # with a response
             if not (tree.is_complete or failed or any(node.status for node in walk(tree))):
                 said = judge(tree, cached.found, checked=False)

@@ -19,7 +19,6 @@ from usp.objects.sitemap import KINDS, AbstractSitemap, InvalidSitemap
 from usp.report.charts import Cards
 from usp.report.markup import DASH, Addresses, Markup, card, shown_text, shown_url, tag
 from usp.report.problems import (
-    MAX_PLACED_PAGES,
     History,
     changes_card,
     findings_card,
@@ -305,8 +304,6 @@ def pages_card(rows: PageRows, summary: Summary, packed: str) -> Markup:
     note = f"{which} {be} in this table, which takes {size(len(packed))} of this file."
     if not summary.checks.complete:
         note += f" Findings are those in the first {counted(summary.checks.pages, 'page')}."
-    elif len(summary.places.pages) >= MAX_PLACED_PAGES:
-        note += f" Findings are those of {grouped(MAX_PLACED_PAGES)} pages."
     place = tag("div", id="pages-place")
     needs = "<noscript><p>The table of pages needs JavaScript.</p></noscript>"
     return card("pages", "Pages", place, Markup(needs), wide=True, note=note)
@@ -326,9 +323,8 @@ def _embedded(rows: PageRows, summary: Summary) -> dict[str, Any]:
     urls, sitemaps, dates, titles, news_dates, images = zip(*rows.rows, strict=True)
     start = f"{summary.origin}/" if summary.origin else "\n"
     shown = (shown_url(url, MAX_PAGE_URL) for url in urls)
-    none = frozenset[str]()
-    codes = [summary.places.pages.get(url, none) for url in urls]
-    number_of = {found: at for at, found in enumerate(dict.fromkeys([none, *codes]))}
+    codes = [summary.places.at(url) for url in urls]
+    number_of = {found: at for at, found in enumerate(dict.fromkeys([frozenset(), *codes]))}
     return {
         "origin": summary.origin,
         "urls": _lines([url[len(start) - 1 :] if url.startswith(start) else url for url in shown]),

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.checks.node_findings import findings_at, findings_of, is_folder, problems_of
+from usp.checks.node_findings import (
+    findings_at,
+    findings_of,
+    is_folder,
+    is_quickly_read,
+    problems_of,
+)
 from usp.checks.verdicts import Color, by_rule, judge
 from usp.objects.sitemap import (
     FAILED,
@@ -27,7 +33,6 @@ MAX_NODES = 200  # how many sitemaps are shown in total
 MAX_SIBLINGS = 20  # how many sitemaps of one index are shown
 MAX_DEPTH = 12
 
-MAX_READ = 2 * 1024 * 1024  # bytes of all documents up to which their pages are counted
 _INDENT = "padding-left:1.1em"
 _MOST_FINDINGS = 3  # of one sitemap that are shown
 _COLORS = {
@@ -44,12 +49,10 @@ def repr_html(node: AbstractSitemap) -> str:
     their pages counted, if all of them together are small.
     """
     nodes = [node, *node.all_sitemaps()]
-    count = sum(one.size or 0 for one in nodes) <= MAX_READ
     # Findings are shown of all sitemaps or of none that lists pages, so that their number is right.
-    listing = [one for one in nodes if isinstance(one, AbstractPagesSitemap)]
-    read = count and all(one.size is not None or has_page_list(one) for one in listing)
+    read = is_quickly_read(nodes)
     addresses = Addresses(shared_origin(one.url for one in nodes))
-    writer = _TreeHtml(addresses, count=count, read=read, in_folder=is_folder(node))
+    writer = _TreeHtml(addresses, read=read, in_folder=is_folder(node))
     found = by_rule(findings_of(node, read=read))
     result = judge(node, found, checked=False, counts=read)
     totals = counted(node.sitemap_count(), "sitemap") + (f", {found}" if found.total else "")
@@ -73,9 +76,8 @@ def _colored(text: str, state: str) -> Markup:
 
 
 class _TreeHtml:
-    def __init__(self, addresses: Addresses, *, count: bool, read: bool, in_folder: bool) -> None:
-        self._addresses = addresses
-        self._count, self._read, self._in_folder = count, read, in_folder
+    def __init__(self, addresses: Addresses, *, read: bool, in_folder: bool) -> None:
+        self._addresses, self._read, self._in_folder = addresses, read, in_folder
         self._room = MAX_NODES
 
     def node(self, node: AbstractSitemap, depth: int) -> Markup:
@@ -104,8 +106,7 @@ class _TreeHtml:
         words = [] if kind.name == "invalid" else [kind.label]
         if node.sub_sitemaps and not website:
             words.append(counted(len(node.sub_sitemaps), "sitemap"))
-        may_count = self._count and node.size is not None
-        if isinstance(node, AbstractPagesSitemap) and (may_count or has_page_list(node)):
+        if isinstance(node, AbstractPagesSitemap) and (self._read or has_page_list(node)):
             words.append(counted(node.page_count(), "page"))
         if node.size is not None:
             words.append(size(node.size))

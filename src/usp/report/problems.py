@@ -43,25 +43,26 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure, ProblemCode
     from usp.report.summary import Summary
 
-MAX_CHECKED_PAGES = 200_000  # pages that rules look at; the rest of a larger website is left out
-MAX_PLACED_PAGES = 100_000  # pages whose rules are known by their URLs
+MAX_CHECKED_PAGES = 500_000  # pages that rules look at; the rest of a larger website is left out
 MAX_TABLE = 100  # failed documents of one rule
 MAX_RULES = 60
 MAX_HINT = 400
 MAX_SENTENCE = 500
+_NOTHING = frozenset[str]()
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 
 
 class FindingPlaces:
     """Which rules found something where.
 
-    ``sitemaps`` are the numbers of findings by the URL of the document and by code, ``pages`` the codes
-    by the URL of the page, for :data:`MAX_PLACED_PAGES` pages.
+    ``sitemaps`` are the numbers of findings by the URL of the document and by code.
     """
 
     def __init__(self) -> None:
         self.sitemaps: dict[str, Counter[str]] = {}
-        self.pages: dict[str, frozenset[str]] = {}
+        self._pages: dict[
+            int, frozenset[str]
+        ] = {}  # codes by the hash of the URL, which is shorter
         self._same: dict[frozenset[str], frozenset[str]] = {}
 
     def noted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -77,9 +78,12 @@ class FindingPlaces:
         self._add(code.rule, page)
 
     def _add(self, code: str, page: str) -> None:
-        if page in self.pages or len(self.pages) < MAX_PLACED_PAGES:
-            codes = self.pages.get(page, frozenset()) | {code}
-            self.pages[page] = self._same.setdefault(codes, codes)
+        codes = self.at(page) | {code}
+        self._pages[hash(page)] = self._same.setdefault(codes, codes)
+
+    def at(self, page: str) -> frozenset[str]:
+        """Return the codes of the rules that found something in the page at a URL."""
+        return self._pages.get(hash(page), _NOTHING)
 
 
 def checks_of(

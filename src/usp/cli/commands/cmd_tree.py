@@ -30,7 +30,7 @@ _FORMATS = ("text", "json", *GRAPHS)
     {
         "-a --all": "Show every sitemap; long lists are shortened otherwise.",
         "-d --levels N": "Show this many levels; sitemaps below them are only counted.",
-        "-p --problems": "Check every field of every page, and show the problems; takes longer.",
+        "-p --problems": "Check every field of every page of a large website, too; takes longer.",
     },
     all={"name": "everything"},
 )
@@ -93,12 +93,16 @@ def command(
 
             write_text(tree_json(tree, **how), output)
         else:
+            from usp.checks.node_findings import is_quickly_read
             from usp.cli.treeview import summary, tree_view
+            from usp.objects.abstract_sitemap import walk
 
+            if not no_count:
+                how["problems"] = problems or is_quickly_read(walk(tree))
             seen = progress.reading(tree.sitemap_count())
             parts.append(tree_view(tree, everything=everything, on_read=seen, **how))
             if not no_count:
-                parts += ["", *summary(tree, problems=problems)]
+                parts += ["", *summary(tree, problems=how["problems"])]
     if parts:
         show(*parts, output=output)
     messages.wrote(output, tree.sitemap_count(), "sitemap")
