@@ -94,9 +94,9 @@ NOWHERE = Declaration()
 def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding]:
     """Yield what failed in a tree, and what is wrong inside its documents.
 
-    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with the
-    same codes, messages and places. Without ``read`` no document is read for them: what is wrong inside
-    page sitemaps is left out, and so are the lines where sitemaps are declared.
+    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with
+    the same codes, messages and places. Without ``read`` no document is read for them: what is wrong
+    inside page sitemaps is left out, and so are the lines where sitemaps are declared.
     """
     in_folder = is_folder(tree)
     seen: set[int | str] = set()
