@@ -240,13 +240,11 @@ def _link_columns(
     del base
     found = []
     for ((_, at),) in records:
-        given = entries.attributes(at)
-        languages, addresses = {*given.get("hreflang", ())}, given.get("href", ())
-        is_usual = len(given) == _USUAL and {*given.get("rel", ())} == {"alternate"}
-        language = languages.pop().strip() if len(languages) == 1 else ""
-        if not (is_usual and language and all(map(str.startswith, addresses, repeat(SCHEMES)))):
+        language = at.attributes.get("hreflang", "").strip()
+        others = {**at.attributes, "hreflang": ""}
+        if at.address != "href" or not language or others != _USUAL:
             return None
-        found.append(zip(repeat(language), addresses, strict=False))
+        found.append(zip(repeat(language), entries.addresses(at), strict=False))
     return map(list, zip(*found, strict=True))
 
 
@@ -283,7 +281,7 @@ def _is_other_kind(href: str, media_type: str) -> bool:
     return media_type.partition(";")[0].strip().lower() not in _PAGE_TYPES
 
 
-_USUAL = 3  # the attributes of a link that has nothing else
+_USUAL = {"rel": "alternate", "hreflang": ""}  # the attributes of a link that has nothing else
 _PAGE_TYPES = ("", "text/html", "application/xhtml+xml")
 
 

@@ -255,9 +255,8 @@ class AtomEntry(FeedEntry):
     ) -> Sequence[str | None]:
         """Return the addresses of the first alternate link."""
         for at in fields.get("link", ()):
-            given = entries.attributes(at)
-            if {_relation(rel.strip()) for rel in {*given.get("rel", [""])}} == {"alternate"}:
-                return given.get("href", ())
+            if _relation(at.attributes.get("rel", "").strip()) == "alternate":
+                return values.texts(entries.addresses(at)) if at.address == "href" else ()
         return ()
 
     def addresses(self) -> Iterator[str]:

@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from usp._base.urls import USUAL_ORIGIN, can_be_requested
+from usp._formats.xml.references import has_others
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,13 +208,8 @@ def plain(urls: list[str]) -> bool:
     and passwords, IPv6 addresses, and hosts that are not written in ASCII or cannot be one.
     """
     joined = "\n".join(("", *urls))
-    others = joined.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-    if joined.count("\n") != len(urls):
+    if joined.count("\n") != len(urls) or has_others(joined, _PLAIN):
         return False
-    if others:
-        letters = others.decode("utf-8", "surrogatepass")
-        if min(letters) <= "\x7f" or not letters.isprintable():
-            return False
     usual = _USUAL_HOST.match(joined)
     if usual and joined.count(usual[0]) == len(urls):  # as in most blocks
         return True

@@ -82,6 +82,22 @@ def without_forbidden(text: str, note: Note) -> str:
     return cleaned
 
 
+PRINTED = bytes(range(0x20, 0x7F))
+"""All characters of ASCII that are printed."""
+
+
+def has_others(text: str, usual: bytes) -> bool:
+    """Return whether a text has other ASCII characters than the ``usual``, or any that is not printed.
+
+    This takes a tenth of the time of ``str.isprintable`` where a text has only usual ones.
+    """
+    others = text.encode("utf-8", "surrogatepass").translate(None, usual)
+    if not others:
+        return False
+    letters = others.decode("utf-8", "surrogatepass")
+    return min(letters) <= "\x7f" or not letters.isprintable()
+
+
 def _character(number: str, written: str, note: Note) -> str:
     digits, base = (number[1:], 16) if number[0] in "xX" else (number, 10)
     digits = digits.lstrip("0") or "0"

@@ -9,25 +9,27 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from usp._base.loc_urls import SCHEMES
 from usp._formats.abstract_parser import ignore
 from usp._formats.xml.raw_entries import ElementRole
-from usp._formats.xml.references import attribute_value, decode_text
+from usp._formats.xml.references import PRINTED, attribute_value, decode_text, has_others
 from usp._formats.xml.tree_reader import FastPathDeclined, TreeReader
 
 if TYPE_CHECKING:
     from usp._formats.xml.raw_entries import Meaning, RawEntry, Record
 
 T = TypeVar("T")
-_GAP = re.compile(r'>[^<]*+|"https?://[^"<>&\s]*+"')
+_GAP = re.compile(r'>[^<]*+|"https?://[^"<>\s]*+"')
 _SECTION = re.compile(r"<!\[CDATA\[([^\]]*+)\]\]>")
 _NAME = r"[A-Za-z_][\w.:-]*+"
-_TAG = re.compile(rf'/?+{_NAME}(?:\s++{_NAME}=(?:"[^"<>&]*+"|>))*+\s*+/?+>')
+_VALUES = rf'(?:\s++{_NAME}="[^"<>&]*+")*+'
+_TAG = re.compile(rf"/?+{_NAME}{_VALUES}(?:\s++{_NAME}=>{_VALUES})?+\s*+/?+>")
 _ATTRIBUTE = re.compile(rf'\s({_NAME})=("[^"]*+"|>)')
 _WORTH_LEARNING = 3  # entries with one skeleton
+_IN_ADDRESSES = bytes({*range(0x21, 0x7F)}.difference(b'"<>'))
 
 
 def without_sections(block: str) -> str:
@@ -69,33 +71,48 @@ def split_alike(
     """
     entries, known = block.split(end)[:-1], trees.scope.skeletons
     pieces = [entry.split("<") for entry in entries]
-    groups, others = _grouped(map(len, pieces)), []
     found: list[tuple[list[int], EntryColumns]] = []
+    others: list[int] = []
+    # Nearly all entries with as many tags as another one have its skeleton: the rest is grouped again.
+    groups = [(numbers, False) for numbers in _grouped(map(len, pieces))]
     while groups:
-        numbers = groups.pop()
+        numbers, are_alike = groups.pop()
         first = entries[numbers[0]]
         written = _skeleton_of(first)
         if written not in known and len(numbers) >= _WORTH_LEARNING:
             trees.scope.remember_skeleton(written, Skeleton.of(written, trees, first + end))
-        skeleton = known.get(written)
-        columns = skeleton and EntryColumns(skeleton, (pieces[number] for number in numbers))
-        if columns and columns.fit():
-            found.append((numbers, columns))
-            continue
-        parts = _grouped(_skeleton_of(entries[number]) for number in numbers)
-        if len(parts) > 1:
-            groups += [[numbers[at] for at in part] for part in parts]
-        else:
+        if skeleton := known.get(written):
+            columns = EntryColumns(skeleton, [pieces[number] for number in numbers])
+            fitting, numbers = columns.without_others(numbers)
+            if fitting:
+                found.append((fitting, columns))
+        if are_alike:
             others += numbers
+        elif numbers:
+            parts = _grouped(_skeleton_of(entries[number]) for number in numbers)
+            groups += [([numbers[at] for at in part], True) for part in parts]
     return found, others
 
 
 class StartTag(NamedTuple):
-    """The tag that begins an element: its place among all tags, its skeleton, its attributes."""
+    """The tag that begins an element: its place among all tags, its skeleton, and its attributes.
+
+    Their names are in lower case; ``address`` is the one whose value the skeleton leaves out, if any.
+    """
 
     at: int
     tag: str
-    attributes: list[tuple[str, str]]
+    attributes: dict[str, str]
+    address: str
+
+    @classmethod
+    def of(cls, at: int, tag: str) -> StartTag:
+        """Return a tag of a skeleton."""
+        given = {name.lower(): value for name, value in reversed(_ATTRIBUTE.findall(tag))}
+        address = next((name for name, value in given.items() if value == ">"), "")
+        given.pop(address, None)
+        values = {name: attribute_value(value[1:-1], ignore) for name, value in given.items()}
+        return cls(at, tag, values, address)
 
 
 Elements: TypeAlias = list[tuple[str, StartTag]]
@@ -127,12 +144,12 @@ class Skeleton(NamedTuple):
             if len(element) and meaning.role is not ElementRole.RECORD:
                 return None
             at = places[element]
-            found.append((meaning, StartTag(at, tags[at], _ATTRIBUTE.findall(tags[at]))))
+            found.append((meaning, StartTag.of(at, tags[at])))
         return cls(tags, kind, found)
 
 
 class EntryColumns:
-    """Entries of one skeleton."""
+    """Entries of one skeleton: what stands between their tags, a column for each tag."""
 
     def __init__(self, skeleton: Skeleton, entries: Iterable[Sequence[str]]) -> None:
         _, *self._pieces = zip(*entries, strict=True)
@@ -140,32 +157,48 @@ class EntryColumns:
         self.skeleton = skeleton
         self._addresses: dict[int, tuple[list[str], str]] = {}  # of tags, and what follows these
 
-    def fit(self) -> bool:
-        """Return whether all of the entries have the skeleton."""
+    def without_others(self, numbers: list[int]) -> tuple[list[int], list[int]]:
+        """Leave out entries of other skeletons; return the numbers of the rest, and of those."""
+        left_out: list[int] = []
+        while numbers and (others := self._others()):
+            keep = [at not in others for at in range(self.number)]
+            left_out += [numbers[at] for at in others]
+            numbers = [*compress(numbers, keep)]
+            self._pieces = [tuple(compress(pieces, keep)) for pieces in self._pieces]
+            self.number = len(numbers)
+        return numbers, left_out
+
+    def _others(self) -> set[int]:
+        """Return which entries have another skeleton; cut the addresses out of their tags."""
+        others: set[int] = set()
         for at, (tag, pieces) in enumerate(zip(self.skeleton.tags, self._pieces, strict=True)):
             if "=>" in tag:
-                fits = self._cut_address(at, tag)
-            else:  # most end tags are the same, with what follows them
-                fits = pieces.count(pieces[0]) == self.number or all(
-                    map(str.startswith, pieces, repeat(tag))
-                )
-            if not fits:
-                return False
-        return True
+                others |= self._cut_address(at, tag)
+            elif pieces.count(pieces[0]) == self.number and pieces[0].startswith(tag):
+                continue  # as most end tags, with what follows them
+            elif not all(map(str.startswith, pieces, repeat(tag))):
+                others |= {at for at, piece in enumerate(pieces) if not piece.startswith(tag)}
+        return others
 
-    def _cut_address(self, at: int, tag: str) -> bool:
-        """Cut the address out of a tag; return whether the rest, and what follows it, is the same."""
-        pieces, (before, *after) = self._pieces[at], tag.split("=>")
-        start = len(before) + len('="')
-        end = pieces[0][pieces[0].index('"', start) :]
-        begins = all(map(str.startswith, pieces, repeat(pieces[0][:start])))
-        if len(after) > 1 or not (begins and all(map(str.endswith, pieces, repeat(end)))):
-            return False
-        found = [piece[start : -len(end)] for piece in pieces]
-        self._addresses[at] = found, end[len(after[0]) + 1 :]
-        joined = "".join(found)
-        is_plain = joined.isprintable() and not any(mark in joined for mark in '"<>& ')
-        return is_plain and all(map(str.startswith, found, repeat(SCHEMES)))
+    def _cut_address(self, at: int, tag: str) -> set[int]:
+        """Cut the address out of a tag; return where there is none, or the rest is another one."""
+        pieces, (before, after) = self._pieces[at], tag.split("=>")
+        start = f'{before}="'
+        end = pieces[0][pieces[0].find('"', len(start)) :]
+        text = "\0".join(pieces)
+        found = text[len(start) : -len(end)].split(f"{end}\0{start}")
+        fits = text.startswith(start) and text.endswith(end) and text.count("\0") < self.number
+        if not (fits and len(found) == self.number and _are_addresses(found)):
+            cut = slice(len(start), -len(end))
+            return {
+                at
+                for at, piece in enumerate(pieces)
+                if not (piece.startswith(start) and piece.endswith(end))
+                or not _are_addresses([piece[cut]])
+            }
+        decoded = [one.replace("&amp;", "&") for one in found] if "&amp;" in text else found
+        self._addresses[at] = decoded, end[len(after) + 1 :]
+        return set()
 
     def fields(self) -> Mapping[str, list[StartTag]]:
         """Return the elements of each name."""
@@ -182,27 +215,28 @@ class EntryColumns:
         else:
             texts = [piece[begin:] for piece in self._pieces[at]]
         joined = "".join(texts)
-        if "&" in joined or not joined.isprintable():
+        if "&" in joined or has_others(joined, PRINTED):
             return [decode_text(text, ignore) for text in texts]
         return texts
 
-    def attributes(self, element: StartTag) -> dict[str, list[str]]:
-        """Return the attributes of an element in all entries, by their names in lower case."""
-        found: dict[str, list[str]] = {}
-        for name, written in element.attributes:
-            if written == ">":
-                values = self._addresses[element.at][0]
-            else:
-                values = [attribute_value(written[1:-1], ignore)] * self.number
-            found.setdefault(name.lower(), values)
-        return found
+    def addresses(self, element: StartTag) -> list[str]:
+        """Return the values of the attribute of a tag that is an address."""
+        return self._addresses[element.at][0]
 
     def records(self, elements: Elements) -> Iterator[Record]:
         """Yield a record of each entry: the name, text and attributes of each of its elements."""
         columns: list[Iterable[Any]] = []
         for name, element in elements:
-            given = self.attributes(element)
-            rows = zip(*given.values(), strict=True)
-            written = [dict(zip(given, row, strict=True)) for row in rows] or repeat("")
+            written: Iterable[Any] = repeat(element.attributes or "")
+            if element.address:
+                given = self._addresses[element.at][0]
+                written = [{**element.attributes, element.address: value} for value in given]
             columns += repeat(name), self.texts(element), written
         return map(list, zip(*columns, strict=False))
+
+
+def _are_addresses(texts: Sequence[str]) -> bool:
+    """Return whether texts are URLs with nothing in them to think about but ampersands."""
+    joined = "".join(texts)
+    is_plain = not has_others(joined, _IN_ADDRESSES) and joined.count("&") == joined.count("&amp;")
+    return is_plain and all(map(str.startswith, texts, repeat(SCHEMES)))
