@@ -210,44 +210,11 @@ class ProblemCode(Code):
         A Sitemap line of robots.txt has no URL that can be requested. It is lost.
         Sitemap: none
         Write the absolute URL of the sitemap after Sitemap:."""
-    SITEMAP_LINE_MISNAMED = """warning SM156 sitemap-line-misnamed: a Sitemap line has an unusual name
-        A line of robots.txt declares a sitemap under another name. It is read.
-        Sitemap-index: https://example.org/sitemap.xml
-        Write Sitemap: before the URL."""
-    SITEMAP_LINE_INDENTED = """warning SM157 sitemap-line-indented:
-        'Sitemap:' is not at the beginning of its line
-        Other text precedes Sitemap: on its line. The sitemap is read.
-        Disallow: /tmp Sitemap: https://example.org/sitemap.xml
-        Put Sitemap: on a line of its own."""
-    SITEMAP_LINE_WRAPPED = """warning SM158 sitemap-line-wrapped:
-        the URL of a Sitemap line is on another line
-        The URL is on the next line. It is read.
-        Sitemap:\\nhttps://example.org/sitemap.xml
-        Write the URL on the same line."""
-    SITEMAP_LINE_UNNAMED = """warning SM159 sitemap-line-unnamed:
-        the URL of a sitemap without 'Sitemap:'
-        A line of robots.txt consists of the URL of a sitemap only. It is read.
-        https://example.org/sitemap.xml
-        Write Sitemap: before the URL."""
-    SITEMAP_LINE_WORDS = """warning SM160 sitemap-line-words:
-        text around the URL of a Sitemap line
-        There is other text around the URL of a Sitemap line.
-        Sitemap: see <https://example.org/sitemap.xml>
-        Write nothing but the URL after Sitemap:."""
-    SITEMAP_LINE_SEVERAL = """warning SM161 sitemap-line-several: a Sitemap line has several URLs
-        A Sitemap line has more than one URL. All of them are read.
-        Sitemap: https://example.org/a.xml, https://example.org/b.xml
-        Write one line for each sitemap."""
-    SITEMAP_LINE_TAIL = """warning SM162 sitemap-line-tail:
-        text after the URL of a Sitemap line
-        There is other text after the URL of a Sitemap line.
-        Sitemap: https://example.org/sitemap.xml (updated daily)
-        Write nothing but the URL after Sitemap:."""
-    SITEMAP_LINE_REPAIRED = """warning SM163 sitemap-line-repaired:
-        the URL of a Sitemap line is misspelt
-        The URL of a Sitemap line has a typo that can be corrected with certainty.
-        Sitemap: https:/example.org/sitemap.xml
-        Correct the URL."""
+    BAD_SITEMAP_LINE = """warning SM156 bad-sitemap-line:
+        a sitemap is not declared as 'Sitemap: URL'
+        It has another name, other text around its URL, a typo or several URLs. Robots may ignore it.
+        Sitemap-index: see https:/example.org/sitemap.xml (updated daily)
+        Write a line for each sitemap: Sitemap: and its whole URL, and nothing else."""
 
     # Fields ---------------------------------------------------------------------------------------
 
