@@ -12,6 +12,7 @@ from together import together
 from usp._base.reason import Reason
 from usp.exceptions import LocalShortageError
 from usp.limits import Limits
+from usp.objects.failure_codes import _TEXTS
 from usp.objects.problem import (
     MAX_PROBLEMS,
     Failure,
@@ -33,7 +34,8 @@ CODES = [*ProblemCode, *FailureCode]
 
 
 def test_a_code_is_a_short_word_of_its_own_with_an_explanation():
-    assert len({code.value for code in CODES}) == len(CODES)
+    assert {code.value for code in CODES} == _TEXTS.keys()
+    assert len(_TEXTS) == len(CODES)
     for code in CODES:
         assert re.fullmatch(r"[a-z]+(-[a-z]+){0,4}", code.value), code
         assert code.name == code.value.upper().replace("-", "_")

@@ -21,7 +21,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["objects"],
     [
         *("_base", "helpers", "exceptions", "limits", "events", "options", "objects.exchange"),
-        *("objects.failure_codes", "objects.problem_codes", "web_client.abstract_client", ""),
+        *("objects.failure_codes", "web_client.abstract_client", ""),
     ],
 ]
 

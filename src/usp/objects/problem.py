@@ -8,13 +8,84 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.display import excerpt as cut
 from usp._base.display import printable, shortened
-from usp.objects.failure_codes import FailureCode
-from usp.objects.problem_codes import ProblemCode
+from usp.objects.failure_codes import Code, FailureCode
 
 if TYPE_CHECKING:
     from usp._base.reason import Advice, Reason
 
 __all__ = ["Failure", "FailureCode", "Problem", "ProblemCode", "ProblemKind", "by_kind", "how_many"]
+
+
+class ProblemCode(Code):
+    """What is wrong at some place of a document; a code stays the same when its message changes."""
+
+    # References and characters
+    BARE_AMPERSAND = "bare-ampersand"
+    BAD_ENTITY = "bad-entity"
+    BAD_REFERENCE = "bad-reference"
+    CONTROL_CHARACTER = "control-character"
+    BAD_BYTES = "bad-bytes"
+    GUESSED_ENCODING = "guessed-encoding"
+    NUL_BYTES = "nul-bytes"
+    TRAILING_DATA = "trailing-data"
+
+    # Tags and nesting
+    STRAY_LESS_THAN = "stray-less-than"
+    UNCLOSED_QUOTE = "unclosed-quote"
+    UNCLOSED_COMMENT = "unclosed-comment"
+    UNCLOSED_CDATA = "unclosed-cdata"
+    UNCLOSED_INSTRUCTION = "unclosed-instruction"
+    UNCLOSED_ELEMENT = "unclosed-element"
+    UNCLOSED_ENTRY = "unclosed-entry"
+    STRAY_END_TAG = "stray-end-tag"
+    BAD_END_TAG = "bad-end-tag"
+    INNER_DECLARATION = "inner-declaration"
+    TEXT_IN_ENTRY = "text-in-entry"
+    TEXT_BETWEEN_ENTRIES = "text-between-entries"
+
+    # The document
+    TEXT_BEFORE_DOCUMENT = "text-before-document"
+    DOCTYPE_IGNORED = "doctype-ignored"
+    NO_ROOT = "no-root"
+    MORE_AFTER_END = "more-after-end"
+    SITEMAPS_IN_URLSET = "sitemaps-in-urlset"
+    PAGES_IN_INDEX = "pages-in-index"
+    UNKNOWN_ELEMENTS = "unknown-elements"
+    LONG_FIELD = "long-field"
+    TOO_MANY_FIELDS = "too-many-fields"
+    LONG_BASE = "long-base"
+    LONG_LINE = "long-line"
+
+    # URLs
+    NO_LOC = "no-loc"
+    BAD_LOC = "bad-loc"
+    SEVERAL_LOCS = "several-locs"
+    LOC_OUTSIDE_ENTRY = "loc-outside-entry"
+    ENTRY_IN_LOC = "entry-in-loc"
+    MISPLACED_ADDRESS = "misplaced-address"
+    NO_SCHEME = "no-scheme"
+    NO_LINK = "no-link"
+    BAD_LINK = "bad-link"
+    BAD_LINE = "bad-line"
+    CUT_LINE = "cut-line"
+    BAD_SITEMAP_LINK = "bad-sitemap-link"
+
+    # robots.txt
+    SITEMAP_LINE_WITHOUT_URL = "sitemap-line-without-url"
+    BAD_SITEMAP_LINE = "bad-sitemap-line"
+
+    # Fields
+    BAD_LASTMOD = "bad-lastmod"
+    BAD_CHANGEFREQ = "bad-changefreq"
+    BAD_PRIORITY = "bad-priority"
+    BAD_FEED_DATE = "bad-feed-date"
+    UNKNOWN_ZONE = "unknown-zone"
+    BAD_EXTENSION_FIELD = "bad-extension-field"
+    MISSING_EXTENSION_FIELD = "missing-extension-field"
+    MISPLACED_EXTENSION_FIELD = "misplaced-extension-field"
+    BAD_ALTERNATE = "bad-alternate"
+    OTHER_PROBLEM = "other-problem"
+
 
 AnyCode: TypeAlias = ProblemCode | FailureCode
 
