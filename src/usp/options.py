@@ -41,7 +41,7 @@ class CrawlOptions:
         use_known_paths: Look for sitemaps at well-known paths, such as ``/sitemap.xml``.
         extra_known_paths: More paths to try, relative to the homepage.
         normalize_homepage_url: Reduce the URL to scheme and host; otherwise look below its path.
-        use_html_links: Look for sitemaps and feeds that the homepage links to.
+        use_html_links: Look for sitemaps and feeds that the homepage and ``Link`` headers name.
         recurse_callback: Called with each child's URL, its level and the URLs above it; False skips it.
         recurse_list_callback: Called first, with all children of an index; returns those to follow.
         recurse_entry_callback: Called with each child as a ``ChildSitemap``; False skips it.

@@ -3,10 +3,12 @@
 Each document is requested once, however often it is declared.
 """
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from usp._crawl.website import KNOWN_SITEMAP_PATHS
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, indexed, pages_at, robots, rss, urlset
@@ -49,6 +51,14 @@ FEEDS = (
     "<link rel='alternate' hreflang='de' href='/de/'>"
     "<link rel='alternate' type='application/json' href='/wp-json/'>"
 )
+ANCHORS = (
+    "<body><a href='/maps/sitemap.xml'>a</a><a href='/sitemap/'>b</a><a href=/feed/>c</a>"
+    "<a href='/terms.txt'></a><a href='//other.example/sitemap.xml'></a><a href='/blog/rss'></a>"
+    "<a href='/gone_sitemap.xml'></a><a href='javascript:sitemap.xml'></a><a></a>"
+)
+LINK_HEADER = {
+    "Link": '</x>; rel=preload, <b.xml>; type="a,b"; REL=Sitemap, </y>;rel="sitemap";anchor="#z"'
+}
 LINKS = {"use_html_links": True}
 DECLARED = {"use_known_paths": False}
 SCRIPTS = (
@@ -183,6 +193,24 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
         LINKS,
         [ROBOTS, nodes("r"), *nodes("l", "sitemap", "sitemap1")],
     ),
+    "a homepage that links to sitemaps and feeds as to any page, some of which are pages": (
+        {"/": ANCHORS, "/maps/sitemap.xml": urlset("/m"), "/feed/": rss("/f")}
+        | {"/blog/rss": HTML, "/gone_sitemap.xml": Answer("", 404)},
+        LINKS | DECLARED,
+        ["PagesXML /maps/sitemap.xml /m", "PagesRSS /feed/ /f", "Invalid /gone_sitemap.xml"],
+    ),
+    "Link headers of robots.txt and of the homepage": (
+        {"/robots.txt": Answer(robots("/a.xml"), headers=LINK_HEADER)}
+        | pages_at("a", "b", "c")
+        | {"/": Answer("<html>", headers={"Link": '</c.xml>; rel="alternate sitemap"'})},
+        LINKS | DECLARED,
+        [ROBOTS, nodes("b", "a"), *nodes("c")],
+    ),
+    "nobody asked for Link headers": (
+        {"/robots.txt": Answer(robots("/a.xml"), headers=LINK_HEADER)} | pages_at("a", "b"),
+        DECLARED,
+        [ROBOTS, nodes("a")],
+    ),
     "a homepage without links": ({"/": "<html>no links</html>"} | KNOWN, LINKS, ONLY_KNOWN),
     "an empty homepage": ({"/": ""} | KNOWN, LINKS, ONLY_KNOWN),
     "a link to another host, which redirects": (
@@ -291,3 +319,27 @@ def test_without_robots_and_known_paths_nothing_is_asked(serve):
     tree = sitemap_tree_for_homepage(site.base + "/", use_robots=False, use_known_paths=False)
     assert not tree.sub_sitemaps
     assert not site.requests
+
+
+EVERY_DOOR = (
+    link("/linked.xml")
+    + "<meta name=generator content='WordPress 6.5'><link rel=alternate hreflang=de href={alt}/>"
+    "<a href='/anchor-sitemap.xml'>Sitemap</a><a href='/sitemap.html'>Sitemap</a>"
+)
+
+
+def test_the_default_crawl_requests_robots_txt_what_it_leads_to_and_the_known_paths(serve):
+    """Whoever asks for nothing more gets no other request, whatever the website offers."""
+    headers = LINK_HEADER | {"X-Generator": "Drupal 10", "Server": "Squarespace"}
+    site = serve(
+        {"/": Answer(EVERY_DOOR, headers=headers), "/sitemap.html": EVERY_DOOR}
+        | {"/robots.txt": Answer(robots("/i.xml"), headers=headers), "/i.xml": index("/a.xml")}
+        | {"/a.xml": Answer(urlset("/p", "{alt}/p"), headers=headers)}
+    )
+    sitemap_tree_for_homepage(site.base + "/")
+    paths = {f"/{path}" for path in KNOWN_SITEMAP_PATHS}
+    assert site.hits == Counter({"/robots.txt", "/i.xml", "/a.xml"} | paths)
+    assert len(paths) == 19
+    site.requests.clear()
+    sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    assert [request.path for request in site.requests] == ["/robots.txt", "/i.xml", "/a.xml"]

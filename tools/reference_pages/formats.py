@@ -111,8 +111,16 @@ sitemap.
 
 ## Homepages
 
-With `use_html_links=True`, `<link rel="sitemap" href="…">`, and feeds that the page links to as alternates, in the first 512 KiB of the
-homepage. They come after robots.txt.
+With `use_html_links=True` the homepage is fetched, and read for links, in this order:
+
+- `Link: <…>; rel="sitemap"` headers, and those of feeds (`rel="alternate"; type="application/rss+xml"`). Those of robots.txt are read,
+  too; their sitemaps stand below robots.txt, before its lines.
+- `<link>` elements with the same attributes;
+- `<a href>`, if the URL is on the same host, or one above or below it, and is named as sitemaps or feeds are: `post-sitemap.xml`, `/feed/`,
+  `news.rss`, `?feed=atom`. One that leads to an HTML page is a page, and leaves no trace.
+
+2 MiB of the page and 16 KiB of `Link` headers are read. `<base>` counts; scripts, styles and templates do not. The links come after
+robots.txt and before the known paths.
 
 ## Files that hold sitemaps
 

@@ -280,6 +280,18 @@ def host_of(url: str) -> str | None:
         return None
 
 
+def are_related(host: str | None, other: str | None) -> bool:
+    """Return whether two hosts belong together: the same but for ``www.``, or one below the other.
+
+    That is certain without a list of public suffixes. A host without a dot has none below it.
+    """
+    if not host or not other:
+        return False
+    ours, theirs = host.removeprefix("www."), other.removeprefix("www.")
+    shorter, longer = sorted((ours, theirs), key=len)
+    return ours == theirs or ("." in shorter and longer.endswith(f".{shorter}"))
+
+
 def without_fragment(url: str) -> str:
     """Return a URL without its fragment, as it is requested."""
     return urldefrag(url)[0] if "#" in url else url

@@ -39,6 +39,7 @@ from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
 from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
+from usp._formats.html import header_links
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
@@ -287,8 +288,11 @@ class Crawl:
         return taken
 
     def _keep_result(self, order: FetchOrder, result: Received | Failed) -> None:
-        if isinstance(result, Received) and result.probe.children:
-            result = self._bounded(result)
+        if isinstance(result, Received):
+            if self.options.use_html_links and order.role in (Role.ROBOTS, Role.HOMEPAGE):
+                result = _with_header_links(result)
+            if result.probe.children:
+                result = self._bounded(result)
         order.result, order.arrival = result, None
         self._final.append(order)
         if order.role is Role.ROBOTS:
@@ -464,6 +468,16 @@ class Crawl:
         for one in skipped if self._collect_events else ():
             event = events.SitemapSkipped(one.url, slot.final_url, slot.level + 1, one.reason)
             self._events.append(event)
+
+
+def _with_header_links(result: Received) -> Received:
+    """Return a document that was received, with the sitemaps that ``Link`` headers name first."""
+    probe, exchange = result.probe, result.exchange
+    links = {child.loc: child for child in header_links(exchange.headers, exchange.final_url)}
+    if not links or probe.kind is None:
+        return result
+    others = (child for child in probe.children if child.loc not in links)
+    return replace(result, probe=replace(probe, children=(*links.values(), *others)))
 
 
 def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None:

@@ -191,8 +191,7 @@ class Website:
         included = self._included.get(root)
         if included is not None:
             return included
-        linked = self._homepage is not None and root in self._homepage.children
-        included = root.received is not None or root.arrival is not None or linked
+        included = root.received is not None or root.arrival is not None or self._is_linked(root)
         if included and root is not self._robots:
             urls = without_fragments((root.url, root.final_url))
             included = urls.isdisjoint(self._declared) and urls.isdisjoint(self._root_urls)
@@ -200,6 +199,21 @@ class Website:
                 self._root_urls |= urls
         self._included[root] = included
         return included
+
+    def _is_linked(self, root: TreeSlot) -> bool:
+        """Return whether the homepage names a slot; not if it seemed to, and that is a page."""
+        if self._homepage is None or root not in self._homepage.children:
+            return False
+        refusal = root.result.probe.refusal if isinstance(root.result, Received) else None
+        is_page = refusal is not None and refusal.code is FailureCode.HTML_PAGE
+        return not (is_page and root.url in self._guessed)
+
+    @cached_property
+    def _guessed(self) -> frozenset[str]:
+        """The URLs that the homepage links to as to any page."""
+        received = self._homepage.received if self._homepage else None
+        children = received.probe.children if received else ()
+        return frozenset(child.loc for child in children if child.is_guess)
 
     def is_declared(self, url: str) -> bool:
         """Return whether robots.txt's subtree, decided by now, declares a URL, followed or not."""

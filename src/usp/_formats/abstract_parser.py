@@ -33,13 +33,15 @@ TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its en
 class ChildEntry:
     """A child sitemap as an index declares it; ``loc`` is absolute, ``lastmod`` as written.
 
-    ``written`` is the URL as written, ``line`` where its entry begins, if these are known.
+    ``written`` is the URL as written, ``line`` where its entry begins, if these are known. With
+    ``is_guess``, nothing says that it is a sitemap but its URL: it may be a page.
     """
 
     loc: str
     lastmod: str | None = None
     written: str | None = field(default=None, compare=False)
     line: int | None = field(default=None, compare=False)
+    is_guess: bool = field(default=False, compare=False)
 
 
 class PageEntry:

@@ -235,7 +235,7 @@ _website_options = table(
         "-k --no-known": "Do not look for sitemaps at well-known paths.",
         "--known-path PATH...": "Also look for a sitemap at this path of the website, such as "
         "maps/all.xml.",
-        "--html-links": "Also follow sitemaps and feeds that the homepage names in <link> elements.",
+        "--html-links": "Also follow sitemaps and feeds that the homepage links to, and Link headers.",
     },
     WEBSITE,
     known_path={"name": "known_paths"},
