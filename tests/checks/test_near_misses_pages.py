@@ -126,7 +126,7 @@ NEAR_MISSES = {
     ("index at the end of all dates", "SM503"): dated_index("9999-12-31T23:59:59Z", DAY),
     ("page in the future", "SM503"): dated_index("{now-1h}", "{now+20d}"),
     ("every form of the protocol and its schema", "SM504 SM510 SM55"): dated(*FORMS),
-    ("frequencies of most pages", "SM506 SM507 SM508"): f"{FREQUENT} (x 30)\n{locs('/x')}",
+    ("frequencies of most pages", "SM506"): f"{FREQUENT} (x 30)\n{locs('/x')}",
     ("frequencies between blanks", "SM511 SM55"): frequent("daily", " weekly\n"),
     ("dates of feeds", "SM5"): RSS.replace(
         "</item>", "<pubDate>6 May 1970 07:08 GMT</pubDate></item>"
@@ -176,7 +176,7 @@ FOUND = {
     ),
     ("frequencies in capitals", "SM511", 2): frequent("Daily", "NEVER"),
     ("no frequency", "SM511 SM551", 1): frequent("x"),
-    ("priorities of pages with images", "SM508", 1): (
+    ("priorities of pages with images", "SM506", 1): (
         f"<url><loc>https://example.org/{{n}}</loc><priority>0.50</priority>{IMAGE}</url> (x 20)"
     ),
     ("the same time in one of two sitemaps", "SM502", 1): website(

@@ -266,6 +266,37 @@ def test_the_more_precise_choice_counts(run, folder):
         assert codes(run, "public", *options) & {"SM401", "SM407"} == expected
 
 
+HINTS = [f"<url><loc>https://example.org/{n}</loc><priority>.9</priority></url>" for n in range(20)]
+
+
+def test_a_profile_chooses_rules_and_how_severe_they_are_unless_that_is_said(run, put, here):
+    put({"sitemap.xml": urlset(*HINTS), "fragment.xml": urlset("https://example.org/#a")})
+    for options, expected in [
+        ([], {"SM506": "info", "SM407": "warning"}),
+        (["--profile", "strict"], {"SM506": "warning", "SM407": "error"}),
+        (["--profile", "google"], {"SM407": "warning"}),
+        (["--profile", "google", "--select", "ALL,SM506"], {"SM506": "info", "SM407": "warning"}),
+        (["--profile", "strict", "--severity", "SM4=info"], {"SM506": "warning", "SM407": "info"}),
+        (["--select", "SM508,SM407", "--ignore", "url-fragment"], {"SM506": "info"}),
+        (["--ignore", "same-priority,default-priority"], {"SM407": "warning"}),
+    ]:
+        given = found(run, "sitemap.xml", "fragment.xml", *options)
+        assert {one["code"]: one["severity"] for one in given} == expected, options
+    put({"usp.toml": '[check]\nprofile = "bing"\nselect = ["SM6", "SM506"]\n'})
+    assert codes(run, "sitemap.xml") == {"SM506"}
+    run("check", "sitemap.xml", "--profile", "yahoo").ends(
+        2, "'yahoo' is not one of 'google', 'bing'"
+    )
+
+
+def test_each_rule_says_who_asks_for_it_and_is_in_the_profiles_that_follow_from_that():
+    for rule in RULES.values():
+        assert rule.asked_by, rule.code
+        assert "strict" in rule.profiles
+        assert ("bing" in rule.profiles) is (rule.asked_by != ("Google",)), rule.code
+    assert {*RULES["SM551"].profiles} == {"bing", "strict"}
+
+
 def test_the_configuration_file_chooses_rules_and_severities(run, put, folder):
     chosen = '[tool.usp.check]\nselect = ["SM401", "SM407"]\nignore = "SM401"\n'
     put({"pyproject.toml": f'{chosen}[tool.usp.check.severity]\nSM407 = "error"\n'})
@@ -336,6 +367,21 @@ def test_what_is_gone_with_its_file_is_told(run, folder):
             (folder / known).unlink()
             assert ended.status == 0, ended.err
             assert "6 findings of the baseline no longer found" in ended.err
+
+
+def test_a_baseline_survives_renaming_the_folder_and_the_rules_that_became_one(run, folder):
+    run("check", "public", "--write-baseline", "known.json", *TWO)
+    (folder / "public").rename(folder / "dist")
+    for given in ("dist", "./dist/"):
+        run("check", given, "--baseline", "known.json", *TWO).ends(0, "6 known findings left out")
+    (folder / "copy").mkdir()
+    shutil.copy(folder / "dist" / "bad.xml", folder / "copy")
+    assert run("check", "dist", "copy", "--baseline", "known.json", *TWO).status == 1
+    (folder / "dist" / "bad.xml").write_text(urlset(*HINTS))
+    run("check", "dist", "--write-baseline", "known.json", "--select", "SM506")
+    known = folder / "known.json"
+    known.write_text(known.read_text().replace("SM506", "SM507"))
+    run("check", "dist", "--baseline", "known.json", "--select", "SM507").ends(0, "1 known finding")
 
 
 def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder):

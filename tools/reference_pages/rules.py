@@ -101,3 +101,5 @@ def _section(rule: Rule) -> Iterator[str]:
         yield f"*What to do:* {escaped(rule.hint)}\n"
     if rule.sources:
         yield f"Source: {', '.join(f'<{source}>' for source in rule.sources)}\n"
+    profiles = ", ".join(f"`{name}`" for name in rule.profiles)
+    yield f"Asked for by {', '.join(rule.asked_by)}; in the profiles {profiles}.\n"

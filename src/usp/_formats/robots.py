@@ -153,14 +153,14 @@ class RobotsParser(FormatParser):
             again = _NAMED.fullmatch(value)
             return again[2] if again and _is_sitemap(again[1]) else value
         if named and _is_other_sitemap(named[1]) and _is_address(named[2].strip(_AROUND)):
-            self.problems.add(ProblemCode.SITEMAP_LINE_MISNAMED, number, line)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, line)
             return named[2]
         no_colon = _NO_COLON.fullmatch(line)
         if no_colon:
             return no_colon[1]
         within = _WITHIN.search(line)
         if within and named and named.end(1) < within.start():
-            self.problems.add(ProblemCode.SITEMAP_LINE_INDENTED, number, line)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, line)
             return line[within.end() :]
         return self._bare(line, number, awaited=awaited)
 
@@ -170,10 +170,10 @@ class RobotsParser(FormatParser):
         words = address.split()
         if awaited and (_is_address(address) or begins_with_host(line, self.url)):
             self._awaited = True
-            self.problems.add(ProblemCode.SITEMAP_LINE_WRAPPED, number, line)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, line)
             return address
         if words and all(map(is_http_url, words)) and all(map(_names_sitemap, words)):
-            self.problems.add(ProblemCode.SITEMAP_LINE_UNNAMED, number, line)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, line)
             return address
         return None
 
@@ -182,22 +182,22 @@ class RobotsParser(FormatParser):
         value = value.strip(_AROUND)
         embedded = None if _ADDRESS.match(value) else _EMBEDDED.search(value)
         if embedded:
-            self.problems.add(ProblemCode.SITEMAP_LINE_WORDS, number, value)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, value)
             value = embedded[0]
         parted = [word.strip(_BETWEEN) for word in _GLUED.sub(" ", value).split()]
         words = [word for word in parted if word]
         urls = [word for word in words if is_http_url(word)]
         if len(urls) > 1 and (urls == words or _names_sitemap(urls[0])):
-            self.problems.add(ProblemCode.SITEMAP_LINE_SEVERAL, number, value)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, value)
             return urls
         address = value.rstrip(_BETWEEN)
         begins, *cut = _CUT.split(address, maxsplit=1)
         if cut or (len(words) > 1 and _is_address(words[0]) and _names_sitemap(words[0])):
-            self.problems.add(ProblemCode.SITEMAP_LINE_TAIL, number, value)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, value)
             address = begins.rstrip(_BETWEEN) if cut else words[0]
         mended = _mended(address)
         if mended != address:
-            self.problems.add(ProblemCode.SITEMAP_LINE_REPAIRED, number, value)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINE, number, value)
         return [mended] if value else []
 
     def _follow(self, lines: list[str]) -> None:

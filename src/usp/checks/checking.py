@@ -79,10 +79,11 @@ class Checking:
         ignore: Sequence[str] = (),
         severities: Mapping[str, Severity | str] | None = None,
         agents: Iterable[str] = AGENTS,
+        profile: str | None = None,
         **rest: Any,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
-        chosen = RuleSelection.of(RULES, select, ignore, severities or {})
+        chosen = RuleSelection.of(RULES, select, ignore, severities or {}, profile)
         return cls(chosen, agents=agents_of(agents), **rest)
 
     def findings(
@@ -203,6 +204,7 @@ class CheckKeywords(TypedDict, total=False):
     severities: Mapping[str, Severity | str] | None
     fetch_pages: int
     agents: Iterable[str]
+    profile: str | None
     baseline: Baseline | str | PathLike[str] | None
 
 
@@ -215,6 +217,7 @@ def check(
     severities: Mapping[str, Severity | str] | None = None,
     fetch_pages: int = 0,
     agents: Iterable[str] = AGENTS,
+    profile: str | None = None,
     baseline: Baseline | str | PathLike[str] | None = None,
     options: CrawlOptions | None = None,
 ) -> Iterator[Finding]:
@@ -226,13 +229,14 @@ def check(
     severities of rules, by code, beginning or name; ``off`` is one, too. ``fetch_pages`` is how many of
     the listed pages are fetched themselves, a sample, if robots.txt allows it. ``agents`` are the
     robots for which robots.txt is judged; beside ``Googlebot``, those for news, images and videos too.
+    A ``profile`` (``google``, ``bing``, ``news``, ``video``, ``strict``) is what one of them wants.
     Findings in the ``baseline``, or in the file of one, are left out. ``web_client`` and ``options``
     are for what is fetched.
 
-    Raises ``ValueError`` for a rule that does not exist and a robot without a name, before anything is
-    fetched.
+    Raises ``ValueError`` for a rule or a profile that does not exist and a robot without a name, before
+    anything is fetched.
     """
-    rules = {"select": select, "ignore": ignore, "severities": severities}
+    rules = {"select": select, "ignore": ignore, "severities": severities, "profile": profile}
     more = {"fetch_pages": fetch_pages, "agents": agents}
     find = _prepared(source, web_client, options, baseline, **rules, **more)
     return find(tree_of(source, web_client, options))
@@ -270,7 +274,10 @@ def _prepared(
 
     def find(tree: AbstractSitemap) -> Iterator[Finding]:
         findings = checking.findings(drop_non_sitemaps(tree))
-        return findings if baseline is None else baseline.new(findings)
+        if baseline is None:
+            return findings
+        baseline.follow([tree.url])
+        return baseline.new(findings)
 
     return find
 

@@ -151,6 +151,16 @@ def subject_of(finding: Finding) -> str:
     return finding.page or _NUMBER.sub("#", finding.message)
 
 
+_SHAPES = ("misnamed", "indented", "wrapped", "unnamed", "words", "several", "tail", "repaired")
+ALIASES = {
+    **dict.fromkeys(("SM507", "SM508"), "SM506"),
+    **dict.fromkeys(("same-changefreq", "same-priority", "default-priority"), "SM506"),
+    **{f"SM{number}": "SM156" for number in range(157, 164)},
+    **{f"sitemap-line-{shape}": "SM156" for shape in _SHAPES},
+}
+"""Codes and names of rules that are part of another one now: of that, the code."""
+
+
 # The baseline ---------------------------------------------------------------------------------------
 # A finding is known by its rule, its sitemap and its page, or by its message if it is about no page;
 # not by its line, nor by the numbers in its message. So it stays known when the document grows.
@@ -199,7 +209,9 @@ class Baseline:
     def parse(cls, content: bytes, path: str | os.PathLike[str]) -> Baseline:
         """Return the baseline of a file with this content; raises ``ValueError`` like :meth:`read`."""
         try:
-            known = dict(_entries(json.loads(content)))
+            known: _Known = {}
+            for at, abouts in _entries(json.loads(content)):
+                known.setdefault(at, Counter()).update(abouts)
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a baseline of usp check") from error
         return cls(Path(path).parent, known)
@@ -212,6 +224,28 @@ class Baseline:
         text = json.dumps({"version": VERSION, "findings": content}, indent=2, ensure_ascii=False)
         with replacing(path) as file:
             file.write(f"{text}\n".encode(errors="backslashreplace"))
+
+    def follow(self, roots: Iterable[str]) -> None:
+        """Take folders that are checked, of which nothing is known, for known ones with other names.
+
+        A known folder that is not checked itself was renamed if its files are in the other one.
+        """
+        paths = {_name(url, self._folder): path for url in roots if (path := path_of(url))}
+        for name, path in paths.items():
+            if not path.is_dir() or any(known.startswith(name) for known, _ in self._known):
+                continue
+            found = Counter(
+                known[: at + 1]
+                for known in {known for known, _ in self._known if "://" not in known}
+                for at, letter in enumerate(f"/{known}", -1)
+                if letter == "/" and (path / known[at + 1 :]).is_file()
+            )
+            for other in paths:
+                del found[other]
+            if found:
+                before = found.most_common(1)[0][0]
+                self._known = _moved(self._known, before, name)
+                self._left = _moved(self._left, before, name)
 
     def __len__(self) -> int:
         """Return how many findings are known."""
@@ -254,6 +288,14 @@ class Baseline:
         return _name(finding.sitemap, self._folder), subject_of(finding)
 
 
+def _moved(known: _Known, before: str, after: str) -> _Known:
+    """Return what is known with the names of a folder's sitemaps as they are now."""
+    return {
+        (after + name.removeprefix(before) if name.startswith(before) else name, code): abouts
+        for (name, code), abouts in known.items()
+    }
+
+
 @lru_cache(maxsize=8)  # findings come sitemap by sitemap
 def _name(url: str, folder: Path) -> str:
     """Return the URL of a sitemap, or the path of a local one from a folder."""
@@ -274,4 +316,4 @@ def _entries(content: Any) -> Iterator[tuple[tuple[str, str], Counter[str]]]:
         for code, abouts in rules.items():
             if not all(type(count) is int and count >= 0 for count in abouts.values()):
                 raise ValueError("not a number of findings")
-            yield (sitemap, code), Counter(abouts)
+            yield (sitemap, ALIASES.get(code, code)), Counter(abouts)

@@ -33,7 +33,8 @@ from importlib.resources import files
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from usp.checks.finding import Severity
+from usp.checks.finding import ALIASES, Severity
+from usp.checks.profiles import PROFILES, asked_by, profile_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 _HOME = "https://example.org"
 _PAGE = f"<url><loc>{_HOME}/tea</loc></url>"
-_USUAL = {  # by the digit of a group: the source of most of its rules, or what they want
+USUAL = {  # by the digit of a group: the source of most of its rules, or what they want
     "1": {"Good": "--- /sitemap.xml (declared)"},
     "3": {
         "Good": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{_PAGE}\n</urlset>'
@@ -124,6 +125,17 @@ class Rule:
         return Group.of(self.code)
 
     @property
+    def asked_by(self) -> tuple[str, ...]:
+        """Whose documentation it is based on: ``Google``, ``Bing``, ``sitemaps.org`` and so on."""
+        return asked_by(self.sources)
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that it is in."""
+        given = self.code, self.sources, self.severity
+        return tuple(name for name, profile in PROFILES.items() if profile.severity(*given))
+
+    @property
     def examples(self) -> tuple[tuple[str, str], ...]:
         """The examples with their titles; one that has no counterpart is just an example."""
         both = (("Bad" if self.good else "Example", self.bad), ("Good", self.good))
@@ -133,8 +145,9 @@ class Rule:
         """Return the rule and its documentation as a dictionary of plain values."""
         about = {"code": self.code, "name": self.name, "severity": self.severity.value}
         texts = {name: getattr(self, name) for name in ("summary", "why", "bad", "good", "hint")}
-        more = {"group": self.group.name.lower(), **texts, "sources": list(self.sources)}
-        return {**about, **more}
+        based_on = {"sources": list(self.sources), "asked_by": list(self.asked_by)}
+        more = {**texts, **based_on, "profiles": list(self.profiles)}
+        return {**about, "group": self.group.name.lower(), **more}
 
 
 DECLARED: dict[str, Rule] = {}  # the rules that were declared so far, by their codes
@@ -182,7 +195,7 @@ _SOURCE = re.compile(rf"(?<!\S)({'|'.join(SOURCES)})")
 def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     """Return the parts of a rule's docstring; raises ``ValueError`` if it lacks one."""
     text, *parts = _PART.split(cleandoc(doc))
-    found = _USUAL.get(code[len(PREFIX)], {}) | dict(zip(parts[::2], parts[1::2], strict=True))
+    found = USUAL.get(code[len(PREFIX)], {}) | dict(zip(parts[::2], parts[1::2], strict=True))
     summary, _, why = text.strip().partition("\n\n")
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
@@ -194,11 +207,16 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
-        "sources": tuple(_SOURCE.sub(lambda begin: SOURCES[begin[0]], found["Source"]).split()),
+        "sources": sources_of(found["Source"]),
         "bad": _completed(bad),
         "good": _completed(bad.replace(wrong, right) if instead else good),
         "hint": " ".join(found["Fix"].split()),
     }
+
+
+def sources_of(text: str) -> tuple[str, ...]:
+    """Return the URLs of sources as docstrings write them."""
+    return tuple(_SOURCE.sub(lambda begin: SOURCES[begin[0]], text).split())
 
 
 # Entries for examples that begin so: a line replaces that of the same element, or comes where … is.
@@ -261,11 +279,13 @@ class RuleSelection:
         select: Sequence[str],
         ignore: Sequence[str],
         severities: Mapping[str, Severity | str],
+        profile: str | None = None,
     ) -> RuleSelection:
         """Choose from all rules; raises ``ValueError`` if something fits none of them.
 
         Of what selects and what ignores a rule, the more precise one counts; of equals, what ignores.
-        The same holds for severities, of which ``off`` is one; of equals, the last one counts.
+        The same holds for severities, of which ``off`` is one; of equals, the last one counts. A
+        ``profile`` leaves out rules and makes others more severe, unless that is said otherwise.
         """
         for text, severity in severities.items():
             if str(severity).strip().lower() not in (*Severity, OFF):
@@ -273,12 +293,15 @@ class RuleSelection:
                 raise ValueError(f"unknown severity {severity!r} of {text}; choose from {choices}")
         wanted = [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)]
         chosen = _best(rules, wanted)
-        graded = _best(rules, severities.items())
-        asked = {
-            code: str(graded.get(code, rule.severity)).strip().lower()
+        named = _best(rules, ((text, True) for text in select if text.strip().upper() != ALL))
+        usual = profile_named(profile).severity
+        own = {
+            code: usual(code, rule.sources, rule.severity)
+            or (rule.severity if code in named else OFF)
             for code, rule in rules.items()
-            if chosen.get(code)
         }
+        graded = own | _best(rules, severities.items())
+        asked = {code: str(graded[code]).strip().lower() for code in rules if chosen.get(code)}
         given = {code: Severity(asked[code]) for code in asked if asked[code] != OFF}
         return cls(tuple(rules[code] for code in given), given)
 
@@ -308,9 +331,10 @@ def _fitting(rules: Mapping[str, Rule], given: str) -> dict[str, int]:
     """Return the codes that a text means; a name is as precise as a code, and ``ALL`` the least."""
     text = given.strip()
     upper, name = text.upper(), text.lower().replace("_", "-")
+    upper = ALIASES.get(upper) or ALIASES.get(name) or upper
     if upper == ALL:
         return dict.fromkeys(rules, 0)
-    fits = {code: len(text) for code in rules if text and code.startswith(upper)}
+    fits = {code: len(upper) for code in rules if text and code.startswith(upper)}
     fits |= {code: len(code) for code, rule in rules.items() if rule.name == name}
     if not fits:
         raise ValueError(_unknown(rules, text))

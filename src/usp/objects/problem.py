@@ -72,14 +72,7 @@ class ProblemCode(Code):
 
     # robots.txt
     SITEMAP_LINE_WITHOUT_URL = "sitemap-line-without-url"
-    SITEMAP_LINE_MISNAMED = "sitemap-line-misnamed"
-    SITEMAP_LINE_INDENTED = "sitemap-line-indented"
-    SITEMAP_LINE_WRAPPED = "sitemap-line-wrapped"
-    SITEMAP_LINE_UNNAMED = "sitemap-line-unnamed"
-    SITEMAP_LINE_WORDS = "sitemap-line-words"
-    SITEMAP_LINE_SEVERAL = "sitemap-line-several"
-    SITEMAP_LINE_TAIL = "sitemap-line-tail"
-    SITEMAP_LINE_REPAIRED = "sitemap-line-repaired"
+    BAD_SITEMAP_LINE = "bad-sitemap-line"
 
     # Fields
     BAD_LASTMOD = "bad-lastmod"

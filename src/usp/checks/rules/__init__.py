@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from usp.checks.finding import Severity
-from usp.checks.registry import DECLARED, Rule, RuleScope, add
+from usp.checks.registry import DECLARED, USUAL, Rule, RuleScope, add, sources_of
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
     sm1_discovery,
     sm2_transport,
@@ -30,7 +30,7 @@ for _code in (*FailureCode, *ProblemCode):
             *(_code.rule, _code.value, Severity(_code.severity), RuleScope.PARSER),
             summary=f"{_code.message[0].upper()}{_code.message[1:]}.",
             why=_code.meaning,
-            sources=("https://www.sitemaps.org/protocol.html",),
+            sources=sources_of(USUAL.get(_code.rule[2], {}).get("Source", "protocol")),
             bad=_code.example,
             hint=_code.hint,
         )

@@ -142,7 +142,7 @@ def no_sitemap(site: Site) -> Iterator[Hit]:
 
     None is declared in robots.txt, and there is none where websites usually have one. Search engines
     find only those pages that others link to.
-    Source: google:crawling-indexing/sitemaps/overview
+    Source: protocol#submit_robots google:crawling-indexing/sitemaps/overview
     Bad:
         --- /robots.txt
         User-agent: *
@@ -231,7 +231,7 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
 
     It is fetched once in any case. But nobody knows which of the places to change when it moves, and
     reports of search engines list it several times.
-    Source: google:crawling-indexing/sitemaps/large-sitemaps
+    Source: protocol#index google:crawling-indexing/sitemaps/large-sitemaps
     Bad:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
@@ -285,7 +285,8 @@ def soft_404() -> None:
 
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
     again, and report a sitemap that cannot be read.
-    Source: google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
+    Source: rfc9110#section-15.5.5
+        google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html
@@ -355,7 +356,8 @@ def only_named_robots(site: Site) -> Iterator[Hit]:
 
     Often this is intended: Googlebot and Bingbot are named, and everyone else is kept out. But then other
     search engines, previews of links and tools such as this one may fetch nothing, either.
-    Source: google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
+    Source: rfc9309#section-2.2.1
+        google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
     Bad:
         --- /robots.txt
         User-agent: *

@@ -76,7 +76,7 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines know these elements by their namespace, not by their prefix. With another one they are
     ignored.
-    Source: google:crawling-indexing/sitemaps/combine-sitemap-extensions
+    Source: w3:xml-names/#NSNameComparison google:crawling-indexing/sitemaps/combine-sitemap-extensions
         google:specialty/international/localized-versions#sitemap
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"

@@ -128,52 +128,26 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
 
 @sitemap_rule("SM506", Severity.INFO)
-def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
-    """All pages of a sitemap have the same changefreq.
+def same_value_everywhere(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """All pages of a sitemap have the same changefreq, or the same priority.
 
-    A frequency helps to choose what to fetch first; one that all pages have does not. Google ignores
-    it altogether. Sitemaps with 20 pages or more are looked at.
-    Source: protocol#changefreqdef google:crawling-indexing/sitemaps/build-sitemap
+    Both help to choose what to fetch first; a value that all pages have does not. The priority 0.5 is
+    the default: the sitemap says the same without it. Google ignores both altogether. Sitemaps with 20
+    pages or more are looked at.
+    Source: protocol#changefreqdef protocol#prioritydef
+        google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 20)
     Good:
         <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 19)
         <url><loc>https://example.org/tea</loc><changefreq>yearly</changefreq></url>
-    Fix: Write how often each page itself changes, or leave the frequency out.
+    Fix: Write what is true of each page itself, or leave the value out.
     """
     if same := _same(sitemap, "changefreq"):
         yield Hit(f"all {sitemap.pages:,} pages have the same changefreq: {same!r}")
-
-
-@sitemap_rule("SM507", Severity.INFO)
-def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
-    """All pages of a sitemap have the same priority.
-
-    A priority compares pages of one website; if all have the same one, it says nothing. Google ignores
-    it altogether. Sitemaps with 20 pages or more are looked at.
-    Source: protocol#prioritydef google:crawling-indexing/sitemaps/build-sitemap
-    Bad: <url><loc>https://example.org/{n}</loc><priority>1.0</priority></url> (x 20)
-    Good:
-        <url><loc>https://example.org/{n}</loc><priority>0.4</priority></url> (x 19)
-        <url><loc>https://example.org/tea</loc><priority>0.8</priority></url>
-    Fix: Give the more important pages a higher priority, or leave it out.
-    """
-    same = _same(sitemap, "priority")
-    if same and not _is_default(same):
-        yield Hit(f"all {sitemap.pages:,} pages have the same priority: {same!r}")
-
-
-@sitemap_rule("SM508", Severity.INFO)
-def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
-    """All pages of a sitemap have the priority 0.5, which is the default.
-
-    The sitemap says the same without it, and is smaller. Sitemaps with 20 pages or more are looked at.
-    Source: protocol#prioritydef
-    Bad: <url><loc>https://example.org/{n}</loc><priority>0.5</priority></url> (x 20)
-    Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
-    Fix: Leave the priority out, or give the more important pages a higher one.
-    """
-    if _is_default(_same(sitemap, "priority")):
+    if _is_default(same := _same(sitemap, "priority")):
         yield Hit(f"all {sitemap.pages:,} pages have the default priority")
+    elif same:
+        yield Hit(f"all {sitemap.pages:,} pages have the same priority: {same!r}")
 
 
 @block_rule("SM509", Severity.WARNING)

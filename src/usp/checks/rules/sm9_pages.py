@@ -21,7 +21,7 @@ def page_not_found(page: FetchedPage) -> Iterator[Hit]:
 
     The server returns 404 or 410. Search engines waste requests on such pages, and trust a sitemap with
     many of them less. Pages are fetched only with ``--fetch-pages``.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
+    Source: rfc9110#section-15.5 google:crawling-indexing/sitemaps/build-sitemap
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea 404
@@ -37,7 +37,7 @@ def page_error(page: FetchedPage) -> Iterator[Hit]:
 
     The server returns an error, or does not respond. Search engines cannot read the page either, unless
     the server treats them differently. Pages are fetched only with ``--fetch-pages``.
-    Source: google:crawling-indexing/http-network-errors
+    Source: rfc9110#section-15.6 google:crawling-indexing/http-network-errors
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea 500
@@ -53,7 +53,7 @@ def page_redirects(page: FetchedPage) -> Iterator[Hit]:
 
     A sitemap should list the pages that are to be found in search results: those at the end of a
     redirect. Pages are fetched only with ``--fetch-pages``.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
+    Source: rfc9110#section-15.4 google:crawling-indexing/sitemaps/build-sitemap
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea -> /green-tea
@@ -75,7 +75,8 @@ def page_noindex(page: FetchedPage) -> Iterator[Hit]:
 
     The sitemap offers the page, and the page says noindex, in its head or in the header X-Robots-Tag.
     One of the two is a mistake. Pages are fetched only with ``--fetch-pages``.
-    Source: google:crawling-indexing/block-indexing
+    Source: https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
+        google:crawling-indexing/block-indexing
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea
@@ -93,7 +94,7 @@ def canonical_elsewhere(page: FetchedPage) -> Iterator[Hit]:
 
     A sitemap should list canonical URLs only: search engines show the other page instead. Pages are
     fetched only with ``--fetch-pages``.
-    Source: google:crawling-indexing/consolidate-duplicate-urls
+    Source: rfc6596 google:crawling-indexing/consolidate-duplicate-urls
     Bad:
         <url><loc>https://example.org/tea?sort=price</loc></url>
         --- /tea?sort=price

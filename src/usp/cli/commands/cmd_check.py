@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FOUND = 1
 NOT_CHECKED = 2
 _FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "markdown")
+_PROFILES = ("google", "bing", "news", "video", "strict")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -44,6 +45,8 @@ _SEVERITIES = ("error", "warning", "info")
         "--extend-select RULES...": "Check these rules too, beside those that --select or the "
         "configuration file selects.",
         "--extend-ignore RULES...": "Leave out these rules too.",
+        "--profile": "What to check for: google and bing leave out what only others ask for; news and "
+        "video are google, more severe about these; strict is more severe about everything.",
         "--severity RULES=SEVERITY...": "Change how severe rules are: error, warning, info or off, "
         "as in SM407=info.",
         "--min-severity": "Hide lower severities; they do not affect the exit status.",
@@ -56,6 +59,7 @@ _SEVERITIES = ("error", "warning", "info")
         "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
         "they exist and are indexable.",
     },
+    profile={"type": click.Choice(_PROFILES)},
     min_severity={"type": click.Choice(_SEVERITIES), "default": "info"},
     fail_on={"type": click.Choice([*_SEVERITIES, "never"]), "default": "warning"},
     baseline={"type": click.Path(dir_okay=False)},
@@ -128,6 +132,8 @@ def command(
         if not found:
             raise Exit(NOT_CHECKED)
         trees = [tree for _, tree in found]
+        if baseline is not None:
+            baseline.follow(tree.url for tree in trees)
         progress.doing = "checking"
         findings = chain.from_iterable(
             replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
@@ -189,7 +195,7 @@ def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
         named("severity", [name])
         severities[name.strip()] = severity.strip()
     with value_of("--severity"):
-        return RuleSelection.of(RULES, selected, ignored, severities)
+        return RuleSelection.of(RULES, selected, ignored, severities, given["profile"])
 
 
 def _read(

@@ -81,6 +81,8 @@ def _page(rule: Rule) -> Iterator[str]:
     sections = [(title, example.splitlines()) for title, example in rule.examples]
     sections.append(("What to do", _wrapped(rule.hint, room=4)))
     sections.append(("Sources" if len(rule.sources) > 1 else "Source", list(rule.sources)))
+    sections.append(("Asked for by", [", ".join(rule.asked_by)]))
+    sections.append(("Profiles", [", ".join(rule.profiles)]))
     for title, lines in sections:
         if lines:
             yield from ("", _painted(title, "title"), "", *(f"    {line}" for line in lines))
