@@ -432,16 +432,20 @@ def _loss(
     """
     old, new = ({node.url: node for node in page_sitemaps(tree)} for tree in (before, after))
     same = same & old.keys() & new.keys()
-    had_by, has_by = (
+    old_counts, new_counts = (
         {url: node.page_count() for url, node in half.items() if url not in same}
         for half in (old, new)
     )
-    had, has = sum(had_by.values()), sum(has_by.values())
+    pages_before, pages_after = sum(old_counts.values()), sum(new_counts.values())
     for url in same:
-        if had - has <= most * had:
+        if pages_before - pages_after <= most * pages_before:
             break
         count = old[url].page_count()
-        had, has = had + count, has + count
-    if had - has <= most * had:
+        pages_before, pages_after = pages_before + count, pages_after + count
+    if pages_before - pages_after <= most * pages_before:
         return None
-    return Loss(had, has, next(url for url in had_by if has_by.get(url, 0) < had_by[url]))
+    return Loss(
+        pages_before,
+        pages_after,
+        next(url for url in old_counts if new_counts.get(url, 0) < old_counts[url]),
+    )

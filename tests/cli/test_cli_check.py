@@ -328,6 +328,48 @@ def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeyp
     run("check", "../public").ends(0, "known findings left out by the baseline")
 
 
+IGNORES = """
+[[tool.usp.check.ignores]]
+rules = ["relative-url", "SM4"]
+sitemap = "bad.xml"
+url = "*/[mc]*"
+reason = "they are gone soon"
+until = 2999-12-31
+
+[[tool.usp.check.ignores]]
+rules = "SM407"
+until = 2020-01-31
+
+[[tool.usp.check.ignores]]
+rules = "SM401"
+sitemap = "*/good.xml"
+"""
+
+
+def test_ignores_leave_findings_out_until_a_day_and_say_when_they_are_of_no_use(run, put, folder):
+    put({"pyproject.toml": IGNORES})
+    ended = run("check", "public", *TWO, "-f", "jsonl").ends(1)
+    left = [json.loads(line)["page"] for line in ended.lines]
+    assert left == ["/tea", "/sugar", "https://example.org/tea#green"]
+    assert "the ignore of SM407 ended on 2020-01-31; its findings are shown again" in ended.err
+    assert "the ignore of SM401 in */good.xml fits no finding; remove it" in ended.err
+    assert "3 findings left out by ignores of the configuration" in ended.err
+    for wrong, reason in [
+        ({"rule": "SM401"}, "an ignore has no 'rule', only rules, sitemap"),
+        ({"reason": "no idea"}, "neither rules nor a sitemap nor a url"),
+        ({"rules": "SM999"}, "no rule has the code or name 'SM999'"),
+        ({"rules": "SM4", "until": "soon"}, "until 'soon' is not a day such as 2030-01-31"),
+        ({"rules": 4}, "an ignore is a table of texts and a date"),
+        ({"url": "re:("}, "is not a valid regular expression"),
+        ([], "an ignore is a table"),
+    ]:
+        run("check", "public", "--ignores", json.dumps(wrong)).ends(2, reason)
+        with pytest.raises(ValueError, match=re.escape(reason)):
+            usp.check("public", ignores=[wrong])
+    put({"pyproject.toml": '[tool.usp.check]\nignores = "SM4"\n'})
+    run("check", "public").ends(2, "ignores must be a list of tables: [[tool.usp.check.ignores]]")
+
+
 # The baseline ---------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""The URLs that documents list: mended, told from other texts, and made absolute."""
+"""The URLs that documents list: mended, distinguished from other texts, and made absolute."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ _SECRET_PAIRS = frozenset(
 )
 _BETWEEN_WORDS = re.compile(r"[-_.\s]+")
 _LONGEST_SHARED = 200  # characters of a header
-_SHORTEST = 4  # characters: a shorter secret cannot be told from a word
+_SHORTEST = 4  # characters: a shorter secret could be any word
 
 
 @functools.lru_cache(maxsize=1024)

@@ -131,7 +131,7 @@ class _Folder:
 
 
 def _is_other(file: Path) -> bool:
-    """Return whether a file is a page, media or a table at first glance; a website has thousands."""
+    """Return whether a file is a page, media or a table: a website has thousands of them."""
     if _is_named_as_sitemap(file):
         return False
     if file.suffix.lower() in _MEDIA:

@@ -233,8 +233,10 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             return True
         if what != "changed" or entry.role is Role.HOMEPAGE or not self._is_sudden(entry.key):
             return False
-        now, had = _listed(final.result), _listed(self._as_recorded(before))
-        if now < had and 2 * len(now) < len(had):  # no pages, or few of its sitemaps and no others
+        now, former = _listed(final.result), _listed(self._as_recorded(before))
+        if now < former and 2 * len(now) < len(
+            former
+        ):  # no pages, or few of its sitemaps and no others
             self.shrunk.add(entry.key)
             return True
         return False

@@ -24,6 +24,7 @@ from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.fetching import CrossHostDeclarations, FetchedPage, fetched_pages
 from usp.checks.finding import Baseline, Finding, Severity
+from usp.checks.ignores import Ignore, Ignores
 from usp.checks.node_findings import (
     findings_at,
     is_broken,
@@ -205,6 +206,7 @@ class CheckKeywords(TypedDict, total=False):
     fetch_pages: int
     agents: Iterable[str]
     profile: str | None
+    ignores: Iterable[Ignore | Mapping[str, Any]]
     baseline: Baseline | str | PathLike[str] | None
 
 
@@ -218,6 +220,7 @@ def check(
     fetch_pages: int = 0,
     agents: Iterable[str] = AGENTS,
     profile: str | None = None,
+    ignores: Iterable[Ignore | Mapping[str, Any]] = (),
     baseline: Baseline | str | PathLike[str] | None = None,
     options: CrawlOptions | None = None,
 ) -> Iterator[Finding]:
@@ -230,15 +233,16 @@ def check(
     the listed pages are fetched themselves, a sample, if robots.txt allows it. ``agents`` are the
     robots for which robots.txt is judged; beside ``Googlebot``, those for news, images and videos too.
     A ``profile`` (``google``, ``bing``, ``news``, ``video``, ``strict``) is what one of them wants.
-    Findings in the ``baseline``, or in the file of one, are left out. ``web_client`` and ``options``
-    are for what is fetched.
+    What fits one of the ``ignores``, which are as in the configuration file, and what is in the
+    ``baseline``, or in the file of one, is left out. ``web_client`` and ``options`` are for what is
+    fetched.
 
     Raises ``ValueError`` for a rule or a profile that does not exist and a robot without a name, before
     anything is fetched.
     """
     rules = {"select": select, "ignore": ignore, "severities": severities, "profile": profile}
     more = {"fetch_pages": fetch_pages, "agents": agents}
-    find = _prepared(source, web_client, options, baseline, **rules, **more)
+    find = _prepared(source, web_client, options, baseline, ignores, **rules, **more)
     return find(tree_of(source, web_client, options))
 
 
@@ -262,6 +266,7 @@ def _prepared(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions | None,
     baseline: Baseline | str | PathLike[str] | None = None,
+    ignores: Iterable[Ignore | Mapping[str, Any]] = (),
     **keywords: Any,
 ) -> Callable[[AbstractSitemap], Iterator[Finding]]:
     """Return what checks the tree of a source: a client on asyncio fetches nothing more for it."""
@@ -271,9 +276,10 @@ def _prepared(
     checking = Checking.of(**keywords, web_client=client, options=given, is_live=is_live)
     if baseline is not None and not isinstance(baseline, Baseline):
         baseline = Baseline.read(baseline)
+    others = Ignores(ignores).others
 
     def find(tree: AbstractSitemap) -> Iterator[Finding]:
-        findings = checking.findings(drop_non_sitemaps(tree))
+        findings = others(checking.findings(drop_non_sitemaps(tree)))
         if baseline is None:
             return findings
         baseline.follow([tree.url])

@@ -11,6 +11,7 @@ file or send something elsewhere is left out, and a log is written in its folder
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -37,6 +38,7 @@ SENSITIVE = frozenset(
 """Options that run a command, replace a file, or decide who gets requests and what is in them."""
 
 _PATHS = ("FILE", "FOLDER", "DATASET")  # as the help calls their values
+_TABLE = "TABLE"
 _LOG = "log_file"
 _LOG_LINE = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
 _MOST_BYTES = 1 << 20
@@ -217,7 +219,8 @@ def _parameters(command: click.Command) -> dict[str, click.Option]:
 def _value(option: click.Option, value: Any) -> Any:
     """Return a value as on the command line; raises ``TypeError`` with what was expected.
 
-    For a repeatable option, a table is a list of NAME=VALUE.
+    For a repeatable option, a table is a list of NAME=VALUE; one whose values are tables gets them as
+    JSON.
     """
     if option.is_flag and not isinstance(value, bool):
         raise TypeError("true or false")
@@ -227,6 +230,10 @@ def _value(option: click.Option, value: Any) -> Any:
         return value if option.is_flag else min(value, _MOST_TIMES)
     if not option.multiple:
         return _text(value, "a text or a number")
+    if option.metavar == _TABLE:
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise TypeError(f"a list of tables: [[tool.usp.check.{option.name}]]")
+        return [json.dumps(one, default=str) for one in value]
     expected = "a text, or a list or table of texts"
     if isinstance(value, dict):
         return [f"{name}={_text(one, expected)}" for name, one in value.items()]

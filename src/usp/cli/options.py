@@ -53,7 +53,7 @@ def table(
     """Return a decorator with options, each as it is written in the help, and its text there.
 
     One without a value or a type is a flag; one whose value has dots, as in ``-H --header
-    NAME:VALUE...``, can be repeated. A default is shown. ``settings`` has what else click is told of
+    NAME:VALUE...``, can be repeated. A default is shown. ``settings`` has what else click gets for
     an option, by its name; ``name`` is that of the parameter, if it is another one.
     """
     options = [_option(written, text, panel, settings) for written, text in texts.items()]

@@ -43,7 +43,7 @@ def sitemap_rows(
     """Yield a row for each sitemap, in the order of the tree; what was not found comes first.
 
     ``parent`` is the sitemap that declares it, None at the top; ``pages`` counts its own pages, which
-    reads them, and is None for what lists none. ``reason_of`` words a failure: briefly, unless told.
+    reads them, and is None for what lists none. ``reason_of`` words a failure, by default briefly.
     Without ``problems`` these columns are None: finding them reads every field of every page.
     """
     if isinstance(tree, IndexWebsiteSitemap):

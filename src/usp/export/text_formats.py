@@ -245,7 +245,7 @@ _SUSPECT = re.compile(r"\r(?!\n)|[^\S\r\n\t ]|[^\w\s]")
 def bytes_of(stream: Any, form: str) -> IO[bytes]:
     """Return a stream for bytes: the stream itself, its buffer, or an adapter that decodes for it.
 
-    A terminal gets nothing that it would obey.
+    A terminal gets no control characters.
     """
     if not isinstance(stream, io.TextIOBase):
         return cast("IO[bytes]", stream)

@@ -160,8 +160,8 @@ async def diff_site(
 ) -> DiffResult:
     """Compare the sitemaps of a website as they are now with a snapshot from list_snapshots.
 
-    Returns pages and sitemaps that were added, removed, changed or moved, with counts. What cannot be
-    told because a sitemap failed is unknown, not removed.
+    Returns pages and sitemaps that were added, removed, changed or moved, with counts. What
+    nobody can know because a sitemap failed is unknown, not removed.
     """
     wanted = frozenset(kinds or get_args(ChangeWord))
     first = ToolCall(ctx, url)

@@ -1,4 +1,4 @@
-"""The commands, one module each, and a table of them.
+"""The commands, nearly all in a module each, and a table of them.
 
 A new command is a module with a ``command``, and a line in the table. Modules are loaded when their
 command is called. They only declare it: what it does is loaded when it runs, so that the help is quick.
@@ -46,15 +46,16 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 """The commands as the help lists them, each with the first sentence of its own help."""
 
 SHORT_HELP = {name: text for group in GROUPS.values() for name, text in group.items()}
-_HIDDEN = {"graph": "tree"}  # commands of earlier versions, and whose module they are in
+# Commands that are in the module of another one; graph is the name of an earlier version.
+_BESIDE = {"graph": "tree", "update": "snapshot"}
 
 
 class _Commands(Mapping[str, "click.Command"]):
     def __getitem__(self, name: str) -> click.Command:
-        if name not in SHORT_HELP and name not in _HIDDEN:
+        if name not in SHORT_HELP and name not in _BESIDE:
             raise KeyError(name)
-        module = importlib.import_module(f"{__name__}.cmd_{_HIDDEN.get(name, name)}")
-        return cast("click.Command", getattr(module, name if name in _HIDDEN else "command"))
+        module = importlib.import_module(f"{__name__}.cmd_{_BESIDE.get(name, name)}")
+        return cast("click.Command", getattr(module, name if name in _BESIDE else "command"))
 
     def __iter__(self) -> Iterator[str]:
         return iter(SHORT_HELP)

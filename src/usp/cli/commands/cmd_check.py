@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -22,6 +23,7 @@ from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
     from usp._base.progress_line import Progress
+    from usp.checks.checking import Checking
     from usp.checks.finding import Baseline
     from usp.checks.formats import CheckReport
     from usp.checks.registry import RuleSelection
@@ -47,6 +49,8 @@ _SEVERITIES = ("error", "warning", "info")
         "--extend-ignore RULES...": "Leave out these rules too.",
         "--profile": "What to check for: google and bing leave out what only others ask for; news and "
         "video are google, more severe about these; strict is more severe about everything.",
+        "--ignores TABLE...": "Leave out findings by rule, sitemap and URL, with a reason and a last "
+        "day: tables of the configuration file, here as JSON.",
         "--severity RULES=SEVERITY...": "Change how severe rules are: error, warning, info or off, "
         "as in SM407=info.",
         "--min-severity": "Hide lower severities; they do not affect the exit status.",
@@ -106,19 +110,17 @@ def command(
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
     """  # noqa: D301 - click knows the backspace
-    from usp.checks.checking import Checking
     from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
-    from usp.checks.robots_access import agents_of
+    from usp.checks.ignores import Ignores
     from usp.checks.verdicts import CheckList
 
     form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
     if sum(start.is_stdin for start in starts) > 1:
         raise click.UsageError("standard input can be checked only once")
-    with value_of("--agent"):
-        agents = agents_of(given["agent"])
-    pages = given["fetch_pages"]
-    checking = Checking(_chosen_rules(given), pages, options=run.options, agents=agents)
+    checking = _checking(run, given)
+    with value_of("--ignores"):
+        ignores = Ignores(map(json.loads, given["ignores"]))
     least, fails = Severity(given["min_severity"]), given["fail_on"]
     fail_on = None if fails == "never" else Severity(fails)
     target: Path | None = given["write_baseline"]
@@ -132,14 +134,12 @@ def command(
         if not found:
             raise Exit(NOT_CHECKED)
         trees = [tree for _, tree in found]
-        if baseline is not None:
-            baseline.follow(tree.url for tree in trees)
         progress.doing = "checking"
         findings = chain.from_iterable(
             replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
             for start, tree in found
         )
-        severe = (one for one in findings if one.severity.rank <= least.rank)
+        severe = (one for one in ignores.others(findings) if one.severity.rank <= least.rank)
         if target is not None:
             Baseline.of(counts.counted(severe), target.parent).save(target)
             known = counted(counts.total, "finding")
@@ -158,16 +158,28 @@ def command(
                 counts=counts,
                 trees=trees,
             )
+            if baseline is not None:
+                baseline.follow(tree.url for tree in trees)
             _write(report, form, output)
+    for notice in ignores.notices(checking.chosen):
+        messages.notice(notice)
     if baseline is not None:
-        known = counted(baseline.left_out, "known finding")
-        messages.notice(f"{known} left out by the baseline", known=baseline.left_out)
-        _notice_gone(baseline, checking.chosen, trees)
+        _notice_known(baseline, checking.chosen, trees)
     _end_unchecked(trees, is_unread=len(found) < len(starts))
     if target is None and fail_on is not None and counts.at_least(fail_on):
         raise Exit(FOUND)
     if run.strict and any(tree.failures() for tree in trees):
         raise Exit(PARTIAL)
+
+
+def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
+    """Return the check that the options describe; raises ``BadParameter`` for a wrong value."""
+    from usp.checks.checking import Checking
+    from usp.checks.robots_access import agents_of
+
+    with value_of("--agent"):
+        agents = agents_of(given["agent"])
+    return Checking(_chosen_rules(given), given["fetch_pages"], options=run.options, agents=agents)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -234,9 +246,11 @@ def _write(report: CheckReport, form: str, output: Path | None) -> None:
     messages.notice(f"{total}{parts and f' ({parts})'}{where}", **report.counts.to_dict())
 
 
-def _notice_gone(
+def _notice_known(
     baseline: Baseline, chosen: RuleSelection, trees: Sequence[AbstractSitemap]
 ) -> None:
+    known = counted(baseline.left_out, "known finding")
+    messages.notice(f"{known} left out by the baseline", known=baseline.left_out)
     nodes = chain.from_iterable((tree, *tree.all_sitemaps()) for tree in trees)
     if gone := baseline.gone(chosen, (node.url for node in nodes)):
         known = counted(gone, "finding")

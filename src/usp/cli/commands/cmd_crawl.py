@@ -164,7 +164,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
 def _shown(output: str) -> Iterator[Callable[[FleetProgress], None]]:
     """Yield a function that shows progress: a live line on a terminal, else a line now and then.
 
-    If the run cannot go on, or is interrupted, what is safe is told.
+    If the run cannot go on, or is interrupted, what is safe is reported.
     """
     from usp._base.files import DatasetError
     from usp._base.names import MissingExtraError

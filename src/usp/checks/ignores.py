@@ -1,0 +1,126 @@
+"""Findings that are left out on purpose: by rule, sitemap and page, for a reason, and for some time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from usp._base.display import counted
+from usp._base.filters import Patterns, is_regular
+from usp.checks.registry import ALL, RuleSelection, rules_named
+from usp.checks.rules import RULES
+
+if TYPE_CHECKING:
+    from usp.checks.finding import Finding
+
+_EXAMPLE = '{ rules = "SM407", url = "*/old/*", reason = "…", until = 2030-01-31 }'
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """What to leave out: findings of ``rules`` in a ``sitemap`` about a ``url``, up to a last day.
+
+    Both are patterns, such as ``*/blog/*``; one without a slash or an asterisk is the name of a file.
+    What is empty fits everything. A finding that is not about a page has no ``url``.
+    """
+
+    rules: tuple[str, ...] = ()
+    sitemap: str = ""
+    url: str = ""
+    reason: str = ""
+    until: date | None = None
+
+    @classmethod
+    def of(cls, given: Ignore | Mapping[str, Any]) -> Ignore:
+        """Read a table of a configuration file; raises ``ValueError`` for one that cannot be right."""
+        if isinstance(given, Ignore):
+            return given
+        if not isinstance(given, Mapping):
+            raise ValueError(f"an ignore is a table, such as {_EXAMPLE}")  # noqa: TRY004 - as others
+        values = dict(given)
+        names = [field.name for field in fields(cls)]
+        if odd := [name for name in values if name not in names]:
+            raise ValueError(f"an ignore has no {odd[0]!r}, only {', '.join(names)}")
+        rules = values.pop("rules", ())
+        rules = rules.split(",") if isinstance(rules, str) else rules
+        until = values.pop("until", None)
+        if isinstance(until, str):
+            try:
+                until = date.fromisoformat(until)
+            except ValueError:
+                raise ValueError(f"until {until!r} is not a day such as 2030-01-31") from None
+        texts = [*rules, *values.values()] if isinstance(rules, list | tuple) else [None]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(until, date | None):
+            raise ValueError(f"an ignore is a table of texts and a date, such as {_EXAMPLE}")
+        made = cls(tuple(text.strip() for text in rules), until=until, **values)
+        if not (made.rules or made.sitemap or made.url):
+            raise ValueError(f"an ignore has neither rules nor a sitemap nor a url: {_EXAMPLE}")
+        for name in made.rules:
+            rules_named(RULES, name)
+        for one in (made.sitemap, made.url):
+            _patterns(one)
+        return made
+
+    def __str__(self) -> str:
+        """Return it as messages name it: ``SM407 in */news.xml (its archive): the reason``."""
+        where = f" in {self.sitemap}" if self.sitemap else ""
+        about = f" about {self.url}" if self.url else ""
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{','.join(self.rules) or ALL}{where}{about}{reason}"
+
+
+def _patterns(text: str) -> Patterns:
+    is_name = bool(text) and not is_regular(text) and not {"/", "*"}.intersection(text)
+    return Patterns.of([f"*/{text}" if is_name else text] if text else [], [])
+
+
+class Ignores:
+    """Leaves findings out, and knows afterwards which of the ignores were of no use."""
+
+    def __init__(self, given: Iterable[Ignore | Mapping[str, Any]]) -> None:
+        self.ignores: Sequence[Ignore] = [Ignore.of(one) for one in given]
+        self._today = datetime.now(UTC).date()
+        self._used = Counter[Ignore]()
+        self._fitting = [
+            (
+                ignore,
+                {rule.code for name in ignore.rules or [ALL] for rule in rules_named(RULES, name)},
+                _patterns(ignore.sitemap),
+                _patterns(ignore.url),
+            )
+            for ignore in self.ignores
+            if not self._is_over(ignore)
+        ]
+
+    def _is_over(self, ignore: Ignore) -> bool:
+        return ignore.until is not None and ignore.until < self._today
+
+    @property
+    def left_out(self) -> int:
+        """How many findings were left out."""
+        return self._used.total()
+
+    def others(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield the findings that nothing ignores."""
+        for one in findings:
+            for ignore, codes, sitemap, url in self._fitting:
+                page = one.page or ""
+                if one.code in codes and sitemap.includes(one.sitemap) and url.includes(page):
+                    self._used[ignore] += one.times
+                    break
+            else:
+                yield one
+
+    def notices(self, chosen: RuleSelection) -> Iterator[str]:
+        """Yield what is to be said of them after the check: which are over, and which fit nothing."""
+        for one in self.ignores:
+            if self._is_over(one):
+                yield f"the ignore of {one} ended on {one.until}; its findings are shown again"
+        for one, codes, _, _ in self._fitting:
+            if one not in self._used and any(code in chosen for code in codes):
+                yield f"the ignore of {one} fits no finding; remove it"
+        if self.left_out:
+            yield f"{counted(self.left_out, 'finding')} left out by ignores of the configuration"
