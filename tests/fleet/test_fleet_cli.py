@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 from collections import Counter
 from functools import partial
@@ -283,3 +284,18 @@ def test_sitemaps_that_the_patterns_leave_out_are_not_downloaded_unless_asked_fo
     asked = {row["url"] for row in rows_of(root, "sitemaps")}
     needed = {site.at(path) for path in ("/robots.txt", "/index.xml", "/part1.xml")}
     assert asked == ({url for url, _, _ in site.sitemaps} if more else needed)
+
+
+@pytest.mark.long
+def test_a_short_command_never_aborts_at_its_end(crawled, tmp_path):
+    root, _ = crawled
+    sites = tmp_path / "sites.txt"
+    sites.write_text((root.parent / "sites.txt").read_text())
+    commands = [["crawl", str(sites), "-o", str(root)], ["stats", str(root)]]
+    statuses = [
+        subprocess.run(
+            [sys.executable, "-m", "usp", *command], capture_output=True, timeout=120, check=False
+        ).returncode
+        for command in commands * 12
+    ]
+    assert statuses == [0] * 24  # one in twenty did

@@ -270,13 +270,14 @@ class FileStore:
         """Return the whole path, or URL, of a file or a table."""
         return f"{self.root}/{name}" if self.is_remote else str(Path(self.root, name))
 
-    def files(self, options: dict[str, str] | None = None) -> Any:
-        """Return the file system of pyarrow for the files in it."""
+    def files(self, options: dict[str, str] | None = None, below: str = "") -> Any:
+        """Return the file system of pyarrow for the files in it, or in a folder of it."""
         system = load_extra("pyarrow.fs", "A dataset needs pyarrow", "fleet")
+        root = self.path(below) if below else self.root
         if not self.is_remote:
-            return system.SubTreeFileSystem(self.root, system.LocalFileSystem())
+            return system.SubTreeFileSystem(root, system.LocalFileSystem())
         handler = deltalake(".fs").DeltaStorageHandler
-        return system.PyFileSystem(handler(self.root, options or self.options))
+        return system.PyFileSystem(handler(root, options or self.options))
 
     @contextlib.contextmanager
     def reading(self, name: str, options: dict[str, str] | None = None) -> Iterator[Any]:

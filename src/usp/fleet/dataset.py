@@ -105,10 +105,18 @@ class Dataset:
         """Return the names of the columns that a table has."""
         return [field.name for field in self.table(table).schema().fields]
 
+    def arrow_dataset(self, name: str) -> Any:
+        """Return a table as PyArrow's dataset; the files of a folder are read without deltalake."""
+        files = self.store.files(below=name) if not self.store.is_remote else None
+        return self.table(name).to_pyarrow_dataset(filesystem=files)
+
     def sites(self, column: str = "outcome") -> dict[str, Any]:
         """Return a value of every site that is in the dataset, which is its outcome."""
+        # Not by to_pyarrow_table: threads of PyArrow would go on to use deltalake's file system, which
+        # is Python, and now and then abort the process when it ends.
         with self.store.words():
-            table = self.table("sites").to_pyarrow_table(columns=["site", column])
+            query = deltalake().QueryBuilder().register("sites", self.table("sites"))
+            table = pyarrow().table(query.execute(f"select site, {column} from sites"))  # noqa: S608
         names, values = (one.to_pylist() for one in table.columns)
         same = {value: value for value in values}  # one object for all that are equal
         return {name: same[value] for name, value in zip(names, values, strict=True)}

@@ -67,7 +67,7 @@ def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any
         with duckdb.connect() as database:
             database.execute("set timezone = 'UTC'")
             for table in TABLES:
-                database.register(table, dataset.table(table).to_pyarrow_dataset())
+                database.register(table, dataset.arrow_dataset(table))
             return _sum_up(database, set(dataset.columns("pages")), most)
     except (duckdb.Error, OSError) as error:
         reason = str(error).partition("\n")[0]
