@@ -108,7 +108,7 @@ class StartTag(NamedTuple):
     @classmethod
     def of(cls, at: int, tag: str) -> StartTag:
         """Return a tag of a skeleton."""
-        address, given = "", {}
+        address, given = "", dict[str, str]()
         for name, value in _ATTRIBUTE.findall(tag):
             if value == ">":
                 address = name.lower()
