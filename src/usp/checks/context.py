@@ -103,6 +103,9 @@ class FieldTally:
         return self.times / self.count if self.count else 0.0
 
 
+_RECENT = re.compile(r"recent|latest|newest|last-?(?:24|48|day|week)|(?<![a-z])new(?:s|[-_.])")
+
+
 class CheckedSitemap:
     """A sitemap, an index or a robots.txt.
 
@@ -133,6 +136,7 @@ class CheckedSitemap:
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
         self.is_feed = self.kind in ("rss", "atom")
+        self.is_of_recent = bool(_RECENT.search(self.url.rpartition("/")[2]))
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root
         self.is_undeclared = is_top and site.is_website and not self.is_robots

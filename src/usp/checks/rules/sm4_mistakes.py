@@ -65,10 +65,11 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
                 yield Hit(f"{found[0]!r} in the URL looks like a mistake", at)
 
 
-_FILES = frozenset(
-    "7z avi avif bmp bz2 css dmg eot exe gif gz ico iso jpeg jpg js json mjs mov mp3 mp4 mpg ogg otf png"
-    " rar rss svg tar tgz tif tiff ttf wav webm webp woff woff2 xml xsl zip".split()  # noqa: SIM905 - shorter
+_SUFFIXES = (
+    "7z avi avif bmp bz2 css dmg eot exe gif gz ico iso jpeg jpg js json mjs mov mp3 mp4 mpg ogg otf "
+    "png rar rss svg tar tgz tif tiff ttf wav webm webp woff woff2 xml xsl zip"
 )
+_FILES = frozenset(_SUFFIXES.split())
 _FILE = re.compile(r"/([^/?#:]+)\.([a-z0-9]{2,5})(?=[?#]|$)", re.IGNORECASE)
 # What is called node.js is often a page about that.
 _SCRIPT = re.compile(
@@ -181,7 +182,7 @@ _OF_NO_INTEREST = re.compile(
 )
 _FACETS = re.compile(
     r"[?&](add[-_]to[-_]cart|dir|facets?|filters?|order_?by|q|query|replytocom|s|search|sort(?:_?by)?"
-    r"|(?:facet|filter|f)(?:[._-]\w++|\[[^=&]*+|%5B[^=&]*+))=",
+    r"|(?:facet|filter|f)(?:[._-]\w++|(?:\[|%5B)[^=&]{0,99}+))=",
     re.IGNORECASE,
 )
 

@@ -312,7 +312,7 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
 
     Search engines read both entries, and cannot tell which one is right when they differ. A sitemap for
     news, images, videos or languages may list what another one lists without these, and so may a feed;
-    sitemaps that nothing declares are not compared with the others.
+    sitemaps that nothing declares, and those that are called recent or latest, are not compared.
     Source: protocol#index
     Bad:
         --- /teas.xml (declared)
@@ -328,9 +328,9 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
         </url>
     Fix: List each page in one sitemap.
     """
-    for at, number in block.repeated:
+    for at, number in () if block.sitemap.is_of_recent else block.repeated:
         first = block.site.sitemaps[number] if number != block.sitemap.number else None
-        if first is not None and first.family == block.sitemap.family:
+        if first is not None and first.family == block.sitemap.family and not first.is_of_recent:
             yield Hit(f"the page is listed in {first.url} already", at)
 
 
