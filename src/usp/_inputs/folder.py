@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 _HEAD = 1024
-_MEDIA = frozenset(
+MEDIA = frozenset(
     f".{suffix}"
     for suffix in (
         *("avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"),
@@ -134,7 +134,7 @@ def _is_other(file: Path) -> bool:
     """Return whether a file is a page, media or a table: a website has thousands of them."""
     if _is_named_as_sitemap(file):
         return False
-    if file.suffix.lower() in _MEDIA:
+    if file.suffix.lower() in MEDIA:
         return True
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
