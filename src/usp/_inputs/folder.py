@@ -38,7 +38,7 @@ MEDIA = frozenset(
 )
 """Suffixes of what else a website has, much of it large; it is read only if an index lists it."""
 
-_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
+PAGE_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
@@ -138,7 +138,7 @@ def _is_other(file: Path) -> bool:
         return True
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
-    return bool(_PAGE.match(head)) or table_form(head, head_text(head), file.name) is not None
+    return bool(PAGE_START.match(head)) or table_form(head, head_text(head), file.name) is not None
 
 
 def _is_named_as_sitemap(file: Path) -> bool:

@@ -86,10 +86,11 @@ class Site:
         self._folder = path_of(root.url)
         if self._folder is not None and not self.is_folder:
             self._folder = self._folder.parent
-        self.built = BuiltPages(self._folder if self.is_folder else None)
-        self.home = self.built.home = origin_at(url) if url else self._declared_home()
-        start = self.home or (origin_at(self.start_url) if self.start_url else None)
-        self.known = KnownPages(known, start)
+        self.home = origin_at(url) if url else self._declared_home()
+        built = BuiltPages(known)
+        self.known = KnownPages(None if built.names else known)
+        self.built = built if built.names else BuiltPages(root)
+        self.built.home = self.home or (origin_at(self.start_url) if self.start_url else None)
         self._before = before
         self.seen_pages = SeenPages()
         self.hreflang_groups = HreflangGroups()

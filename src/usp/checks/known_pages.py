@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.seen_urls import UrlFingerprints
-from usp._base.urls import PAGES, HttpUrl, quote, unquote, url_parts
+from usp._base.urls import HttpUrl, quote, unquote, url_parts
 from usp._crawl.given_documents import read_document
 from usp._crawl.stored_pages import SourcePosition
 from usp._formats.html import MAX_HEAD
-from usp._inputs.folder import MEDIA
+from usp._inputs.folder import MEDIA, PAGE_START
 from usp.changes import ChangeKind, PageChange
 from usp.changes import diff as changes_between
 from usp.checks.fetching import FetchedPage, Listed
@@ -25,8 +25,6 @@ from usp.checks.page_urls import bare, beginning, is_placeholder, normal_all, or
 from usp.objects.sitemap import AbstractPagesSitemap, kind_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from usp.checks.page_columns import PageColumns
     from usp.checks.page_urls import SeenPages
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -34,28 +32,24 @@ if TYPE_CHECKING:
 _TRIED = 200  # listed pages that show in which folder of the website the files will be
 _MOST_MISSING = 1000
 _PER_FILE = 5  # listed pages for each file: with more, these are not the files of the website
-# Pages that nobody lists: for errors, for owners, parts of other pages, and further pages of lists.
+# Pages that nobody lists: for errors, and for owners; and further pages of a list.
 _UNLISTED = re.compile(
-    r"(?:.*/)?(?:[45]\d\d(?:\.html?|/.*)|(?:google[0-9a-f]{12,}|yandex_\w+|pinterest-\w+|BingSiteAuth)\.html?"
-    r"|[_.].*|(?:offline|search|genindex|fallback)(?:\.html?|/index\.html?))"
-    r"|(?:.*/)?[_.][^/]*/.*|(?:.*/)?page[/-]?\d+(?:\.html?|/index\.html?)"
+    r"[45][0-9]{2}|google[0-9a-f]{12,}|yandex_\w+|pinterest-\w+|BingSiteAuth|offline|search"
+    r"|genindex|fallback|page[/-]?[0-9]+"
 )
+_SUFFIX = re.compile(r"(?:/index)?\.html?$")
 _FILES = tuple(MEDIA)
 _REFRESH = re.compile(rb"http-equiv\s*=\s*[\"']?refresh", re.IGNORECASE)
-_WHOLE = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype html|html)[\s>]",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 class BuiltPages:
     """The HTML files in a folder, as a generator of static sites writes them, and which are listed.
 
-    ``home`` is the URL where the folder will be, if that is known.
+    ``home`` is the URL where the folder is, or will be, if that is known.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, tree: AbstractSitemap | None) -> None:
+        self.folder = path_of(tree.url) if tree is not None and is_folder(tree) else None
         self.home: HttpUrl | None = None
         self.listed: dict[str, Listed] = {}
         self._missing: list[Listed] = []
@@ -76,7 +70,7 @@ class BuiltPages:
     @cached_property
     def names(self) -> Sequence[str]:
         """The HTML files, in order."""
-        return sorted(name for name in self._files if name.lower().endswith(PAGES))
+        return sorted(name for name in self._files if name.lower().endswith((".html", ".htm")))
 
     def add(self, block: PageColumns) -> None:
         """Look for the files of the pages in a block."""
@@ -153,28 +147,29 @@ class BuiltPages:
     def pages(self) -> Iterator[FetchedPage]:
         """Yield the listed pages, read from their files."""
         for name, listed in self.listed.items() if self.is_built else ():
-            if name.lower().endswith(PAGES):
+            if name.lower().endswith((".html", ".htm")):
                 yield self._read(name, listed)[1]
 
-    def indexable(self) -> Iterator[tuple[str, str]]:
-        """Yield the files, and their URLs, of pages that are not listed and may be meant for search."""
-        for name in self.names:
-            if name in self.listed or _UNLISTED.fullmatch(name):
+    def unlisted(self) -> Iterator[tuple[str, str]]:
+        """Yield the URL of each file that is not listed and may be meant for search, and its page's."""
+        for name in self.names if self.is_built else ():
+            if name in self.listed or _is_for_nobody(name):
                 continue
             url = self.url_of(name)
             head, page = self._read(name, Listed(url, "", SourcePosition()))
-            is_alias = _REFRESH.search(head) is not None or not _WHOLE.match(head)
+            is_alias = _REFRESH.search(head) is not None or not PAGE_START.match(head)
             if is_alias or {"noindex", "none"}.intersection(page.directives):
                 continue
             canonical = page.canonical
-            if canonical is None or _same_path(canonical, url):
-                yield name, url
-
-    def unlisted(self) -> Iterator[tuple[str, str]]:
-        """Yield the URL of each such file, and of its page, if the files are those of the website."""
-        if self.folder is not None and self.is_built:
-            for name, url in self.indexable():
+            if self.folder and (canonical is None or _same_path(canonical, url)):
                 yield (self.folder / name).resolve().as_uri(), url
+
+
+def _is_for_nobody(name: str) -> bool:
+    """Return whether a file is not meant to be listed, by its name."""
+    parts = _SUFFIX.sub("", name).split("/")
+    is_hidden = any(part.startswith(("_", ".")) for part in parts)
+    return is_hidden or any(map(_UNLISTED.fullmatch, (parts[-1], "/".join(parts[-2:]))))
 
 
 def _same_path(one: str, other: str) -> bool:
@@ -184,24 +179,18 @@ def _same_path(one: str, other: str) -> bool:
 
 
 class KnownPages:
-    """The pages of a list: a file of URLs, a table, a snapshot, or what was built into a folder.
+    """The pages of a list: a file of URLs, a table, a snapshot.
 
     Files that are no pages are left out, and so are pages on hosts of which no sitemap lists any.
     """
 
-    def __init__(self, tree: AbstractSitemap | None, home: HttpUrl | None = None) -> None:
+    def __init__(self, tree: AbstractSitemap | None) -> None:
         self.name = "" if tree is None else tree.url
         self._tree = tree
-        folder = path_of(tree.url) if tree is not None and is_folder(tree) else None
-        self._built = BuiltPages(folder)
-        self._built.home = home
         self._hosts: set[str] = set()
 
     def _blocks(self) -> Iterator[Sequence[str]]:
         """Yield the URLs of the pages."""
-        if self._built.names and self._built.home is not None:
-            yield [url for _, url in self._built.indexable()]
-            return
         for node in () if self._tree is None else (self._tree, *self._tree.all_sitemaps()):
             if isinstance(node, AbstractPagesSitemap):
                 for _, block in node.page_blocks():
