@@ -275,7 +275,7 @@ class CheckedSitemap:
         block.origins = self.origins.add(block)
         self.stories += len(block.stories)
         for name, tally in self.tallies.items():
-            tally.add(block.own_texts.get(name, ()))
+            tally.add(block.core_texts.get(name, ()))
         if self.claim is not None:
             known = filter(None, [self.newest, block.dates.newest(self.now)])
             self.newest = max(known, default=None)
