@@ -125,6 +125,7 @@ def command(
     hosts = _hosts(map_hosts)
     with run.running() as progress:
         trees = [_tree(run, start, progress) for start in (before, after)]
+        progress.doing = "comparing"
         if migration:
             _list_missing(run, trees[0], trees[1], hosts, form, output, fetch=fetch)
         changes = Diff(*trees, map_host=hosts).select(kinds, include=include, exclude=exclude)
