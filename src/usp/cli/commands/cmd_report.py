@@ -44,7 +44,7 @@ def command(
     history: str | None,
     is_opened: bool,
 ) -> None:
-    """Write a report on the sitemaps of a website: one HTML file that works offline.
+    """Write a report on a website: one HTML file that works offline.
 
     URL is a website, a sitemap, a file, a folder, or - for standard input. The report shows the tree
     of sitemaps, the pages by section, date and language, what is damaged, missing or listed twice, and
