@@ -22,10 +22,10 @@ from usp._formats.abstract_parser import (
     Entry,
     PageBatch,
     PageEntry,
+    core_columns,
     ignore,
-    own_columns,
 )
-from usp._formats.batches import OWN_FIELDS
+from usp._formats.batches import CORE_FIELDS
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp._formats.extension_reader import alternates
@@ -303,11 +303,11 @@ class ExaminedBlock:
         """The URLs of the entries."""
         return self.pages.urls
 
-    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+    def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return ``lastmod``, ``changefreq`` and ``priority`` as written; None if that is not known."""
         if self.entries:
-            return own_columns(self.entries)
-        return self.pages.own_texts() if isinstance(self.pages, PageBatch) else None
+            return core_columns(self.entries)
+        return self.pages.core_texts() if isinstance(self.pages, PageBatch) else None
 
     def records(self, prefix: str) -> Iterator[tuple[int, Sequence[tuple[str, str]]]]:
         """Yield the records of an extension as written: their entry, the names and texts of each."""
@@ -335,10 +335,10 @@ class ExaminedBlock:
             if isinstance(entry, RawEntry):
                 yield from ((at, *odd) for odd in entry.odd_fields)
         if self._block is not None and not self.entries:
-            text, known = self._block.text, self.own_texts() or {}
+            text, known = self._block.text, self.core_texts() or {}
             if any(
                 "" in known.get(name, ()) or (name not in known and f"<{name}" in text)
-                for name in OWN_FIELDS
+                for name in CORE_FIELDS
             ):
                 for found in _EMPTY_FIELD.finditer(text):
                     yield bisect(self._starts, found.start()) - 1, found[1], "empty"
