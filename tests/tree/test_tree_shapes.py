@@ -229,7 +229,8 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
     ),
     # HTML sitemaps
     "a page of links, if asked for": (
-        {"/sitemap.html": MAP, "/site-map": "<title>Shop</title>" + LIST, "/sitemap/": HTML} | KNOWN,
+        {"/sitemap.html": MAP, "/site-map": "<title>Shop</title>" + LIST, "/sitemap/": HTML}
+        | KNOWN,
         MAPS,
         [*ONLY_KNOWN, "PagesHTML /sitemap.html /p /q"],
     ),
@@ -247,7 +248,11 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
     ),
     "HTML sitemaps that nobody asked for": (
         {"/robots.txt": robots("/en/sitemap/"), "/en/sitemap/": MAP, "/sitemap": MAP}
-        | {"/sitemap.html": MAP, "/": "<html><a href=/de/sitemap/>Sitemap</a>", "/de/sitemap/": MAP},
+        | {
+            "/sitemap.html": MAP,
+            "/": "<html><a href=/de/sitemap/>Sitemap</a>",
+            "/de/sitemap/": MAP,
+        },
         LINKS,
         [ROBOTS, ["Invalid /en/sitemap/"]],
     ),

@@ -180,11 +180,12 @@ class DocumentParser:
             entries.extend(self._read(part))
         if self.parser is None:
             entries.extend(self._read("", final=True))
-        if self._is_skipping and self._page is None:
+        if self._is_skipping and self.parser is not None and not self.parser.is_always_read:
             self._check_end()
         elif self.parser is not None:
-            last = self.parser.close()
-            entries.extend(() if self._is_skipping else last)
+            entries.extend(self.parser.close())
+            if self._is_skipping:
+                entries = []
         if self._page is not None and self._page.is_empty:
             self.refusal = CHALLENGE if is_challenge(self.beginning) else HTML
         scanning = self._xml or self.markup
@@ -201,8 +202,8 @@ class DocumentParser:
             text = self._begin(text, final=final)
         if not self._is_skipping:
             return () if self.parser is None else self.parser.feed(text)
-        if self._page is not None:
-            self._page.feed(text)  # its links show whether it is a sitemap
+        if self.parser is not None and self.parser.is_always_read:
+            self.parser.feed(text)
             return ()
         if self.markup is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text

@@ -230,18 +230,16 @@ _MAX_LISTS = 16  # that are around a link; those further inside have no name
 class _HtmlLink(PageEntry):
     """A link of an HTML sitemap: a page, with the text of the link and the section where it stands."""
 
-    def __init__(self, url: str, written: str, line: int, section: tuple[str, ...]) -> None:
-        self.url, self.as_written, self.line = url, written, line
-        self.title = ""
-        self._section = section
+    def __init__(self, url: str, title: str, line: int, section: Iterable[str]) -> None:
+        self.url, self.title, self.line = url, title, line
+        self._section = [*filter(None, section)]
 
     def fields(self, note: Note | None = None) -> PageFields:
         """Return the title and the section, as those of a story."""
         del note
         if not self.title:
             return PageFields()
-        section = filter(None, self._section)
-        return PageFields(news_story=SitemapNewsStory(self.title, None, keywords=section))
+        return PageFields(news_story=SitemapNewsStory(self.title, None, keywords=self._section))
 
 
 class HtmlSitemapParser(_LinksParser):
@@ -253,6 +251,7 @@ class HtmlSitemapParser(_LinksParser):
     """
 
     sitemap_class = PagesHTMLSitemap
+    is_always_read = True
     silent = _SILENT - {"title"}
 
     def __init__(
@@ -360,8 +359,8 @@ class HtmlSitemapParser(_LinksParser):
         url = without_fragment(url)
         if self.url is not None and host_of(url) != host_of(self.url):
             return
-        self._link = _HtmlLink(url, href, line, (*filter(None, self._headings), *self._lists))
-        self._link.title = given.get("title", "")[:_MAX_LABEL].strip()
+        title = given.get("title", "")[:_MAX_LABEL].strip()
+        self._link = _HtmlLink(url, title, line, (*self._headings, *self._lists))
         self._begin_text("link")
 
     def _end_link(self) -> None:
