@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import SCHEMES, absolute_url
 from usp._base.reason import Reason, Topic, advised
 from usp._base.urls import are_related, host_of, url_parts, without_fragment
-from usp._formats.abstract_parser import ChildEntry, Entry, FormatParser, PageEntry, ignore
+from usp._formats.abstract_parser import (
+    ChildEntry,
+    Entry,
+    FormatParser,
+    PageEntry,
+    ReadOptions,
+    ignore,
+)
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
 from usp._formats.xml.scanner import Scanner, TokenHandler
@@ -129,9 +136,12 @@ class _LinksParser(HeadParser, FormatParser):
     """Parses the links of a page."""
 
     def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+        self,
+        url: str | None = None,
+        problems: Problems | None = None,
+        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
     ) -> None:
-        FormatParser.__init__(self, url, problems, fast=fast)
+        FormatParser.__init__(self, url, problems, options)
         HeadParser.__init__(self)
         self._base: str | None = None  # of URLs, if the page declares one
         self._found: list[Entry] = []
@@ -254,10 +264,8 @@ class HtmlSitemapParser(_LinksParser):
     is_always_read = True
     silent = _SILENT - {"title"}
 
-    def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
-    ) -> None:
-        super().__init__(url, problems, fast=fast)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.is_named, self.is_empty = False, True
         self._headings = [""] * len(_HEADINGS)  # above, by their levels
         self._lists: list[str] = []  # the names of the lists that are open
