@@ -107,7 +107,7 @@ def command(
     output: Path | None,
     **given: Any,
 ) -> None:
-    """Check the sitemaps of a website: what is wrong, where, and what to do about it.
+    """Check sitemaps: what is wrong, where, and what to do about it.
 
     URL is a website, a sitemap, a snapshot, a file, a folder, or - for standard input; several are
     checked one after the other. Each rule has a code, which 'usp rule CODE' explains. Rules are chosen
