@@ -87,14 +87,15 @@ class RobotsParser(FormatParser):
 
     def close(self) -> list[ChildEntry]:
         """Return the child of the last line."""
-        return self._read(self._lines.close())
+        return [] if self._lines.idle else self._read(self._lines.close())
 
     def _found(self, text: str) -> list[ChildEntry]:
         """Return the children of whole lines, few of which are looked at."""
         low = text.lower()
         if len(low) != len(text) or any(map(text.__contains__, _ODD_ENDS)):
             return self._read(self._lines.feed(text))
-        self._follow(self._rules.splitlines())
+        if self._rules:
+            self._follow(self._rules.splitlines())
         self._rules = text
         if "delay" in low:
             self._follow(text.splitlines())
