@@ -236,6 +236,7 @@ _website_options = table(
         "--known-path PATH...": "Also look for a sitemap at this path of the website, such as "
         "maps/all.xml.",
         "--html-links": "Also follow sitemaps and feeds that the homepage links to, and Link headers.",
+        "--html-sitemaps": "Also read HTML sitemaps: pages of links, such as /sitemap/.",
     },
     WEBSITE,
     known_path={"name": "known_paths"},
@@ -306,6 +307,7 @@ def read_requests(
         "use_known_paths": not values.pop("no_known"),
         "extra_known_paths": values.pop("known_paths") or None,
         "use_html_links": values.pop("html_links"),
+        "use_html_sitemaps": values.pop("html_sitemaps"),
         "crawl_delay": values.pop("crawl_delay"),
         "wait": values.pop("wait"),
     }
@@ -389,16 +391,15 @@ def _check_site(site: str | None, values: Mapping[str, Any]) -> None:
 
 filter_options = table(
     {
-        "--since DATE": "Only pages last modified (failing that, published) on this date or later: "
-        "2025, 2025-01-31, or 12h, 7d, 4w ago. Sitemaps whose lastmod in the index is older are not "
-        "downloaded.",
+        "--since DATE": "Only pages last modified (else published) on this date or later: 2025, "
+        "2025-01-31, or 12h, 7d, 4w ago. Sitemaps older by their index are not downloaded.",
         "--until DATE": "Only pages last modified on or before this date.",
-        "--dated": "Leave out pages without a date, which are kept otherwise.",
+        "--dated": "Leave out pages without a date, too.",
         "--include PATTERN...": "Only pages whose URL matches: '*/blog/*', '/blog/*' from the start "
         "of the path, or 're:/20[0-9]{2}/', a regular expression. 'sitemap:*news*' matches the URL of "
         "the sitemap; others are not downloaded.",
         "--exclude PATTERN...": "Leave out pages that match.",
-        "--no-skip": "Also download sitemaps that their date or URL rules out.",
+        "--no-skip": "Also download sitemaps that these rule out.",
         "--unique": "Each URL once, even if several sitemaps have it.",
         "--same-host": "Only pages on the website's own host.",
     },

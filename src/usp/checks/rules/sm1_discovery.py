@@ -174,7 +174,8 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     declared |= {bare_url(sitemap.url) for sitemap in site.sitemaps if not sitemap.is_undeclared}
     for sitemap in site.sitemaps:
         addresses = {bare_url(sitemap.url), bare_url(sitemap.requested)}
-        if sitemap.is_undeclared and addresses.isdisjoint(declared):
+        is_for_people = sitemap.kind == "html"
+        if sitemap.is_undeclared and not is_for_people and addresses.isdisjoint(declared):
             yield Hit("this sitemap is not declared in robots.txt", sitemap=sitemap.url)
 
 
@@ -316,9 +317,9 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         --- /teas.xml
     Fix: Put the sitemap on the host of its index, or declare it in the robots.txt of its own host.
     """
-    if not sitemap.is_index or sitemap.is_local:
+    if not sitemap.is_index or not sitemap.urls:
         return
-    own = {None, host_of(sitemap.url), host_of(sitemap.requested)}
+    own = {None, host_of(sitemap.requested), *(url.host for url in sitemap.urls)}
     robots = sitemap.site.robots_txt
     declared = {} if robots is None else robots.declarations
     proven = None if robots is None else host_of(robots.url)

@@ -34,6 +34,7 @@ FOUND = 1
 NOT_CHECKED = 2
 _FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "markdown")
 _PROFILES = ("google", "bing", "news", "video", "strict")
+_OTHERS = ("against", "compare")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -60,6 +61,12 @@ _SEVERITIES = ("error", "warning", "info")
         "with status 0.",
         "--agent ROBOTS...": "Comma-separated names of robots to judge robots.txt for. Default: *, "
         "Googlebot (also for news, images and videos), Bingbot.",
+        "--url URL": "Where the files will be: the URL of the website. Default: what robots.txt in the "
+        "folder says.",
+        "--against SOURCE": "Compare with the pages in a list: a text file, a table with a column of "
+        "URLs, a snapshot, a folder of built pages.",
+        "--compare SOURCE": "Compare with an earlier state, such as a snapshot: what was lost, and "
+        "dates that changed alone.",
         "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
         "they exist and are indexable.",
     },
@@ -68,6 +75,9 @@ _SEVERITIES = ("error", "warning", "info")
     fail_on={"type": click.Choice([*_SEVERITIES, "never"]), "default": "warning"},
     baseline={"type": click.Path(dir_okay=False)},
     write_baseline={"type": new_path},
+    url={"name": "place"},
+    against={"type": options.input_type},
+    compare={"type": options.input_type},
     fetch_pages={"type": Integer(0), "default": 0, "show_default": False},
 )
 @options.results(
@@ -80,8 +90,14 @@ _SEVERITIES = ("error", "warning", "info")
     {
         "-a --all --no-fold": "Do not group repeated findings.",
         "--by-sitemap": "Group findings by sitemap instead of by rule, in text.",
+        "--fix": "Instead of findings, show as a diff what can be fixed without changing any page: "
+        "escapes, dates, encodings, namespaces, duplicates, sitemaps that are too large.",
+        "--write": "With --fix, also write the fixed files.",
+        "--write-to FOLDER": "With --fix, also write the fixed sitemaps to this folder, as those of a "
+        "website.",
     },
     all={"name": "everything"},
+    write_to={"type": click.Path(file_okay=False, path_type=Path)},
 )
 @options.run_options
 def command(
@@ -91,7 +107,7 @@ def command(
     output: Path | None,
     **given: Any,
 ) -> None:
-    """Check the sitemaps of a website: what is wrong, where, and what to do about it.
+    """Check sitemaps: what is wrong, where, and what to do about it.
 
     URL is a website, a sitemap, a snapshot, a file, a folder, or - for standard input; several are
     checked one after the other. Each rule has a code, which 'usp rule CODE' explains. Rules are chosen
@@ -109,6 +125,7 @@ def command(
       usp check example.org --baseline known.json    only what is new
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
+      usp check public/ --fix --write                fix what is mechanical
     """  # noqa: D301 - click knows the backspace
     from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
@@ -116,8 +133,7 @@ def command(
     from usp.checks.verdicts import CheckList
 
     form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
-    if sum(start.is_stdin for start in starts) > 1:
-        raise click.UsageError("standard input can be checked only once")
+    _refuse_contradictions(given, starts, form)
     checking = _checking(run, given)
     with value_of("--ignores"):
         ignores = Ignores(map(json.loads, given["ignores"]))
@@ -128,12 +144,17 @@ def command(
     counts = CheckList()
     messages.failed = NOT_CHECKED
     with run.running() as progress:
-        checking = replace(checking, web_client=run.client())
+        against, before = (_other(run, given[name], progress) for name in _OTHERS)
+        checking = replace(checking, web_client=run.client(), against=against, before=before)
         read = [(start, _read(run, start, progress)) for start in starts]
         found = [(start, tree) for start, tree in read if tree is not None]
         if not found:
             raise Exit(NOT_CHECKED)
         trees = [tree for _, tree in found]
+        if given["fix"]:
+            _fix(found, output, given["write_to"], write=given["write"])
+            _end_unchecked(trees, is_unread=len(found) < len(starts))
+            return
         progress.doing = "checking"
         findings = chain.from_iterable(
             replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
@@ -172,14 +193,35 @@ def command(
         raise Exit(PARTIAL)
 
 
+def _refuse_contradictions(
+    given: dict[str, Any], starts: Sequence[options.Input], form: str | None
+) -> None:
+    """Raise ``UsageError`` for options that do not go together."""
+    if sum(start.is_stdin for start in (*starts, *map(given.get, _OTHERS)) if start) > 1:
+        raise click.UsageError("standard input can be checked only once")
+    if (given["write"] or given["write_to"]) and not given["fix"]:
+        raise click.UsageError("--write and --write-to need --fix")
+    if given["fix"] and form not in (None, "text"):
+        raise click.UsageError("--fix writes a diff, which has no other format")
+    if given["write"] and any(start.is_snapshot or not start.path for start in starts):
+        raise click.UsageError("--write is for files and folders; use --write-to FOLDER")
+
+
 def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
     """Return the check that the options describe; raises ``BadParameter`` for a wrong value."""
     from usp.checks.checking import Checking
+    from usp.checks.page_urls import origin_at
     from usp.checks.robots_access import agents_of
 
     with value_of("--agent"):
         agents = agents_of(given["agent"])
-    return Checking(_chosen_rules(given), given["fetch_pages"], options=run.options, agents=agents)
+    place = given["place"]
+    if place is not None and origin_at(place) is None:
+        raise bad_value(
+            "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
+        )
+    more = {"options": run.options, "agents": agents, "url": place}
+    return Checking(_chosen_rules(given), given["fetch_pages"], **more)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -224,6 +266,75 @@ def _read(
         return None
     notice_website(tree, start)
     return drop_non_sitemaps(tree)
+
+
+def _fix(
+    found: Sequence[tuple[options.Input, AbstractSitemap]],
+    output: Path | None,
+    folder: Path | None,
+    *,
+    write: bool,
+) -> None:
+    """Show what can be fixed, and write it; ends with status 1 if there is anything to write."""
+    from usp._base.files import replacing
+    from usp.checks.finding import path_of
+    from usp.checks.fixing import fixes
+
+    fixed = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal fixed
+        for start, tree in found:
+            for one in fixes(tree):
+                fixed += 1
+                path = path_of(one.url)
+                lines = one.diff(one.url if path is None else os.path.relpath(path))
+                yield from map(_colored, lines) if output is None and has_colors() else lines
+                places = [path] if write and path else []
+                places += [folder / _inside(start, one.url)] if folder else []
+                for place in places:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    for name, content in one.files:
+                        with replacing(place.with_name(name)) as file:
+                            file.write(content)
+
+    write_text(lines(), output)
+    documents = counted(fixed, "document")
+    if write or folder is not None:
+        messages.notice(f"{documents} fixed; usp check shows what is left", fixed=fixed)
+    elif fixed:
+        messages.notice(f"{documents} can be fixed; --write writes them", fixable=fixed)
+        raise Exit(FOUND)
+    else:
+        messages.notice("nothing can be fixed", fixable=0)
+
+
+def _inside(start: options.Input, url: str) -> Path:
+    """Return the path of a document in a folder: as in the folder it is from, or on its website."""
+    from usp._base.urls import unquote, url_parts
+    from usp.checks.finding import path_of
+
+    path, top = path_of(url), path_of(start.url)
+    if path is not None and top is not None:
+        return path.relative_to(top.parent if start.is_sitemap else top)
+    parts = unquote(url_parts(url).path).split("/")
+    return Path(*(part for part in parts if part not in ("", ".", ".."))) / ""
+
+
+def _colored(line: str) -> str:
+    color = {"+": "green", "-": "red", "@": "cyan", "#": "yellow"}.get(line[:1])
+    return click.style(line, fg=color)
+
+
+def _other(
+    run: options.RunOptions, start: options.Input | None, progress: Progress
+) -> AbstractSitemap | None:
+    """Return the tree of what is compared with, if there is any; ends if it could not be read."""
+    if start is None:
+        return None
+    tree = run.tree(start, on_event=progress)
+    run.exit_if_nothing(tree, start)
+    return tree
 
 
 def _write(report: CheckReport, form: str, output: Path | None) -> None:
