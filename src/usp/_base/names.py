@@ -29,8 +29,8 @@ _OFFERED = {
     "usp.objects.problem": "Failure FailureCode Problem ProblemCode",
     "usp.objects.sitemap": (
         "AbstractIndexSitemap AbstractPagesSitemap AbstractSitemap InvalidSitemap "
-        "IndexRobotsTxtSitemap IndexWebsiteSitemap IndexXMLSitemap "
-        "PagesAtomSitemap PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
+        "IndexJSONFeedSitemap IndexRobotsTxtSitemap IndexWebsiteSitemap IndexXMLSitemap "
+        "PagesAtomSitemap PagesJSONFeedSitemap PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
     ),
     "usp.objects.video": "SitemapVideo",
     "usp.options": "CrawlOptions",

@@ -155,6 +155,9 @@ class FormatParser:
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap]
     """The node of the tree that a document of this kind becomes."""
 
+    is_always_read: bool = False
+    """Whether only reading its pages shows if a document is complete, and what it declares."""
+
     url_length: int | None = DEFAULT.url_length
     """The maximum length of the base of relative URLs, which becomes a part of each of them."""
 

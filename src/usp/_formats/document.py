@@ -17,6 +17,7 @@ from usp._base.reason import Reason, limit_advice
 from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, Entry, FormatParser, pieces
 from usp._formats.decode import Decoder
 from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
+from usp._formats.json_feeds import JsonFeedParser, is_json_feed
 from usp._formats.plain_text import PlainTextParser, has_url
 from usp._formats.robots import RobotsParser, has_directive
 from usp._formats.root import RootFinder, usual_beginning
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
     from usp.objects.exchange import Exchange
 
-_Parser = TypeVar("_Parser", RootFinder, PlainTextParser)
+_Parser = TypeVar("_Parser", RootFinder, PlainTextParser, JsonFeedParser)
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_SHORT = 1024  # the same, where it begins as HTML does
@@ -118,6 +119,7 @@ class DocumentParser:
         self.parser: FormatParser | None = None
         self.refusal: Reason | None = None
         self._role = role
+        self._content_type = content_type
         self._url_length = limits.url_length
         # As XML says: whatever ends a line is one character to everything that follows.
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
@@ -170,10 +172,13 @@ class DocumentParser:
             entries.extend(self._read(part))
         if self.parser is None:
             entries.extend(self._read("", final=True))
-        if self._is_skipping:
+        if self._is_skipping and self.parser is not None and not self.parser.is_always_read:
             self._check_end()
         elif self.parser is not None:
             entries.extend(self.parser.close())
+            if self._is_skipping:
+                entries = []
+                self.may_have_children = not self.parser.sitemap_class.lists_pages
         scanning = self._xml or self.markup
         if scanning is not None:
             scanning.scanner.handler = DEAF  # they know each other
@@ -188,6 +193,9 @@ class DocumentParser:
             text = self._begin(text, final=final)
         if not self._is_skipping:
             return () if self.parser is None else self.parser.feed(text)
+        if self.parser is not None and self.parser.is_always_read:
+            self.parser.feed(text)
+            return ()
         if self.markup is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
             self.may_have_children = self.markup.may_have_strays(seen)  # then it will be read
@@ -273,6 +281,9 @@ class DocumentParser:
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
             return self._tell_markup(start, final=final)
+        if self._role is Role.SITEMAP and is_json_feed(start[:_LOOK], self._content_type):
+            self.parser = self._make(JsonFeedParser)
+            return True
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:

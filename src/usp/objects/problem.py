@@ -55,6 +55,8 @@ class ProblemCode(Code):
     TOO_MANY_FIELDS = "too-many-fields"
     LONG_BASE = "long-base"
     LONG_LINE = "long-line"
+    BAD_JSON = "bad-json"
+    MISSING_FEED_FIELD = "missing-feed-field"
 
     # URLs
     NO_LOC = "no-loc"

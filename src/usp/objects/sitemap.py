@@ -7,12 +7,14 @@
     ├── AbstractIndexSitemap          lists other sitemaps
     │   ├── IndexWebsiteSitemap       the root: the website itself
     │   ├── IndexRobotsTxtSitemap
-    │   └── IndexXMLSitemap
+    │   ├── IndexXMLSitemap
+    │   └── IndexJSONFeedSitemap      a JSON Feed with a next one
     └── AbstractPagesSitemap          lists pages
         ├── PagesXMLSitemap
         ├── PagesTextSitemap
         ├── PagesRSSSitemap
-        └── PagesAtomSitemap
+        ├── PagesAtomSitemap
+        └── PagesJSONFeedSitemap
 
 Page nodes do not depend on parsers: they are given their pages, either as a list or as a *page
 source*, which parses a stored document each time it is iterated over.
@@ -54,12 +56,14 @@ __all__ = [
     "AbstractIndexSitemap",
     "AbstractPagesSitemap",
     "AbstractSitemap",
+    "IndexJSONFeedSitemap",
     "IndexRobotsTxtSitemap",
     "IndexWebsiteSitemap",
     "IndexXMLSitemap",
     "InvalidSitemap",
     "PageSource",
     "PagesAtomSitemap",
+    "PagesJSONFeedSitemap",
     "PagesRSSSitemap",
     "PagesTextSitemap",
     "PagesXMLSitemap",
@@ -124,6 +128,9 @@ class InvalidSitemap(AbstractSitemap):
 
 class AbstractIndexSitemap(AbstractSitemap):
     """A sitemap that lists other sitemaps."""
+
+    # The kind of its first child, which has the pages that it lists itself; None if it must not.
+    _pages_kind: type[AbstractPagesSitemap] | None = None
 
     @shows_facts
     def __init__(
@@ -291,6 +298,16 @@ class PagesAtomSitemap(AbstractPagesSitemap):
     """An Atom 1.0 or 0.3 feed."""
 
 
+class PagesJSONFeedSitemap(AbstractPagesSitemap):
+    """A JSON Feed 1.0 or 1.1."""
+
+
+class IndexJSONFeedSitemap(AbstractIndexSitemap):
+    """A JSON Feed that names a next one: its own pages are in its first child, a page sitemap."""
+
+    _pages_kind = PagesJSONFeedSitemap
+
+
 # What the package itself asks of nodes --------------------------------------------------------------
 
 
@@ -370,6 +387,8 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     PagesTextSitemap: SitemapKind("text", "text"),
     PagesRSSSitemap: SitemapKind("rss", "RSS"),
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
+    PagesJSONFeedSitemap: SitemapKind("jsonfeed", "JSON Feed"),
+    IndexJSONFeedSitemap: SitemapKind("index", "index"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
 
