@@ -39,7 +39,16 @@ TOKENS = (
     *(b"xmlns:", b"xml:base='/b/'", b"/>", b"</", b"<1>", b" " * 70, b"2024-05-06", b"+99:99"),
     *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;", b"<urlset>", b"<sitemapindex>"),
     *(b"<rss>", b"<link>/a</link>", b"<feed>", b"<link href='/b'/>", b"<title>t</title>"),
-    *(b"{", b"}", b"[", b"]", b"\\", b'{"id": "1", "url": "/1"}', b',"next_url": "/2",', b'"items":['),
+    *(
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\\",
+        b'{"id": "1", "url": "/1"}',
+        b',"next_url": "/2",',
+        b'"items":[',
+    ),
     *(b"</rss>", b"Sitemap: /s.xml\n", b"T07:08", b"+02:00", b"<loc>https://e.org/1</loc>"),
 )
 

@@ -186,7 +186,9 @@ class FeedEntry(RawEntry, PageEntry):
 
     def _date(self, note: Note | None, names: tuple[str, ...] = ()) -> datetime | None:
         """Return the first date that can be read, of these names or of all."""
-        for text in (text for name in names or self.dates for text in dict.fromkeys(self._texts(name))):
+        for text in (
+            text for name in names or self.dates for text in dict.fromkeys(self._texts(name))
+        ):
             date = values.date(text)
             if date is not None:
                 if note:

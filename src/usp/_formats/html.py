@@ -54,7 +54,9 @@ def html_refusal(start: str) -> Reason:
 
 
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
-_FEED_NAMES = frozenset({"feed", "rss", "atom", "feed.xml", "rss.xml", "atom.xml", "rss.php", "feed.json"})
+_FEED_NAMES = frozenset(
+    {"feed", "rss", "atom", "feed.xml", "rss.xml", "atom.xml", "rss.php", "feed.json"}
+)
 _FEED_SUFFIXES = frozenset({"rss", "atom", "rdf"})
 _SITEMAP_SUFFIXES = frozenset({"xml", "txt", "php", "asp", "aspx"})
 _SITEMAP_NAME = re.compile(r"site[-_]?map")

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     """``take(key, text, line, is_whole)``: called for each value; an item has no key."""
 
 MAX_VALUE = 512 * 1024
-"""Characters of an item, or of another value of the feed, without long strings; the rest is left out."""
+"""Characters of an item, or of another value of the feed, without long texts; a longer one is lost."""
 
-_MAX_STRING = 64 * 1024  # characters; a longer one is read as empty, as the content of a page may be
+_MAX_STRING = (
+    64 * 1024
+)  # characters; a longer one is read as empty, as the content of a page may be
 _MAX_DEPTH = 50  # brackets that are open
 _ITEMS = 2  # how many are between two items
 _ENDS = {"}": "{", "]": "["}
@@ -233,7 +235,9 @@ class ValueCutter:
             self._keep(mark)
             return
         lowest = _ITEMS if self._in_items and mark == "}" else 0
-        depth = next((at for at in range(len(opened) - 1, lowest - 1, -1) if opened[at] == wanted), None)
+        depth = next(
+            (at for at in range(len(opened) - 1, lowest - 1, -1) if opened[at] == wanted), None
+        )
         if depth is None:  # a bracket too many
             if opened:
                 self._report()
@@ -281,15 +285,16 @@ def _loads(text: str, *, is_whole: bool) -> Any:
     return json.loads(text, strict=False, parse_int=str, parse_float=str)
 
 
-def _mended(text: str) -> dict[str | None, Any] | None:
+def _mended(text: str) -> dict[str, Any] | None:
     """Return what can be read of a damaged object; None for anything else."""
-    found: dict[str | None, Any] = {}
+    found: dict[str, Any] = {}
 
     def take(key: str | None, value: str, line: int, is_whole: bool) -> None:
         del line
+        is_text = value[:1] == '"' and not is_whole
         with suppress(ValueError):
-            is_text = value[:1] == '"' and not is_whole
-            found[key] = _loads(_requoted(value) if is_text else value, is_whole=is_whole or is_text)
+            value = _requoted(value) if is_text else value
+            found[key or ""] = _loads(value, is_whole=is_whole or is_text)
 
     if text[:1] != "{":
         return None
@@ -321,9 +326,7 @@ class JsonItem(FeedEntry):
 
     titles = ("title", "summary")
     dates = ("date_published", "date_modified")
-    own_fields = frozenset(
-        {"id", "url", "external_url", "image", "banner_image", "language", *titles, *dates}
-    )
+    own_fields = frozenset({"id", "url", "external_url", "image", "banner_image", *titles, *dates})
 
     def __init__(
         self, line: int, base: str | None, item: Mapping[str, Any], common: Mapping[str, Any]
@@ -335,7 +338,7 @@ class JsonItem(FeedEntry):
         tags = item.get("tags")
         self._tags = [*filter(None, map(_text, tags if isinstance(tags, list) else [tags]))]
         self._authors = next(filter(None, map(_authors_of, (item, common))), [])
-        self._language = (self._texts("language") or [_text(common.get("language"))])[0]
+        self._language = _text(item.get("language")) or _text(common.get("language"))
         has_content = not item.keys().isdisjoint(("content_html", "content_text"))
         self._missing = [*([] if "id" in item else ["id"]), *([] if has_content else [_CONTENT])]
 
@@ -384,7 +387,7 @@ class JsonFeedParser(Notes, FormatParser):
     ) -> None:
         super().__init__(url, problems, fast=fast)
         self._cutter = ValueCutter(self._take, "items")
-        self._feed: dict[str | None, Any] = {}
+        self._feed: dict[str, Any] = {}
         self._next: ChildEntry | None = None
         self._done: list[Entry] = []
 
@@ -436,5 +439,5 @@ class JsonFeedParser(Notes, FormatParser):
             elif self._next is None:
                 self._next = ChildEntry(url, None, address, line)
                 self.sitemap_class = IndexJSONFeedSitemap
-        elif key in _OF_FEED:
+        elif key is not None and key in _OF_FEED:
             self._feed[key] = value
