@@ -14,6 +14,7 @@ _KINDS = {
     "rss": "PagesRSSSitemap",
     "atom": "PagesAtomSitemap",
     "jsonfeed": "PagesJSONFeedSitemap",
+    "llms": "PagesLlmsTxtSitemap",
     "homepage": "IndexWebsiteSitemap",
 }
 _TEXTS = {
@@ -49,6 +50,7 @@ TOKENS = (
         b',"next_url": "/2",',
         b'"items":[',
     ),
+    *(b"# T\n", b"\n## S\n", b"[a](/b)", b"\n- [", b"](", b"```\n", b"![", b"(<"),
     *(b"</rss>", b"Sitemap: /s.xml\n", b"T07:08", b"+02:00", b"<loc>https://e.org/1</loc>"),
 )
 

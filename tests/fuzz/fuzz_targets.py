@@ -116,7 +116,7 @@ TARGETS: dict[str, Callable[[bytes, dict, random.Random], None]] = {
     "robots": lambda data, how, chance: document(data, {**how, "role": Role.ROBOTS}, chance),
     "homepage": lambda data, how, chance: document(data, {**how, "role": Role.HOMEPAGE}, chance),
     "text": document,
-    **dict.fromkeys(["urlset", "index", "rss", "atom", "jsonfeed"], xml),
+    **dict.fromkeys(["urlset", "index", "rss", "atom", "jsonfeed", "llms"], xml),
     "unpack": unpack,
     "references": references,
     "dates": dates,

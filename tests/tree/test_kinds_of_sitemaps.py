@@ -52,3 +52,32 @@ def test_a_json_feed_that_breaks_off_is_incomplete(serve):
     tree = sitemap_tree_for_sitemap(site.url("/feed.json"))
     assert [failure.code for failure in tree.failures()] == ["truncated"]
     assert [page.url for page in tree.all_pages()] == [site.url("/1")]
+
+
+LISTS = {
+    "/llms.txt": "# T\n## A\n- [1](/1)\n- [B](/b/llms.txt)\n",
+    "/b/llms.txt": "# B\n- [2](/2)\n- [back](/llms.txt)\n",
+}
+
+
+@every_front
+def test_an_llms_txt_is_looked_for_and_its_links_to_others_are_followed_if_asked(serve, front):
+    site = serve(LISTS)
+    assert front.tree(site.base + "/").sub_sitemaps == []
+    assert site.hits["/llms.txt"] == 0
+    (top,) = front.tree(site.base + "/", extra_known_paths=["llms.txt"]).sub_sitemaps
+    assert [(one.url, one.reason) for one in top.skipped] == [(site.url("/b/llms.txt"), "link")]
+    assert site.hits["/b/llms.txt"] == 0
+    tree = front.tree(site.base + "/", use_llms_txt=True)
+    own, back = ("PagesLlmsTxtSitemap", "/b/llms.txt"), ("InvalidSitemap", "/llms.txt")
+    below = [
+        ("PagesLlmsTxtSitemap", "/llms.txt"),
+        ("IndexLlmsTxtSitemap", "/b/llms.txt", [own, back]),
+    ]
+    assert outline(tree, site.base)[2] == [("IndexLlmsTxtSitemap", "/llms.txt", below)]
+    assert tree.is_complete
+    paths = ("/1", "/b/llms.txt", "/2", "/llms.txt")
+    pages = front.pages(site.base + "/", use_llms_txt=True)
+    assert [page.url for page in pages] == [site.url(path) for path in paths]
+    assert pages == list(tree.all_pages())
+    assert pages[0].news_story.keywords == ["A"]

@@ -31,6 +31,7 @@ possible; [problems](problems.md) lists what can be wrong.
 | [RSS](#rss) 2.0, 0.9x and 1.0 | the root `<rss>` or `<rdf:RDF>` | `PagesRSSSitemap` | pages |
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
 | [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, or its `version` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
+| [llms.txt](#llms-txt) | a heading and a list of links in Markdown | `PagesLlmsTxtSitemap`; with links to others, inside an `IndexLlmsTxtSitemap` | pages, and other lists |
 | [text](#text) | no markup, and lines that are URLs | `PagesTextSitemap` | pages |
 | [homepage](#homepages) | `use_html_links`, `--html-links` | none | sitemaps |
 | anything else | | `InvalidSitemap`, with the reason | |
@@ -123,6 +124,20 @@ after it. `next_url` is a further sitemap, as deep as the limit `depth` allows.
 
 JSON that is damaged, or breaks off, gives all of its complete items: where a bracket, a quote or a comma is missing or too many, reading
 goes on at the next item. Texts of more than 65,536 characters are read as empty, and items of more than 524,288 other characters are lost.
+
+## llms.txt
+
+Looked for at `/llms.txt` with `use_llms_txt=True` (`--llms-txt`); given or declared, it is read in any case. A text is taken for one if it
+has a heading of the first level and a list of links, or if that is its name.
+
+| Markdown | field of `SitemapPage` |
+|---|---|
+| `[text](URL)`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
+| the text of the link | `news_story.title` |
+| the headings above it, from the second level on | `news_story.keywords` |
+
+Images, code, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+`use_llms_txt`, and are in `skipped` of the index without it.
 
 ## Text
 

@@ -18,6 +18,7 @@ from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, Entry, FormatPars
 from usp._formats.decode import Decoder
 from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
 from usp._formats.json_feeds import JsonFeedParser, is_json_feed
+from usp._formats.llms_txt import LlmsTxtParser, is_list_of_links
 from usp._formats.plain_text import PlainTextParser, has_url
 from usp._formats.robots import RobotsParser, has_directive
 from usp._formats.root import RootFinder, usual_beginning
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
     from usp.objects.exchange import Exchange
 
-_Parser = TypeVar("_Parser", RootFinder, PlainTextParser, JsonFeedParser)
+_Parser = TypeVar("_Parser", RootFinder, PlainTextParser, JsonFeedParser, LlmsTxtParser)
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_SHORT = 1024  # the same, where it begins as HTML does
@@ -327,6 +328,8 @@ class DocumentParser:
             self.refusal = html_refusal(start)
         elif _ENTRY.search(start):
             self._xml = self._make(RootFinder)
+        elif is_list_of_links(start, self.url):
+            self.parser = self._make(LlmsTxtParser)
         elif has_url(start):
             self.parser = self._make(PlainTextParser)
         else:

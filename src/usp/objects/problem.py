@@ -57,6 +57,7 @@ class ProblemCode(Code):
     LONG_LINE = "long-line"
     BAD_JSON = "bad-json"
     MISSING_FEED_FIELD = "missing-feed-field"
+    NO_TITLE = "no-title"
 
     # URLs
     NO_LOC = "no-loc"

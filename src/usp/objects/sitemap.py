@@ -8,13 +8,15 @@
     │   ├── IndexWebsiteSitemap       the root: the website itself
     │   ├── IndexRobotsTxtSitemap
     │   ├── IndexXMLSitemap
-    │   └── IndexJSONFeedSitemap      a JSON Feed with a next one
+    │   ├── IndexJSONFeedSitemap      a JSON Feed with a next one
+    │   └── IndexLlmsTxtSitemap       an llms.txt that links to others
     └── AbstractPagesSitemap          lists pages
         ├── PagesXMLSitemap
         ├── PagesTextSitemap
         ├── PagesRSSSitemap
         ├── PagesAtomSitemap
-        └── PagesJSONFeedSitemap
+        ├── PagesJSONFeedSitemap
+        └── PagesLlmsTxtSitemap
 
 Page nodes do not depend on parsers: they are given their pages, either as a list or as a *page
 source*, which parses a stored document each time it is iterated over.
@@ -57,6 +59,7 @@ __all__ = [
     "AbstractPagesSitemap",
     "AbstractSitemap",
     "IndexJSONFeedSitemap",
+    "IndexLlmsTxtSitemap",
     "IndexRobotsTxtSitemap",
     "IndexWebsiteSitemap",
     "IndexXMLSitemap",
@@ -64,6 +67,7 @@ __all__ = [
     "PageSource",
     "PagesAtomSitemap",
     "PagesJSONFeedSitemap",
+    "PagesLlmsTxtSitemap",
     "PagesRSSSitemap",
     "PagesTextSitemap",
     "PagesXMLSitemap",
@@ -308,6 +312,19 @@ class IndexJSONFeedSitemap(AbstractIndexSitemap):
     _pages_kind = PagesJSONFeedSitemap
 
 
+class PagesLlmsTxtSitemap(AbstractPagesSitemap):
+    """An llms.txt, or another list of links in Markdown."""
+
+
+class IndexLlmsTxtSitemap(AbstractIndexSitemap):
+    """An llms.txt that links to others: its own links are in its first child, a page sitemap.
+
+    The others are followed with ``use_llms_txt``; otherwise, they are ``skipped``.
+    """
+
+    _pages_kind = PagesLlmsTxtSitemap
+
+
 # What the package itself asks of nodes --------------------------------------------------------------
 
 
@@ -389,6 +406,8 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
     PagesJSONFeedSitemap: SitemapKind("jsonfeed", "JSON Feed"),
     IndexJSONFeedSitemap: SitemapKind("index", "index"),
+    PagesLlmsTxtSitemap: SitemapKind("llms", "llms.txt"),
+    IndexLlmsTxtSitemap: SitemapKind("index", "index"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
 
