@@ -20,7 +20,7 @@ from usp._formats.feeds import FeedEntry
 from usp._formats.xml.raw_entries import Notes
 from usp._formats.xml.references import without_forbidden
 from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
-from usp.objects.problem import ProblemCode, Problems
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -382,10 +382,8 @@ class JsonFeedParser(Notes, FormatParser):
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesJSONFeedSitemap
     is_always_read = True
 
-    def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
-    ) -> None:
-        super().__init__(url, problems, fast=fast)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._cutter = ValueCutter(self._take, "items")
         self._feed: dict[str, Any] = {}
         self._next: ChildEntry | None = None

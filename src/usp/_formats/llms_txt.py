@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import absolute_url
 from usp._base.urls import url_parts
@@ -12,7 +12,7 @@ from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, FormatParser, PageEntry
 from usp._formats.plain_text import Lines
 from usp.objects.page import PageFields, SitemapNewsStory
-from usp.objects.problem import ProblemCode, Problems
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -74,10 +74,8 @@ class LlmsTxtParser(FormatParser):
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesLlmsTxtSitemap
     is_always_read = True
 
-    def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
-    ) -> None:
-        super().__init__(url, problems, fast=fast)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._lines = Lines(self.problems)
         self._headings: list[tuple[int, str]] = []  # with their levels
         self._has_title = False

@@ -75,7 +75,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 @options.log_options
 @options.common_options
 def command(sites: str, output: str, **values: Any) -> None:
-    """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
+    """Read the sitemaps of many sites into a dataset: three tables.
 
     SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
     host or domain; - is standard input. Run the same command again to complete a dataset: sites that
