@@ -37,7 +37,7 @@ _ITEM = re.compile(r"[-*+]\s+\S")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _MARKS = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_|_(?!\w)")
 _BEGINNING = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
-_ENTRY = re.compile(r"^\s*+[-*+]\s++\[[^\n]*?\]\(", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
 
 
 def is_list_of_links(start: str, url: str | None) -> bool:
