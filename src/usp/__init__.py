@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import IndexXMLSitemap as IndexXMLSitemap
     from usp.objects.sitemap import InvalidSitemap as InvalidSitemap
     from usp.objects.sitemap import PagesAtomSitemap as PagesAtomSitemap
+    from usp.objects.sitemap import PagesHTMLSitemap as PagesHTMLSitemap
     from usp.objects.sitemap import PagesJSONFeedSitemap as PagesJSONFeedSitemap
     from usp.objects.sitemap import PagesLlmsTxtSitemap as PagesLlmsTxtSitemap
     from usp.objects.sitemap import PagesRSSSitemap as PagesRSSSitemap

@@ -16,6 +16,7 @@ _KINDS = {
     "jsonfeed": "PagesJSONFeedSitemap",
     "llms": "PagesLlmsTxtSitemap",
     "homepage": "IndexWebsiteSitemap",
+    "html": "PagesHTMLSitemap",
 }
 _TEXTS = {
     "dates": (
@@ -40,6 +41,7 @@ TOKENS = (
     *(b"xmlns:", b"xml:base='/b/'", b"/>", b"</", b"<1>", b" " * 70, b"2024-05-06", b"+99:99"),
     *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;", b"<urlset>", b"<sitemapindex>"),
     *(b"<rss>", b"<link>/a</link>", b"<feed>", b"<link href='/b'/>", b"<title>t</title>"),
+    *(b"<a href=/1>", b"</a>", b"<ul>", b"</ul>", b"<li>", b"<h2>", b"</h2>", b"<script>", b"<a>"),
     *(
         b"{",
         b"}",

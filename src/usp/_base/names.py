@@ -30,8 +30,8 @@ _OFFERED = {
     "usp.objects.sitemap": (
         "AbstractIndexSitemap AbstractPagesSitemap AbstractSitemap InvalidSitemap "
         "IndexJSONFeedSitemap IndexLlmsTxtSitemap IndexRobotsTxtSitemap IndexWebsiteSitemap "
-        "IndexXMLSitemap PagesAtomSitemap PagesJSONFeedSitemap PagesLlmsTxtSitemap PagesRSSSitemap "
-        "PagesTextSitemap PagesXMLSitemap"
+        "IndexXMLSitemap PagesAtomSitemap PagesHTMLSitemap PagesJSONFeedSitemap PagesLlmsTxtSitemap "
+        "PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
     ),
     "usp.objects.video": "SitemapVideo",
     "usp.options": "CrawlOptions",

@@ -15,6 +15,7 @@
         ├── PagesTextSitemap
         ├── PagesRSSSitemap
         ├── PagesAtomSitemap
+        ├── PagesHTMLSitemap
         ├── PagesJSONFeedSitemap
         └── PagesLlmsTxtSitemap
 
@@ -66,6 +67,7 @@ __all__ = [
     "InvalidSitemap",
     "PageSource",
     "PagesAtomSitemap",
+    "PagesHTMLSitemap",
     "PagesJSONFeedSitemap",
     "PagesLlmsTxtSitemap",
     "PagesRSSSitemap",
@@ -302,6 +304,10 @@ class PagesAtomSitemap(AbstractPagesSitemap):
     """An Atom 1.0 or 0.3 feed."""
 
 
+class PagesHTMLSitemap(AbstractPagesSitemap):
+    """An HTML sitemap: a page of links, for people."""
+
+
 class PagesJSONFeedSitemap(AbstractPagesSitemap):
     """A JSON Feed 1.0 or 1.1."""
 
@@ -404,6 +410,7 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     PagesTextSitemap: SitemapKind("text", "text"),
     PagesRSSSitemap: SitemapKind("rss", "RSS"),
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
+    PagesHTMLSitemap: SitemapKind("html", "HTML"),
     PagesJSONFeedSitemap: SitemapKind("jsonfeed", "JSON Feed"),
     IndexJSONFeedSitemap: SitemapKind("index", "index"),
     PagesLlmsTxtSitemap: SitemapKind("llms", "llms.txt"),
