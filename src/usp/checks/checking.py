@@ -139,7 +139,7 @@ class Checking:
             yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
         sitemap.examination = None
         sitemap.origins.counts.clear()
-        sitemap.variants = None
+        sitemap.variants.clear()
 
     def _read(
         self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]

@@ -38,7 +38,6 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from usp._base.seen_urls import SeenUrls
     from usp._base.urls import HttpUrl
     from usp._crawl.stored_pages import Examination
     from usp._formats.abstract_parser import ChildEntry
@@ -225,9 +224,7 @@ class CheckedSitemap:
         self.dates: list[str] = []
         self.tallies = {name: FieldTally() for name in ("lastmod", "changefreq", "priority")}
         self.origins = Origins()
-        self.variants: SeenUrls | None = (
-            None  # its URLs in a form that variants of one have in common
-        )
+        self.variants: set[str] = set()  # the common form of its URLs that are written otherwise
         self.examination: Examination | None = None
 
     @cached_property

@@ -50,13 +50,26 @@ class PageColumns:
         """All URLs, a line each, with a line end before the first and after the last."""
         return "\n{}\n".format("\n".join(self.urls))
 
+    @cached_property
+    def lower(self) -> str:
+        """The same in lower case."""
+        return self.joined.lower()
+
+    @cached_property
+    def queries(self) -> str:
+        """The same without the URLs that have no query."""
+        some = [url for url in self.urls if "?" in url] if "?" in self.joined else ()
+        return "\n{}\n".format("\n".join(some))
+
     def found(self, pattern: re.Pattern[str], *parts: str) -> Iterator[tuple[int, re.Match[str]]]:
         """Yield the numbers of the URLs in which a pattern is found; all are searched at once first.
 
         One of the ``parts``, if there are any, is in everything that it finds: they are found faster.
+        If it is "?", only URLs with a query are searched.
         """
-        is_any = not parts or any(map(self.joined.__contains__, parts))
-        if is_any and pattern.search(self.joined):
+        joined = self.queries if parts == ("?",) else self.joined
+        is_any = not parts or any(map(joined.__contains__, parts))
+        if is_any and pattern.search(joined):
             for at, url in enumerate(self.urls):
                 if found := pattern.search(url):
                     yield at, found

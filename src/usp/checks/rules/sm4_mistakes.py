@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from usp._base.seen_urls import SeenUrls
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import block_rule
 
@@ -30,7 +29,7 @@ _MISTAKES = {  # by a character that is in each of them
     "/": re.compile(
         rf"/(?<!:/)(?:/|(?:\.\.?|{_NOTHING}|:[A-Za-z_]++|(?:\[|%5B)[.\w]++(?:\]|%5D)){_END})"
     ),
-    "=": re.compile(rf"[?&][\w-]++=(?:{_NOTHING})(?=[&#\n]|$)"),
+    "?": re.compile(rf"[?&][\w-]++=(?:{_NOTHING})(?=[&#\n]|$)"),
     "%": re.compile(
         r"%25(?:2[0-9A-F]|3[A-F]|5[BD]|[C-F][0-9A-F]%25[89AB])|%7B[\w.-]++%7D|%5Bobject(?:%20|\+)O",
         re.IGNORECASE,
@@ -70,6 +69,7 @@ _SUFFIXES = (
     "png rar rss svg tar tgz tif tiff ttf wav webm webp woff woff2 xml xsl zip"
 )
 _FILES = frozenset(_SUFFIXES.split())
+_END_OF_FILE = re.compile(rf"\.(?:{_SUFFIXES.replace(' ', '|')}|txt)(?=[?#\n])")
 _FILE = re.compile(r"/([^/?#:]+)\.([a-z0-9]{2,5})(?=[?#]|$)", re.IGNORECASE)
 # What is called node.js is often a page about that.
 _SCRIPT = re.compile(
@@ -96,8 +96,7 @@ def file_as_page(block: PageColumns) -> Iterator[Hit]:
     """
     if block.sitemap.is_feed:
         return
-    ends = {url[-5:].rpartition(".")[2].lower() for url in block.urls}
-    if ends.isdisjoint(_FILES | {"txt"}) and not ("?" in block.joined and "." in block.joined):
+    if not _END_OF_FILE.search(block.lower):
         return
     for at, url in enumerate(block.urls):
         if not (found := _FILE.search(url)):
@@ -132,7 +131,7 @@ def credentials_in_url(block: PageColumns) -> Iterator[Hit]:
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)(?=\n|\?)")
 
 
-@block_rule("SM418", Severity.INFO)
+@block_rule("SM418", Severity.INFO, "seen_pages")
 def url_variant(block: PageColumns) -> Iterator[Hit]:
     """A sitemap lists two URLs that differ only in a way that few servers tell apart.
 
@@ -149,23 +148,24 @@ def url_variant(block: PageColumns) -> Iterator[Hit]:
         <url><loc>https://example.org/teas/</loc></url>
     Fix: List the canonical URL of the page only.
     """
-    joined, sitemap = block.joined, block.sitemap
-    lower = joined.lower()
-    with_slash = joined.count("/\n")
-    is_uniform = with_slash in (0, len(block.urls)) and "&" not in joined and "/index." not in lower
-    if sitemap.is_feed or (is_uniform and lower == joined and sitemap.variants is None):
+    sitemap, urls, joined = block.sitemap, block.urls, block.joined
+    if sitemap.is_feed:
         return
-    forms = _INDEX.sub("/", lower).replace("/\n", "\n").replace("/?", "?").split("\n")[1:-1]
+    text = _INDEX.sub("/", block.lower) if "/index." in block.lower else block.lower
+    if 0 < joined.count("/\n") < len(urls):
+        text = text.replace("/\n", "\n").replace("/?", "?")
+    forms = text.split("\n")[1:-1] if text != joined or "&" in joined else ()
     if "&" in joined:
         forms = [_in_order(form) if "&" in form else form for form in forms]
-    sitemap.variants = sitemap.variants or SeenUrls()
-    new = sitemap.variants.add_all(forms)
-    same = {at for at, first in block.repeated if first == sitemap.number}
-    for at, is_new in enumerate(new or ()):
-        if not is_new and at not in same:
-            yield Hit(
-                "the sitemap lists this page already, with a URL that is written otherwise", at
-            )
+    others = sitemap.variants
+    found = set() if others.isdisjoint(urls) else {n for n, url in enumerate(urls) if url in others}
+    for at, (form, url) in enumerate(zip(forms, urls, strict=False)):
+        if form != url:
+            if form in others or form in block.site.seen_pages.urls:
+                found.add(at)
+            others.add(form)
+    for at in sorted(found.difference(number for number, _ in block.repeated)):
+        yield Hit("the sitemap lists this page already, with a URL that is written otherwise", at)
 
 
 def _in_order(url: str) -> str:
@@ -175,15 +175,13 @@ def _in_order(url: str) -> str:
 
 
 _OF_NO_INTEREST = re.compile(
-    r"/(?<=[^/:]/)(?:[a-z]{2}/|[a-z]{2}-[a-z]{2}/)?"
-    r"(?:account|admin(?:istrator)?|basket|cart|checkout|log-?in|log-?out|my-account|register|search"
-    r"|sign-?in|sign-?up|wp-admin|wp-login\.php|wp-json|xmlrpc\.php)(?=[/?#\n]|$)",
-    re.IGNORECASE,
+    r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:account|admin(?:istrator)?|basket|cart|checkout|log-?in|log-?out"
+    r"|my-account|register|search|sign-?in|sign-?up|wp-admin|wp-login\.php|wp-json|xmlrpc\.php)"
+    r"(?=[/?#\n]|$)"
 )
 _FACETS = re.compile(
     r"[?&](add[-_]to[-_]cart|dir|facets?|filters?|order_?by|q|query|replytocom|s|search|sort(?:_?by)?"
-    r"|(?:facet|filter|f)(?:[._-]\w++|(?:\[|%5B)[^=&]{0,99}+))=",
-    re.IGNORECASE,
+    r"|(?:facet|filter|f)(?:[._-]\w++|(?:\[|%5B)[^=&\n]{0,99}+))="
 )
 
 
@@ -208,7 +206,7 @@ def not_for_search(block: PageColumns) -> Iterator[Hit]:
     for at, found in block.found(_OF_NO_INTEREST, "/"):
         if block.urls[at].count("/", 0, found.start()) == 2:  # noqa: PLR2004 - right after the host
             yield Hit(f"search engines need no page such as {found[0]!r}", at)
-    for at, found in block.found(_FACETS, "="):
+    for at, found in block.found(_FACETS, "?"):
         yield Hit(f"the URL is that of a search, a sorted or a filtered list: {found[1]!r}", at)
 
 
@@ -223,7 +221,7 @@ def session_id(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea?session=summer</loc></url>
     Fix: List the page without the ID.
     """
-    if "=" in block.joined and "sess" in block.joined.lower():
+    if "=" in block.joined and "sess" in block.lower:
         for at, _ in block.found(_SESSION):
             yield Hit("the URL has the ID of a session", at)
 
@@ -240,6 +238,6 @@ def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
     Fix: List the page without the parameter.
     """
-    if "=" in block.joined and not block.sitemap.is_feed:
-        for at, found in block.found(_TRACKING):
+    if not block.sitemap.is_feed:
+        for at, found in block.found(_TRACKING, "?"):
             yield Hit(f"the URL has the parameter {found[1]}", at)

@@ -105,7 +105,8 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
     is_odd = block.joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED)
     if is_odd or not block.joined.isascii():
         for at, url in enumerate(block.urls):
-            if bad := _UNESCAPED.search(url, len(beginning(url))):
+            is_suspect = is_odd or not url.isascii()
+            if is_suspect and (bad := _UNESCAPED.search(url, len(beginning(url)))):
                 yield Hit(f"{_shown(bad[0])} is not escaped", at)
     for at, _, url in block.media:
         if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
@@ -134,7 +135,7 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     if block.joined.isascii() or block.sitemap.is_feed:  # URLs of feeds may have all letters
         return
     for at, url in enumerate(block.urls):
-        if found := _BEYOND_ASCII.search(url, len(beginning(url))):
+        if not url.isascii() and (found := _BEYOND_ASCII.search(url, len(beginning(url)))):
             yield Hit(f"{_shown(found[0][:20])} is not escaped", at)
 
 
