@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_web import Doc
-from usp.checks.context import lines_of_tags
+from usp._crawl.stored_pages import SourcePosition
+from usp.checks.context import places_of_tags
 from website import rss
 
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -173,7 +174,10 @@ def test_the_line_of_a_tag_is_found_however_the_text_is_cut():
     text = f"{begin}\n<!-- \n <b>\n{end}"
     for size in (1, 2, 7, 300, 10_000):
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
-        assert lines_of_tags(pieces, {"a", "b", "c"}) == {"a": 1, "b": 8}
+        assert places_of_tags(pieces, {"a", "b", "c"}) == {
+            "a": SourcePosition(1, 1),
+            "b": SourcePosition(8, 1),
+        }
 
 
 DAMAGE = ["<", ">", "&", "</url>", "<url>", "-->", "<!--", '"', "]]>", "--", " x=1 ", "<x:y/>"]

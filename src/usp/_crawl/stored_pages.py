@@ -11,7 +11,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, chain, compress, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -345,17 +345,22 @@ class ExaminedBlock:
                 for found in _EMPTY_FIELD.finditer(text):
                     yield bisect(self._starts, found.start()) - 1, found[1], "empty"
 
-    def place(self, at: int) -> SourcePosition:
-        """Return where an entry begins."""
+    def place(self, at: int, element: str = "") -> SourcePosition:
+        """Return where an entry begins, or an element in it that is there once."""
         if self._block is None:
-            column = self.entries[at].column if self.entries else None
-            return SourcePosition(self._lines[at], column) if self._lines else _NOWHERE
+            entry = self.entries[at] if self.entries else None
+            inside = entry.places.get(element) if isinstance(entry, RawEntry) else None
+            column = entry.column if entry else None
+            return SourcePosition(*inside or (self._lines[at], column)) if self._lines else _NOWHERE
         if at >= len(self._starts):
             return _NOWHERE
-        start = self._starts[at]
+        begin, text = self._starts[at], self._block.text
+        entry_text = text[begin : self._starts[at + 1] if at + 1 < len(self._starts) else None]
+        tags = list(islice(_tag_of(element).finditer(entry_text), 2)) if element else []
+        start = begin + tags[0].start() if len(tags) == 1 else begin
         before = self._block.text.rfind("\n", 0, start) + 1
         column = start - before + (1 if before else self._block.column)
-        return SourcePosition(self.lines[at], column)
+        return SourcePosition((self.lines[at] or 0) + text.count("\n", begin, start), column)
 
     @cached_property
     def lines(self) -> Sequence[int | None]:
@@ -375,6 +380,11 @@ class ExaminedBlock:
             return [at + 1 for at, character in enumerate(text) if character == "\n"]
         found = list(_tags(text, f"<{entry}"))
         return found if len(found) == len(self.urls) else []
+
+
+@lru_cache(maxsize=64)
+def _tag_of(element: str) -> re.Pattern[str]:
+    return re.compile(rf"<(?:[\w.-]{{1,99}}:)?{element}(?=[\s/>])")
 
 
 def _tags(text: str, tag: str) -> Iterator[int]:
@@ -463,8 +473,10 @@ class Examination:
             yield ExaminedBlock(PageList(pages), written, None, lines, read)
 
     def _note(self, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
-        where: dict[str, Any] = {"page": entry.url, "column": entry.column}
-        self.parser.problems.add(code, entry.line, excerpt or None, **where)
+        field = next((name for name, core in CORE_FIELDS.items() if core.problem is code), "")
+        places = entry.places if isinstance(entry, RawEntry) else {}
+        line, column = places.get(field) or (entry.line, entry.column)
+        self.parser.problems.add(code, line, excerpt or None, page=entry.url, column=column)
         self.on_page_problem(code, entry.url)
 
 

@@ -13,7 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -194,7 +194,7 @@ class Checking:
             if rule.scope is scope and rule.find is not None and not (is_part and rule.uses):
                 hits = rule.find(about)
                 if isinstance(about, PageColumns | FetchedPage):
-                    hits = map(about.located, hits)
+                    hits = map(about.located, hits, repeat(rule.element))
                 severity = self.chosen.severities[rule.code]
                 for hit in hits:
                     found = rule.code, rule.name, severity, hit.message, hit.sitemap or url

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.urls import quote
+from usp._crawl.stored_pages import SourcePosition
 from usp.checks.fetching import CrossHostDeclarations, Sample
 from usp.checks.finding import path_of
 from usp.checks.hreflang import DEFAULT, HreflangGroups
@@ -279,11 +280,11 @@ class CheckedSitemap:
         """The same for all documents in XML, feeds too."""
         return None if self.examination is None else self.examination.parser.markup
 
-    def lines_of(self, names: Iterable[str]) -> Mapping[str, int]:
-        """Return the line of the first element of each name; the document is read again."""
+    def places_of(self, names: Iterable[str]) -> Mapping[str, SourcePosition]:
+        """Return where the first element of each name is; the document is read again."""
         stored = stored_of(self.node)
         wanted = set(names)
-        return lines_of_tags(stored.texts(), wanted) if stored is not None and wanted else {}
+        return places_of_tags(stored.texts(), wanted) if stored is not None and wanted else {}
 
     def add(self, block: PageColumns) -> None:
         """Count what is in a block of its pages."""
@@ -310,12 +311,12 @@ def _token(names: set[str]) -> re.Pattern[str]:
     return re.compile(rf"<!--|-->|<({either})(?=[\s/>])")
 
 
-def lines_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, int]:
-    """Return the lines of the first tags of some names, outside of comments."""
-    lines: dict[str, int] = {}
+def places_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, SourcePosition]:
+    """Return where the first tags of some names are, outside of comments."""
+    places: dict[str, SourcePosition] = {}
     token = _token(names)
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
-    line, held, in_comment = 1, "", False
+    line, before, held, in_comment = 1, 0, "", False  # before: characters of the line that are gone
     for piece in chain(texts, ("\n" * _LONGEST_TAG,)):
         text = held + newlines.decode(piece)
         end = max(0, len(text) - _LONGEST_TAG)  # what begins after it may go on in the next piece
@@ -326,12 +327,15 @@ def lines_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, int]:
                 break
             if found[1] is None:
                 in_comment = found[0] == "<!--"
-            elif not in_comment and found[1] not in lines:
+            elif not in_comment and found[1] not in places:
                 line += text.count("\n", counted, at)
-                counted = at
-                lines[found[1]] = line
-        if len(lines) == len(names):
+                counted, begins = at, text.rfind("\n", 0, at) + 1
+                column = at - begins + 1 + (0 if begins else before)
+                places[found[1]] = SourcePosition(line, column)
+        if len(places) == len(names):
             break
         line += text.count("\n", counted, end)
+        last = text.rfind("\n", 0, end) + 1
+        before = end - last + (0 if last else before)
         held = text[end:]
-    return lines
+    return places

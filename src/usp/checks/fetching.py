@@ -244,7 +244,7 @@ class FetchedPage:
             target = self._resolved(self.head.refresh)
             self.leads_to = target if target and not same_page(target, self.url) else None
 
-    def located(self, hit: Hit) -> Hit:
+    def located(self, hit: Hit, _: str = "") -> Hit:
         """Return a hit with the page, and where that is listed."""
         place = self.listed.place
         return replace(hit, page=self.listed.url, line=place.line, column=place.column)

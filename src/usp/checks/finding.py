@@ -81,7 +81,8 @@ class Hit:
     """What a rule yields; the rest of a finding is known to the check.
 
     ``at`` is the number of the page in its block. Rules about sitemaps may give a ``line``, and a
-    ``page``; rules about the website the URL of the ``sitemap``.
+    ``page``; rules about the website the URL of the ``sitemap``. What is about a page is at an
+    ``element`` of its entry, usually the one that all rules of a kind are about.
     """
 
     message: str
@@ -90,6 +91,7 @@ class Hit:
     line: int | None = None
     column: int | None = None
     sitemap: str | None = None
+    element: str = ""
 
 
 _BY_READING = frozenset(code.rule for code in (*FailureCode, *ProblemCode))

@@ -39,10 +39,10 @@ class PageColumns:
         self.origins: Sequence[str] = ()
         self.repeated: Sequence[tuple[int, int]] = ()
 
-    def located(self, hit: Hit) -> Hit:
-        """Return a hit with its page, and where that is."""
+    def located(self, hit: Hit, element: str = "") -> Hit:
+        """Return a hit with its page, and where that is, or an element of it."""
         assert hit.at is not None
-        place = self.examined.place(hit.at)
+        place = self.examined.place(hit.at, hit.element or element)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
 
     @cached_property

@@ -59,6 +59,17 @@ USUAL = {  # by the digit of a group: the source of most of its rules, or what t
 }
 
 
+_ELEMENTS = {  # by the beginnings of codes
+    "SM4": "loc",
+    "SM511": "changefreq",
+    "SM5": "lastmod",
+    "SM6": "link",
+    "SM7": "news",
+    "SM80": "image",
+    "SM8": "video",
+}
+
+
 class Group(Enum):
     """What rules are about: the first digit of their codes."""
 
@@ -118,6 +129,11 @@ class Rule:
     hint: str = ""
     find: Callable[..., Iterable[Hit]] | None = field(default=None, repr=False, compare=False)
     uses: tuple[str, ...] = ()
+
+    @property
+    def element(self) -> str:
+        """The element of an entry that the rule is about."""
+        return next((name for begin, name in _ELEMENTS.items() if self.code.startswith(begin)), "")
 
     @property
     def group(self) -> Group:

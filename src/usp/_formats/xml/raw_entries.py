@@ -143,6 +143,11 @@ class RawEntry:
         self.line = line
         self.base = base
         self.records: dict[Space, list[Record]] = {}
+        self.places: dict[str, tuple[int, int] | None] = {}
+
+    def note_place(self, name: str, line: int, column: int) -> None:
+        """Remember where a field or a record begins; of several of one name, none."""
+        self.places[name] = None if name in self.places else (line, column)
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
         """Take a field of the document's own vocabulary."""

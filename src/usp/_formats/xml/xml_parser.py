@@ -221,7 +221,11 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         lost: int = 0,
     ) -> None:
         """Note a problem at a line, or at the current tag."""
-        column = None if line else self.scanner.column
+        entry, column = self._entry, None
+        if not line:
+            column = self.scanner.column
+        elif entry is not None and entry.line == line:
+            column = entry.column
         self.problems.add(code, line or self.scanner.line, excerpt, lost, column=column)
 
     def base_in(self, entry: RawEntry) -> str | None:
@@ -422,6 +426,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
                 self._begin_entry(self.implied_entry, "", implied=True)
                 self._begin_field(meaning, attributes)
         elif meaning.role is ElementRole.RECORD:
+            self._entry.note_place(meaning.local, self.scanner.line, self.scanner.column)
             self._add(meaning, "", attributes)
         else:
             self._begin_field(meaning, attributes)
@@ -450,6 +455,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             nested = depth != self._entry_depth + (not self._implied)
             if nested and meaning.local != "loc":
                 return
+            if self._entry is not None:
+                self._entry.note_place(meaning.local, self.scanner.line, self.scanner.column)
         self._field = OpenField(meaning, attributes, depth, self, nested=nested)
         self._wrapped = None
 

@@ -147,11 +147,14 @@ def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
 
 
 def _at_first(sitemap: CheckedSitemap, found: Iterable[tuple[str, str]]) -> Iterator[Hit]:
-    """Yield the first messages, each with the line of the first element that is written so."""
+    """Yield the first messages, each with the place of the first element that is written so."""
     some = list(islice(found, MOST))
-    lines = sitemap.lines_of(written for written, _ in some)
+    places = sitemap.places_of(written for written, _ in some)
     for written, message in some:
-        yield Hit(message, line=lines.get(written))
+        if place := places.get(written):
+            yield Hit(message, line=place.line, column=place.column)
+        else:
+            yield Hit(message)
 
 
 _ROOTS = frozenset({"urlset", "sitemapindex"})

@@ -148,7 +148,7 @@ def url_variant(block: PageColumns) -> Iterator[Hit]:
         <url><loc>https://example.org/teas/</loc></url>
     Fix: List the canonical URL of the page only.
     """
-    sitemap, urls, joined = block.sitemap, block.urls, block.joined
+    sitemap, urls, joined = block.sitemap, block.normal_urls, block.joined
     if sitemap.is_feed:
         return
     text = _INDEX.sub("/", block.lower) if "/index." in block.lower else block.lower

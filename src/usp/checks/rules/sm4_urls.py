@@ -108,9 +108,9 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
             is_suspect = is_odd or not url.isascii()
             if is_suspect and (bad := _UNESCAPED.search(url, len(beginning(url)))):
                 yield Hit(f"{_shown(bad[0])} is not escaped", at)
-    for at, _, url in block.media:
+    for at, kind, url in block.media:
         if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
-            yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at)
+            yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at, element=kind)
 
 
 def _shown(letters: str) -> str:
@@ -385,4 +385,5 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
         refused = robots.disallowed([url for _, url in others], kind=kind) if others else {}
         for number, whom in refused.items():
             at, url = others[number]
-            yield Hit(f"robots.txt disallows the {what} {url} for {whom}", at)
+            message = f"robots.txt disallows the {what} {url} for {whom}"
+            yield Hit(message, at, element=kind or "link")

@@ -245,7 +245,8 @@ def empty_or_repeated_field(block: PageColumns) -> Iterator[Hit]:
     Fix: Write each of them once, or leave it out.
     """
     for at, name, how in block.examined.odd_fields():
-        yield Hit(f"<{name}> is empty" if how == "empty" else f"<{name}> is there twice", at)
+        what = "empty" if how == "empty" else "there twice"
+        yield Hit(f"<{name}> is {what}", at, element=name)
 
 
 @block_rule("SM513", Severity.INFO)
