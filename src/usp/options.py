@@ -44,6 +44,7 @@ class CrawlOptions:
         use_html_links: Look for sitemaps and feeds that the homepage and ``Link`` headers name.
         use_neighbours: Also crawl the subdomains, and languages on other hosts, that it names.
         use_html_sitemaps: Read HTML sitemaps, too: pages of links, such as ``/sitemap/``.
+        use_llms_txt: Look for ``/llms.txt``, and follow the lists that such a list links to.
         recurse_callback: Called with each child's URL, its level and the URLs above it; False skips it.
         recurse_list_callback: Called first, with all children of an index; returns those to follow.
         recurse_entry_callback: Called with each child as a ``ChildSitemap``; False skips it.
@@ -67,6 +68,7 @@ class CrawlOptions:
     use_html_links: bool = False
     use_neighbours: bool = False
     use_html_sitemaps: bool = False
+    use_llms_txt: bool = False
     recurse_callback: RecurseCallbackType | None = None
     recurse_list_callback: RecurseListCallbackType | None = None
     recurse_entry_callback: RecurseEntryCallbackType | None = None
@@ -137,6 +139,7 @@ class CommonKeywords(TypedDict, total=False):
     """The options that every entry point takes by keyword only."""
 
     use_html_sitemaps: bool
+    use_llms_txt: bool
     recurse_entry_callback: RecurseEntryCallbackType | None
     sitemaps_since: Moment | None
     include_sitemaps: Sequence[str]

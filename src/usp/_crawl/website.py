@@ -24,6 +24,7 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexWebsiteSitemap,
     PagesAtomSitemap,
+    PagesJSONFeedSitemap,
     PagesRSSSitemap,
     PagesTextSitemap,
     keep_fetched,
@@ -373,7 +374,7 @@ class Website:
         return robots is not None and not self.includes(robots) and robots.final_url in self.decided
 
 
-_FEEDS = (PagesRSSSitemap, PagesAtomSitemap)
+_FEEDS = (PagesRSSSitemap, PagesAtomSitemap, PagesJSONFeedSitemap)
 _ABSENT = frozenset({404, 410})
 _BUSY = 429
 _SERVER_ERROR = 500

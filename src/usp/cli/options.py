@@ -239,6 +239,7 @@ _website_options = table(
         "--neighbours": "Also read the subdomains that the website names, and its languages on other "
         "hosts, as websites of their own.",
         "--html-sitemaps": "Also read HTML sitemaps: pages of links, such as /sitemap/.",
+        "--llms-txt": "Also look for /llms.txt, and follow the lists that it links to.",
     },
     WEBSITE,
     known_path={"name": "known_paths"},
@@ -311,6 +312,7 @@ def read_requests(
         "use_html_links": values.pop("html_links"),
         "use_neighbours": values.pop("neighbours"),
         "use_html_sitemaps": values.pop("html_sitemaps"),
+        "use_llms_txt": values.pop("llms_txt"),
         "crawl_delay": values.pop("crawl_delay"),
         "wait": values.pop("wait"),
     }
