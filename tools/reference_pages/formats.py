@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tools.reference_pages.markup import table
 
-from usp._crawl.website import KNOWN_SITEMAP_PATHS
+from usp._crawl.software import SOFTWARE
+from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
 from usp.objects.extensions import EXTENSIONS, OWN, Kind, Table
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ possible; [problems](problems.md) lists what can be wrong.
 | [XML sitemap](#xml-sitemaps) | the root `<urlset>` | `PagesXMLSitemap` | pages |
 | [RSS](#rss) 2.0, 0.9x and 1.0 | the root `<rss>` or `<rdf:RDF>` | `PagesRSSSitemap` | pages |
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
+| [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, or its `version` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
+| [llms.txt](#llms-txt) | a heading and a list of links in Markdown | `PagesLlmsTxtSitemap`; with links to others, inside an `IndexLlmsTxtSitemap` | pages, and other lists |
 | [text](#text) | no markup, and lines that are URLs | `PagesTextSitemap` | pages |
+| [HTML sitemap](#html-sitemaps) | `use_html_sitemaps`, `--html-sitemaps` | `PagesHTMLSitemap` | pages |
 | [homepage](#homepages) | `use_html_links`, `--html-links` | none | sitemaps |
 | anything else | | `InvalidSitemap`, with the reason | |
 
@@ -104,10 +108,62 @@ An item without a title and a description has no news story; its date is that of
 | `entry/title`, else `entry/summary` | `news_story.title` |
 | `entry/published`, else `entry/updated` | `news_story.publish_date` |
 
+## JSON Feed
+
+| field | field of `SitemapPage` |
+|---|---|
+| `url`, else `external_url`, else an `id` that is a URL | `url` |
+| `title`, else `summary` | `news_story.title` |
+| `date_published`, else `date_modified` | `news_story.publish_date` |
+| `date_modified` | `last_modified` |
+| `authors[].name`, `author.name` | `news_story.authors`; of the feed, if the item has none |
+| `tags` | `news_story.keywords` |
+| `language` | `news_story.publication_language`; of the feed, if the item has none |
+| `image`, `banner_image` | `images` |
+
+An item without a title and a summary has no news story; its date is that of the page. What the feed says for its items counts for those
+after it. `next_url` is a further sitemap, as deep as the limit `depth` allows.
+
+JSON that is damaged, or breaks off, gives all of its complete items: where a bracket, a quote or a comma is missing or too many, reading
+goes on at the next item. Texts of more than 65,536 characters are read as empty, and items of more than 524,288 other characters are lost.
+
+## llms.txt
+
+Looked for at `/llms.txt` with `use_llms_txt=True` (`--llms-txt`); given or declared, it is read in any case. A text is taken for one if it
+has a heading of the first level and a list of links, or if that is its name.
+
+| Markdown | field of `SitemapPage` |
+|---|---|
+| `[text](URL)`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
+| the text of the link | `news_story.title` |
+| the headings above it, from the second level on | `news_story.keywords` |
+
+Images, code, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+`use_llms_txt`, and are in `skipped` of the index without it.
+
 ## Text
 
 One URL per line; other lines are left out, and so are lines of more than 65,536 characters. A file of text without any URL is not a
 sitemap.
+
+## HTML sitemaps
+
+With `use_html_sitemaps=True`, an HTML page is a sitemap if it is
+
+- given by its URL, or found under a name that people use for it, such as `/en/sitemap/`, `/site-map.html`, `/html-sitemap`: declared by
+  robots.txt, or linked from the homepage with `use_html_links=True`;
+- at one of these paths, which are tried after the other known paths: PATHS.
+
+One that nothing declares has to call itself a sitemap in its title or a heading, in one of a dozen languages: websites answer any path with
+a page. Without the option, an HTML page is a failure, and nothing more is requested.
+
+| element | field of `SitemapPage` |
+|---|---|
+| `a@href` to the same host, without its fragment | `url` |
+| the text of the link, else the `alt` of its image, else its `title` | `news_story.title` |
+| the headings above it and the items of the lists around it, the outermost first | `news_story.keywords` |
+
+`<base>` counts; scripts, styles, templates and comments do not. Tags need not be closed.
 
 ## Homepages
 
@@ -121,6 +177,14 @@ With `use_html_links=True` the homepage is fetched, and read for links, in this 
 
 2 MiB of the page and 16 KiB of `Link` headers are read. `<base>` counts; scripts, styles and templates do not. The links come after
 robots.txt and before the known paths.
+
+### Paths of the software
+
+If nothing but feeds was found by then, the headers of the homepage and its `<meta name="generator">` decide which further paths are tried,
+at most four for each software that they name. Nothing is requested for a website whose sitemap was found, for software that is not in
+this table, with `use_known_paths=False`, or if the homepage is not looked at.
+
+SOFTWARE
 
 ## Files that hold sitemaps
 
@@ -143,7 +207,10 @@ def pages() -> dict[str, str]:
     parts = [_BEGIN.replace("KNOWN", "\n".join(KNOWN_SITEMAP_PATHS))]
     for extension in EXTENSIONS:
         parts += _section(extension)
-    return {"formats.md": "\n".join([*parts, _END])}
+    paths = ", ".join(f"`/{path}`" for path in HTML_SITEMAP_PATHS)
+    software = [(one.name, ", ".join(f"`/{path}`" for path in one.paths)) for one in SOFTWARE]
+    end = _END.replace("PATHS", paths).replace("SOFTWARE", table("software | paths", software))
+    return {"formats.md": "\n".join([*parts, end])}
 
 
 def _section(extension: Extension) -> Iterator[str]:
@@ -160,6 +227,8 @@ def _section(extension: Extension) -> Iterator[str]:
 
 def _rows(prefix: str, record: Table, outer: str = "") -> Iterator[tuple[str, str, str]]:
     for spec in record.specs:
+        if spec.feeds_only:
+            continue
         name = f"{outer}{spec.name}"
         place = _place(prefix, record, spec)
         if isinstance(spec.kind, Table):

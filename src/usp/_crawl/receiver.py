@@ -37,6 +37,7 @@ from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Problem
+from usp.objects.sitemap import PagesHTMLSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class DocumentProbe:
         kind: Any = self.parser.parser.sitemap_class if self.parser.parser else None
         return kind if kind is not None and kind.lists_pages else None
 
+    @property
+    def certain_kind(self) -> type[AbstractPagesSitemap] | None:
+        """The same, unless only the whole document shows whether it is one."""
+        return None if self.page_kind is PagesHTMLSitemap else self.page_kind
+
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
         if len(self._start) < _START:
@@ -116,7 +122,8 @@ class DocumentProbe:
 
     def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Probe:
         """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
-        self._sort(self.parser.close(ended or broken))
+        if rest := self.parser.close(ended or broken):
+            self._sort(rest)
         parser = self.parser.parser
         problems = self.parser.problems.listed()
         transfer = None
@@ -129,12 +136,13 @@ class DocumentProbe:
         left_out = None
         if self._left_out:
             left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
+        kind: Any = parser.sitemap_class if parser and not self.parser.refusal else None
         return Probe(
-            kind=parser.sitemap_class if parser and not self.parser.refusal else None,
+            kind=kind,
             refusal=self.parser.refusal,
             children=tuple(self._children.values()),
             left_out=left_out,
-            pages_at=None if self.page_kind else self._pages_at,
+            pages_at=None if kind is not None and kind.lists_pages else self._pages_at,
             problems=tuple(problems),
             transfer=transfer,
             broken=broken if ended is None else None,
@@ -143,6 +151,8 @@ class DocumentProbe:
             pages=self._count,
             namespace=self.parser.namespace,
             start=self._start,
+            is_doubtful=self.parser.is_doubtful,
+            software=getattr(parser, "software", ""),
         )
 
     def again(
@@ -279,7 +289,7 @@ class BodyReceiver:
         announce = self._context.announce
         if self._arrival is not None:
             self._arrival.notify_reader()
-        elif announce is not None and not over and (kind := self._probe.page_kind):
+        elif announce is not None and not over and (kind := self._probe.certain_kind):
             self._arrival = Arrival(self._exchange, self._writer, kind)
             announce(self._order, self._arrival)
 

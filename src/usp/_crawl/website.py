@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any
 from usp._base.urls import without_fragment
 from usp._crawl.child_filter import without_fragments
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
+from usp._crawl.software import paths_of_software
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap, keep_fetched
+from usp.objects.sitemap import (
+    AbstractSitemap,
+    IndexWebsiteSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    keep_fetched,
+)
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, status_of
 
 if TYPE_CHECKING:
@@ -49,11 +57,30 @@ KNOWN_SITEMAP_PATHS = (
 """Known paths in the order in which they are tried: the most usual and the most general first."""
 
 
-def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
-    """Return ``paths`` in their fixed order, the caller's own after them, each once."""
+HTML_SITEMAP_PATHS = (
+    "sitemap.html",
+    "sitemap/",
+    "site-map",
+    "site-map/",
+    "sitemap.htm",
+    "site-map.html",
+    "sitemap.php",
+    "sitemap.aspx",
+    "html-sitemap",
+    "pages/sitemap",
+)
+"""Known paths of HTML sitemaps, apart from ``sitemap``, which comes with those above."""
+
+
+def in_order(paths: Iterable[str], extra: Iterable[str] = (), *, pages: bool = False) -> list[str]:
+    """Return ``paths`` in their fixed order, the caller's own after them, each once.
+
+    With ``pages``, those of HTML sitemaps come before the caller's own.
+    """
     wanted = set(paths)
     ordered = [path for path in KNOWN_SITEMAP_PATHS if path in wanted]
     ordered += sorted(wanted.difference(ordered))
+    ordered += HTML_SITEMAP_PATHS if pages else ()
     return list(dict.fromkeys(path.lstrip("/") for path in (*ordered, *extra)))
 
 
@@ -90,7 +117,8 @@ class OneSitemap:
     def __init__(self, crawl: Crawl, url: str, **wanted: Any) -> None:
         self.start = ("sitemap", url)
         self.crawl = crawl
-        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
+        role = Role.HTML_SITEMAP if crawl.options.use_html_sitemaps else Role.SITEMAP
+        role = Role.ROBOTS if url.endswith("/robots.txt") else role
         self._slot = crawl.want(url, role=role, **wanted)
 
     @property
@@ -102,11 +130,13 @@ class OneSitemap:
     def is_wrong_guess(self) -> bool:
         """Whether it was a guess, and the document is not XML that is a sitemap or a feed.
 
-        Text at a guessed URL is not taken as a list of URLs.
+        Text at a guessed URL is not taken as a list of URLs, nor any page as an HTML sitemap.
         """
         received, arrival = self._slot.received, self._slot.arrival
         kind = received.probe.kind if received else arrival.kind if arrival else None
-        return self._slot.guess and (kind is None or issubclass(kind, PagesTextSitemap))
+        is_doubtful = received is not None and received.probe.is_doubtful
+        is_sure = kind is not None and not (is_doubtful or issubclass(kind, PagesTextSitemap))
+        return self._slot.guess and not is_sure
 
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
@@ -130,11 +160,37 @@ class Website:
         if crawl.options.use_html_links:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
             self._homepage = crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1)
-        for path in known_paths:
-            crawl.want(homepage_url + path, guess=True)
+        self._known_paths = dict.fromkeys(known_paths)
+        self._want_paths(self._known_paths)
+        self._has_more = crawl.options.use_known_paths and self._homepage is not None
         self._included: dict[TreeSlot, bool] = {}
         self._root_urls: set[str] = set()
         crawl.roots = self
+
+    def _want_paths(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.crawl.want(self.url + path, guess=True)
+
+    def want_more(self) -> bool:
+        """Request what else there may be, now that all that was requested is decided.
+
+        If there is no sitemap but feeds, these are the paths of the software that the homepage names.
+        """
+        more, self._has_more = self._has_more, False
+        homepage = self._homepage.received if self._homepage else None
+        if not more or homepage is None or any(map(self._is_found, self.crawl.wanted)):
+            return False
+        paths = paths_of_software(homepage.exchange.headers, homepage.probe.software)
+        wanted = [path for path in paths if path not in self._known_paths]
+        self._want_paths(wanted)
+        return bool(wanted)
+
+    def _is_found(self, top: TreeSlot) -> bool:
+        """Return whether there is a sitemap at or below a slot at the top, apart from feeds."""
+        if top is not self._homepage and not self.includes(top):
+            return False
+        kinds = (slot.received.probe.kind for slot in slots_from(top) if slot.received)
+        return any(kind and kind.lists_pages and not issubclass(kind, _FEEDS) for kind in kinds)
 
     def tree(self) -> IndexWebsiteSitemap:
         """Return the tree, once the crawl is complete."""
@@ -186,12 +242,15 @@ class Website:
         """Return whether a slot is at the top of the tree; to be called in the order of the tree.
 
         A response that is not a robots.txt is left out of the tree, and so are known paths that lead
-        to no sitemap, or to one that robots.txt's subtree declares or that is at the top already.
+        to no sitemap, or to one that robots.txt's subtree declares or that is at the top already. A
+        page that nothing declares as a sitemap has to call itself one.
         """
         included = self._included.get(root)
         if included is not None:
             return included
         included = root.received is not None or root.arrival is not None or self._is_linked(root)
+        if root.received is not None and root.received.probe.is_doubtful:
+            included = not (root.guess or root.url in self._guessed)
         if included and root is not self._robots:
             urls = without_fragments((root.url, root.final_url))
             included = urls.isdisjoint(self._declared) and urls.isdisjoint(self._root_urls)
@@ -232,6 +291,7 @@ class Website:
         return without_fragments(urls)
 
 
+_FEEDS = (PagesRSSSitemap, PagesAtomSitemap)
 _ABSENT = frozenset({404, 410})
 _BUSY = 429
 _SERVER_ERROR = 500
