@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from check_examples import HOME, dated_index, found_at, found_in
+from check_examples import HOME, dated_index, found_at, found_in, linked, wrapped
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -201,3 +201,12 @@ def test_what_an_xml_parser_refuses_is_found(at, damage, gone):
         assert found(body)
     else:
         assert "SM307" not in dict(found(body))
+
+
+def test_what_follows_from_the_end_of_a_document_that_breaks_off_is_not_told():
+    links = linked("/en", "en /en", "de /de", "x-default /en")
+    links += linked("/de", "en /en", "de /de", "x-default /en")
+    image = f"<image:image><image:loc>{JPG}</image:loc></image:image></url>"
+    text = wrapped(PAGE + PAGE.replace("tea", "cup").replace("</url>", image) + links)
+    for end in range(text.index(PAGE) + len(PAGE), len(text) - len("</urlset>")):
+        assert {code for code, _ in found(text[:end])} <= {"SM354"}, text[end - 30 : end]

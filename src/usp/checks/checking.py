@@ -169,6 +169,7 @@ class Checking:
             examination.on_page_problem = self.on_page_problem
             blocks = examination.blocks()
         first = None  # the line of the first page
+        held: Iterable[Finding] = ()
         for examined in blocks:
             if not sitemap.pages:
                 first = examined.place(0).line
@@ -177,7 +178,10 @@ class Checking:
             for name in gathered:
                 getattr(site, name).add(block)
             on_pages(len(block.urls))
-            yield from self._ask(RuleScope.BLOCK, block, sitemap.url)
+            yield from held
+            told: Iterable[Finding] = self._ask(RuleScope.BLOCK, block, sitemap.url)
+            held, told = _held_back(block, told) if sitemap.is_cut else ((), told)
+            yield from told
             site.add(len(block.urls))
             if is_pages and site.is_full:
                 if examination is not None:
@@ -213,6 +217,16 @@ class Checking:
         for one in findings:
             if one.code in self.chosen:
                 yield replace(one, severity=self.chosen.severities[one.code])
+
+
+def _held_back(
+    block: PageColumns, findings: Iterable[Finding]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings about the last page of a block, which may be cut, and the others."""
+    both: tuple[list[Finding], list[Finding]] = [], []
+    for one in findings:
+        both[one.page != block.urls[-1]].append(one)
+    return both
 
 
 _BATCH = 500  # findings that a thread makes at a time

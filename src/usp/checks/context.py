@@ -215,6 +215,7 @@ class CheckedSitemap:
         is_dated = self.declaration is not None and self.declaration.lastmod
         self.claim = self.declaration if is_dated and parent and parent.is_index else None
         self.failure: Failure | None = node.failure
+        self.is_cut = node.failure is not None and not self.is_feed
         encodings = ((exchange and exchange.content_encoding) or "").lower().split(",")
         none = ("", "identity", "none")
         self.content_encodings = [one for one in map(str.strip, encodings) if one not in none]

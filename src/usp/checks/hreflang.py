@@ -81,6 +81,7 @@ class HreflangGroups:
         self._codes: dict[int, int] = {}  # the codes of the versions of a group, as hashes
         self.other_codes: list[tuple[str, int, int | None]] = []
         self._size = 0
+        self._cut: dict[int, str] = {}  # the last page of each sitemap that breaks off
         self._pages = SeenUrls()
         self._repeated = SeenUrls()  # pages that name versions twice: these may differ
         self._defaults = SeenUrls()  # links that are x-default and nothing else
@@ -93,6 +94,8 @@ class HreflangGroups:
             return
         lines = block.examined.lines
         urls = [version.url for version in versions]
+        if block.sitemap.is_cut:
+            self._cut[block.sitemap.number] = urls[-1]
         new = self._pages.add_all(urls)
         self._repeated.add_all([url for at, url in enumerate(urls) if new and not new[at]])
         sitemap, groups = block.sitemap.number, self._groups
@@ -168,10 +171,12 @@ class HreflangGroups:
                     if link != url and not (link in pages and url in members) and link in listed
                 ),
             )
+        cut = {*self._cut.values()}
         for page, link, sitemap, line in database.execute(_NOT_RETURNED):
             url, other = _decoded(page), _decoded(link)
             is_chooser = other in self._defaults and other not in self._pages
-            if url not in self._repeated and not is_chooser:
+            is_cut = not {url, other}.isdisjoint(cut)
+            if url not in self._repeated and not is_chooser and not is_cut:
                 yield url, other, sitemap, line or None
 
 

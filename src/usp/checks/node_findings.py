@@ -55,6 +55,14 @@ _OF_WRONG_ROOT = frozenset(
     {ProblemCode.UNCLOSED_ENTRY, ProblemCode.STRAY_END_TAG, ProblemCode.NO_LOC}
     | {ProblemCode.PAGES_IN_INDEX}
 )
+# What is left of an entry, or of a tag, where a document breaks off.
+_OF_CUT = frozenset(
+    {
+        *(ProblemCode.STRAY_LESS_THAN, ProblemCode.TEXT_BETWEEN_ENTRIES, ProblemCode.NO_LOC),
+        *(ProblemCode.UNCLOSED_CDATA, ProblemCode.UNCLOSED_COMMENT, ProblemCode.UNCLOSED_QUOTE),
+        *(ProblemCode.MISSING_EXTENSION_FIELD, ProblemCode.UNCLOSED_INSTRUCTION),
+    }
+)
 # Failures whose reasons are in the words of logs.
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
 
@@ -172,13 +180,22 @@ def findings_at(
             return
     if {problem.code for problem in problems} >= _WRONG_ROOT:
         problems = [problem for problem in problems if problem.code not in _OF_WRONG_ROOT]
-    for problem in problems:
+    for problem in problems if failure is None else _without_cut_end(problems):
         if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
             continue  # what was not received whole breaks off, too
         quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
         found = _finding(problem.code.rule, f"{problem.message}{quoted}", node.url, problem.line)
         found = replace(found, page=problem.page, column=problem.column)
         yield replace(found, times=problem.times, lost=problem.lost)
+
+
+def _without_cut_end(problems: Sequence[Problem]) -> Sequence[Problem]:
+    """Return problems without those of what is left of the last entry of a document that breaks off."""
+    cut = next((one.line for one in problems if one.code is FailureCode.TRUNCATED), None)
+    last = {
+        one.code: one for one in problems if one.code in _OF_CUT and (one.line or 0) >= (cut or 0)
+    }
+    return [one for one in problems if cut is None or last.get(one.code) is not one]
 
 
 def is_broken(failure: Failure | None) -> bool:

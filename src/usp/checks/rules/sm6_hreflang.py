@@ -197,7 +197,7 @@ def no_x_default(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
     Fix: Add a link with hreflang="x-default" to each page of the group.
     """
-    if count := sitemap.without_default:
+    if (count := sitemap.without_default) and not sitemap.is_cut:
         yield Hit(f"{counted(count, 'page')} with links to other languages, but without x-default")
 
 
