@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from usp.fleet.recrawl_policy import DAY, HOUR, RecrawlPolicy, Rhythm, SitemapHints
+from usp._base.recrawl_policy import DAY, HOUR, RecrawlPolicy, Rhythm, SitemapHints
 
 MINUTE = 60.0
 SHORTEST, LONGEST = 10 * MINUTE, 30 * DAY  # of every interval but the fixed ones

@@ -10,6 +10,7 @@ import pytest
 
 import usp
 from usp import aio
+from usp._snapshot import snapshot_update
 from usp.changes import watching
 from website import Answer, Site, index, robots, urlset
 
@@ -193,3 +194,25 @@ def test_what_appears_while_something_else_is_served_comes_once_and_nothing_else
             site.answers["/a.xml"] = urlset("/1", "/3")
             assert said(next(watch)) == [("added", "3")], name
             assert said(next(watch)) == [], name
+
+
+def test_without_an_interval_a_round_requests_only_what_is_due(site, path, monkeypatch):
+    waits, clock = [], Mock(wraps=time)
+    monkeypatch.setattr(snapshot_update, "time", clock)
+    monkeypatch.setattr(watching, "time", clock)
+    clock.time.return_value = time.time()
+    stop = Mock(is_set=lambda: False, wait=waits.append)
+    with closing(usp.watch(f"{site.base}/", path, use_known_paths=False, stop=stop)) as watch:
+        next(watch)
+        next(watch)  # learns: nothing was known of the rhythm of any
+        site.requests.clear()
+        assert said(next(watch)) == []
+        assert (site.hits, waits[-1] > 300) == ({}, True)
+        clock.time.return_value += 86400
+        site.answers["/a.xml"] = urlset("/1", "/3")
+        assert said(next(watch)) == [("added", "3")]
+        assert set(site.hits) == {"/robots.txt", "/index.xml", "/a.xml", "/b.xml"}
+    site.requests.clear()
+    with closing(usp.watch(f"{site.base}/", path, use_known_paths=False)) as watch:
+        assert said(next(watch)) == [("added", "3")]  # which nobody had dealt with
+    assert set(site.hits) == {"/robots.txt", "/index.xml", "/a.xml", "/b.xml"}  # the first round

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp.fleet.recrawl_policy import (
+from usp._base.recrawl_policy import (
     DAY,
     HOUR,
     HostBudget,

@@ -280,7 +280,7 @@ def test_a_loss_by_and_by_is_measured_by_what_was_good(site, path):
 def test_a_homepage_that_links_to_nothing_is_a_collapse_and_one_that_fails_is_kept(
     record, path, update
 ):
-    link = '<html><a href="/feed.xml">feed</a><link rel="sitemap" href="/map.xml"></html>'
+    link = '<html><a href="/about">about</a><link rel="sitemap" href="/map.xml"></html>'
     options = {"use_known_paths": False, "use_html_links": True, "use_robots": False}
     site, _ = record({"/": link, "/map.xml": urlset("/1", "/2", "/3")}, **options)
     assert usp.load(path).page_count() == 3

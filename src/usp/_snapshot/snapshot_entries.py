@@ -10,13 +10,14 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.display import printable
 from usp._base.reason import Advice, Reason, Topic
+from usp._base.recrawl_policy import Rhythm
 from usp._base.urls import without_login
 from usp._crawl.orders import Failed, FinalResult, HostGivenUp, NoNetwork, NotRequested, Probe
 from usp._formats.document import Role
@@ -154,7 +155,7 @@ class Entry:
     is what the first look at a page sitemap showed. ``seen`` is when it was last found unchanged.
     ``last_good`` is the last good response of a document that failed later. ``entry_offset`` is where
     the entry itself was written. ``failed_as_guess`` is whether it was a known path that failed and was
-    requested again once it was declared.
+    requested again once it was declared. ``rhythm`` is how often it changes, and when it is due again.
     """
 
     url: str
@@ -175,6 +176,7 @@ class Entry:
     entry_offset: int = 0
     crc: int | None = None
     failed_as_guess: bool = False
+    rhythm: Rhythm | None = None
 
     @property
     def key(self) -> tuple[Role, str]:
@@ -248,7 +250,7 @@ def _plain_probe(look: Probe) -> Probe | None:
     return Probe(look.kind, pages=0, namespace=look.namespace, start=look.start)
 
 
-def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
+def _values(value: object) -> Any:  # noqa: C901, PLR0911 - one for each kind
     match value:
         case Entry():
             return _present(value, _ENTRY)
@@ -265,6 +267,8 @@ def _values(value: object) -> Any:  # noqa: PLR0911 - one for each kind
             return {"kind": name, "namespace": value.namespace, "start": value.start.hex()}
         case Reason():
             return _present(value, _REASON)
+        case Rhythm():
+            return astuple(value)
         case Advice():
             return [value.topic.name, value.name]
         case Hop():
@@ -326,6 +330,13 @@ def _read_advice(given: object) -> Advice | None:
     return Advice(Topic[topic], name) if topic in Topic.__members__ else None
 
 
+def _read_rhythm(given: object) -> Rhythm:
+    *times, changed_at, failures = listed(given)
+    interval, due, first_seen, checked_at = map(float, times)
+    changed = None if changed_at is None else float(changed_at)
+    return Rhythm(interval, due, first_seen, checked_at, changed, whole(failures))
+
+
 def _read_probe(given: object) -> Probe | None:
     values = read_table(_PROBE, given)
     kind = _PAGE_KINDS.get(values.pop("kind"))
@@ -381,6 +392,7 @@ _ENTRY: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("ended", "refused", "failed_as_guess"), flag),
     "glance": _read_probe,
     "before": lambda given: _read_entry({**mapping(given), "before": None}),
+    "rhythm": _read_rhythm,
 }
 _ATTRIBUTES = {
     "at": "offset",

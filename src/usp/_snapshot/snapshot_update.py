@@ -11,7 +11,9 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from usp._base.dates import known_date
 from usp._base.display import counted
+from usp._base.recrawl_policy import RecrawlPolicy, Rhythm, SitemapHints
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
@@ -22,6 +24,7 @@ from usp._snapshot.snapshot_entries import LIMIT, Entry, entry_of, key_of
 from usp._snapshot.snapshot_file import OpenSnapshot, unfinished_snapshot
 from usp._snapshot.warc_writing import ACCEPTED, digest_of
 from usp.objects.problem import Failure
+from usp.web_client.abstract_client import failure_reason
 
 if TYPE_CHECKING:
     import os
@@ -39,11 +42,16 @@ _GONE = frozenset({404, 410})
 
 @dataclass(frozen=True, slots=True)
 class UpdatePolicy:
-    """What an update believes: dates in indexes, any loss, or that of this share of the pages."""
+    """What an update believes: dates in indexes, any loss, or that of this share of the pages.
+
+    With a ``schedule`` it notes the rhythm of each document; with ``due_only`` it requests what is due.
+    """
 
     trust_lastmod: bool = False
     accept: bool = False
     max_removed: float = HALF
+    schedule: RecrawlPolicy | None = None
+    due_only: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.max_removed, int | float) or not 0 <= self.max_removed <= 1:
@@ -110,6 +118,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self.max_removed = policy.max_removed
         self._answers = RecordedAnswers(before, options.effective_limits)
         self._trusts = policy.trust_lastmod
+        self._schedule, self._due_only = policy.schedule, policy.due_only
         self._keeps = keeps
         self._lock = threading.Lock()
         self._seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
@@ -153,15 +162,48 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         )
 
     def recall(self, order: FetchOrder) -> Received | Failed | None:
-        """Return what need not be asked for because its index says that it has not changed."""
+        """Return what is not asked for: its index says that it is the same, or it is not due yet."""
         key = key_of(order.role, order.url)
-        entry = self.before.entries.get(key) if self._trusts and order.attempt == 1 else None
-        is_current = entry is not None and entry.last_good is None and _is_current(entry, order)
+        entry = self.before.entries.get(key) if order.attempt == 1 else None
+        is_current = (
+            entry is not None
+            and entry.last_good is None
+            and ((self._trusts and _is_current(entry, order)) or self._is_early(entry, order))
+        )
         if entry is None or not is_current or not self.before.is_sound(entry):
             self._count_requests(1)
             return None
         self._trusted.add(key)
         return self._answers.recalled(entry.asked_as(order.url)).result
+
+    def _is_early(self, entry: Entry, order: FetchOrder) -> bool:
+        """Return whether a document is not due yet, and its index does not say that it has changed."""
+        policy, known = self._schedule, entry.rhythm
+        if policy is None or known is None or not self._due_only or entry.lastmod != order.lastmod:
+            return False
+        is_known = order.is_guess if entry.error is not None else entry.is_whole
+        return is_known and not entry.refused and 0 < known.due - time.time() <= policy.longest
+
+    def _rhythm(self, entry: Entry, what: str) -> Rhythm | None:
+        """Return the rhythm of a document after this update, in which it was ``what``."""
+        old, policy, now = self.before.entries.get(entry.key), self._schedule, time.time()
+        if policy is None or entry.key in self._trusted:
+            return None if old is None else old.rhythm
+        index_date = known_date(entry.lastmod or "")
+        hints = SitemapHints(index_date.timestamp() if index_date else None, url=entry.url)
+        known = old.rhythm if old else None
+        if known is None:  # recorded without a schedule, or new
+            then = old.exchange and old.exchange.started if old else None
+            known = policy.first(then.timestamp() if then else now, hints)
+        if what == "failed":
+            code = failure_reason(entry.error).code.value if entry.error else None
+            return policy.failed(known, now, code)
+        return (policy.changed if what == "changed" else policy.unchanged)(known, now, hints)
+
+    def next_due(self) -> float | None:
+        """Return the time at which the first of the documents is due again, if that is known."""
+        rhythms = (one.rhythm for one in self.file.entries.values())
+        return min((one.due for one in rhythms if one is not None), default=None)
 
     def _count_requests(self, number: int) -> None:
         with self._lock:
@@ -189,6 +231,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         if exchange is not None:
             self._count_requests(len(exchange.redirects))
         if document is None:
+            entry = replace(entry, rhythm=self._rhythm(entry, "failed"))
             self.file.add(self._failed(final, entry, before))
             return
         if document.store is self.before.store:
@@ -196,7 +239,9 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         else:
             self.received += document.size
         what = self._against(before or self.before.entries.get(key), key, document)
-        if before is not None and self._is_worse(final, entry, before, what):
+        is_worse = before is not None and self._is_worse(final, entry, before, what)
+        entry = replace(entry, rhythm=self._rhythm(entry, "failed" if is_worse else what))
+        if before is not None and is_worse:
             self.file.add(self._with_last_good(entry, before), document)
             return
         self.counts[what] += 1

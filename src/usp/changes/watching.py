@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from usp import aio
 from usp._base.files import locked
+from usp._base.recrawl_policy import DAY, MINUTE, RecrawlPolicy
 from usp._base.urls import without_login
 from usp._inputs import tree_of, tree_of_async, web_input
 from usp._snapshot.snapshot_file import start_of
@@ -42,6 +43,8 @@ __all__ = ["Round", "watch", "watch_async"]
 
 _SHIFT = 0.1  # of a pause, by which it is longer or shorter
 _NEXT = ".next"
+_OWN_RHYTHM = RecrawlPolicy(shortest=5 * MINUTE, longest=DAY, pace=1 / 24)
+"""Of the sitemaps of one website: what changes once a day is requested every hour."""
 
 
 @dataclass(slots=True)
@@ -97,17 +100,20 @@ class _Watch:
 
     url: str
     path: Path
-    every: float
+    every: float | None
     options: CrawlOptions
     is_sitemap: bool | None = None
     existing: bool = False
     policy: UpdatePolicy = field(default_factory=UpdatePolicy)
     number: int = 0
     _begun: float = 0.0
+    _plan: UpdatePlan | None = None
 
     def __post_init__(self) -> None:
         every, path = self.every, self.path
-        if isinstance(every, bool) or not isinstance(every, int | float) or not every > 0:
+        if every is None:
+            self.policy = replace(self.policy, schedule=_OWN_RHYTHM)
+        elif isinstance(every, bool) or not isinstance(every, int | float) or not every > 0:
             raise ValueError(f"every must be a positive number of seconds, not {every!r}")
         self.next = path.with_name(f".{path.name}{_NEXT}")
         self.start = web_input(self.url, is_sitemap=self.is_sitemap)
@@ -141,7 +147,8 @@ class _Watch:
 
     def plan(self) -> UpdatePlan:
         """Return how a later round is fetched: with the login of the URL, as the first one."""
-        plan = UpdatePlan(self.policy, self.path, self.next, self.options, {})
+        policy = replace(self.policy, due_only=self.number > 1)
+        self._plan = plan = UpdatePlan(policy, self.path, self.next, self.options, {})
         plan.log_in(self.start.url)
         return plan
 
@@ -184,7 +191,11 @@ class _Watch:
     def pause(self) -> float:
         """Return how many seconds to wait for the next round; not the same for all who watch a site."""
         shift = random.uniform(1 - _SHIFT, 1 + _SHIFT)  # noqa: S311 - not a secret
-        return max(0.0, self._begun + self.every * shift - time.monotonic())
+        every = self.every
+        if every is None:
+            due = self._plan and self._plan.next_due()
+            every = _OWN_RHYTHM.bounded((due or 0.0) - time.time()) / (1 - _SHIFT)  # not too early
+        return max(0.0, self._begun + every * shift - time.monotonic())
 
     def rounds(
         self, web_client: AbstractWebClient | None, most: int | None, stop: threading.Event
@@ -236,7 +247,7 @@ def watch(
     snapshot: str | PathLike[str],
     web_client: AbstractWebClient | None = None,
     *,
-    every: float = 300.0,
+    every: float | None = None,
     rounds: int | None = None,
     is_sitemap: bool | None = None,
     existing: bool = False,
@@ -247,7 +258,7 @@ def watch(
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> Generator[Round, None, None]:
-    """Watch a website, or one sitemap: yield a round every so many seconds, without an end.
+    """Watch a website, or one sitemap: yield round after round, without an end.
 
     A round gives the pages that are new or changed since the last one. The snapshot is the state: it is
     written in the first round, in which nothing is new, and replaced after each of the others, when
@@ -260,7 +271,10 @@ def watch(
     Args:
         url: The URL of the website, or of the sitemap.
         snapshot: The file with the state.
-        every: Seconds from one round to the next.
+        every: Seconds from one round to the next, in which all sitemaps are requested. Without it, each
+            sitemap has its own rhythm, from five minutes to a day: the more often it has changed, the
+            sooner it is requested again, and one whose date in its index changes at once. The first
+            round requests all of them.
         rounds: How many rounds there are; None for no end.
         is_sitemap: Whether the URL is that of one sitemap, if it does not look like what it is.
         existing: Take all pages for new in the first round.
@@ -281,7 +295,7 @@ def watch_async(
     snapshot: str | PathLike[str],
     web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
     *,
-    every: float = 300.0,
+    every: float | None = None,
     rounds: int | None = None,
     is_sitemap: bool | None = None,
     existing: bool = False,

@@ -38,7 +38,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     {
         "--snapshot FILE": "Snapshot that stores the last state, for example site.warc.gz; it is "
         "created if necessary. Without it, the state is lost when the command ends.",
-        "--every TIME": "Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
+        "--every TIME": "Request all sitemaps at this interval, for example 90s, 5m or 1h; varied by "
+        "up to 10 %. Without it, each has its own rhythm, from 5 minutes to a day.",
         "--exec COMMAND": "Run this command for each batch of changes, which it gets as JSON lines "
         "on its standard input. Failed batches are retried.",
         "--post ADDRESS": "Send each batch of changes to this address, as JSON by POST, in place of "
@@ -49,7 +50,6 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
     },
     snapshot={"type": new_path},
-    every={"default": "5m"},
     post={"type": webhook, "name": "post_to"},
     feed={"type": new_path, "name": "feed_path"},
     exec={"name": "shell_command"},
@@ -66,7 +66,7 @@ def command(
     run: options.RunOptions,
     start: options.Input,
     snapshot: Path | None,
-    every: float,
+    every: float | None,
     form: str | None,
     output: Path | None,
     **given: Any,
@@ -143,7 +143,7 @@ class _Watcher:
     """Reports the rounds of a watch until it is stopped."""
 
     url: str
-    every: float
+    every: float | None
     jsonl: bool
     output: Path | None
     accepts: bool
@@ -170,8 +170,11 @@ class _Watcher:
         if self.ended is None:
             return f"watching {self.url} · first round"
         ago = clock(time.monotonic() - self.ended)
-        last = f"{ago} since the last, every {duration(self.every)}"
+        last = f"{ago} since the last{self._interval()}"
         return f"watching: {found} · {last} · {self.url}"  # which may be too long for the line
+
+    def _interval(self) -> str:
+        return f", every {duration(self.every)}" if self.every else ""
 
     def end(self, *_: object) -> None:
         """Stop at a signal: at once while waiting, and after the batch while it is written."""
@@ -189,7 +192,7 @@ class _Watcher:
         if self.feed is not None and self.rounds == 1:  # so that it is there
             self.feed.write((), current.started)
         if current.first:
-            messages.notice(f"watching {self.url} every {duration(self.every)}", url=self.url)
+            messages.notice(f"watching {self.url}{self._interval()}", url=self.url)
         changes = current.changes() if self.removed else iter(current)
         first = next(changes, None)  # which compares: until then, it may be stopped
         if first is None:
@@ -212,7 +215,8 @@ class _Watcher:
             messages.error(self.warning, FAILED)
         if error is not None and update is None:
             reason = words_of(error)
-            messages.notice(f"failed: {reason}; next try in {duration(self.every)}", failed=reason)
+            again = f"; next try in {duration(self.every)}" if self.every else ""
+            messages.notice(f"failed: {reason}{again}", failed=reason)
             return
         messages.missing([one for one in current.failures if one.url not in self.failed])
         if self.failed and not current.failures:
