@@ -129,7 +129,17 @@ _REPEATING = {
         *("site", "domain", "visit", "digest", "first_seen", "writer", "number"),
         *(name for name, spec in COLUMNS.items() if spec.kind in REPEATING),
     ),
-    "fetches": ("site", "domain", "visit", "type", "status", "depth", "failure", "writer", "number"),
+    "fetches": (
+        "site",
+        "domain",
+        "visit",
+        "type",
+        "status",
+        "depth",
+        "failure",
+        "writer",
+        "number",
+    ),
     "visits": ("outcome", "reason", "code", "run", "options", "writer", "number"),
     "changes": ("site", "domain", "visit", "sitemap", "kind", "seen_at", "writer", "number"),
 }
