@@ -13,7 +13,9 @@ committed before that one: **a row of another table counts exactly if its visit 
   now. With the ``type`` :data:`GONE`, it is in the site's tree no more.
 - The *pages* of a sitemap are those of its last row that is ``good``: they have the same ``site`` and
   ``sitemap``, and its ``pages_visit`` as their ``visit``; none if that is null. A failure writes a row
-  that is not good, and so removes nothing; the row of what is gone is good, and has no pages.
+  that is not good, and so removes nothing: it has the ``type``, ``pages``, ``pages_visit``, ``digest``
+  and validators of the last good one, so that the last row alone tells all. The row of what is gone is
+  good, and has no pages.
 
 ``writer`` and ``number`` say who has committed a row, and when: the application transaction
 ``usp WRITER`` of ``visits`` has the number of the last commit of a writer, so that the transactions at
@@ -28,16 +30,19 @@ from __future__ import annotations
 import secrets
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.files import FileStore, StoredFile
 from usp._base.urls import BadUrl, read_url
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
+
+if TYPE_CHECKING:
+    from usp.fleet.page_changes import Comparison
 
 __all__ = ["bucket_of", "domain_of", "page_columns", "schema_of", "unwrap", "wide_schema", "wrap"]
 
@@ -48,15 +53,19 @@ CRAWLED = ("pages", "fetches", "visits")
 """Those that a crawl fills; ``changes`` compares it with the one before."""
 
 OUTCOMES = ("complete", "partial", "failed", "empty", "kept")
-"""How a visit ended. ``kept``: it has lost more than half of the pages that were there; nothing of it
-counts, unless the next visit finds the same.
+"""How a visit ended. ``kept``: some or all pages are still those of an earlier visit, because something
+failed, or because more than half of them were suddenly gone: that counts once the next visit finds the
+same.
 """
+
+SUDDEN = "pages-lost"
+"""The code of a visit that has found less than half of the pages, of which nothing counts."""
 
 CHANGES = ("added", "changed", "removed", "moved")
 GONE = "gone"
 
-BUCKETS = 16  # of a new dataset; the number is in the configuration of the table visits
-BUCKETS_KEY = "usp.buckets"
+BUCKETS = 16
+"""Of a new dataset; how many it has is in the description of its table ``visits``."""
 
 _WRITTEN = {"writer": "string", "number": "int64"}
 _KINDS: Mapping[str, Mapping[str, str]] = {
@@ -170,27 +179,39 @@ def _plain(kind: Any) -> Any:
 def file_schema(table: str, columns: Sequence[str] | None = None) -> Any:
     """Return the schema of the files of a table."""
     pa = pyarrow()
+    if table != "pages":
+        return pa.schema(_typed(_KINDS[table]))
+    own = [(name, arrow_type(ALL_COLUMNS[name])) for name in page_columns(columns)]
+    return pa.schema([*_typed(_BEFORE_PAGE), *own, *_typed(_WRITTEN)])
+
+
+def _typed(kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
+    pa = pyarrow()
     types = {
         "moment": pa.timestamp("us", "UTC"),
         "texts": pa.list_(pa.string()),
         "bool": pa.bool_(),
     }
+    return [
+        (name, types[kind] if kind in types else pa.type_for_alias(kind))
+        for name, kind in kinds.items()
+    ]
 
-    def typed(named: Mapping[str, str]) -> list[tuple[str, Any]]:
-        return [
-            (name, types[kind] if kind in types else pa.type_for_alias(kind))
-            for name, kind in named.items()
-        ]
 
-    if table != "pages":
-        return pa.schema(typed(_KINDS[table]))
-    own = [(name, arrow_type(ALL_COLUMNS[name])) for name in page_columns(columns)]
-    return pa.schema([*typed(_BEFORE_PAGE), *own, *typed(_WRITTEN)])
+def rows_in(kinds: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return rows as a table with columns of these kinds."""
+    pa = pyarrow()
+    return pa.Table.from_pylist(list(rows), pa.schema(_typed(kinds)))
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 # Domains and buckets --------------------------------------------------------------------------------
 
-_SECOND = frozenset("ac co com edu gob gov go gouv gv ltd me ne net nom or org plc sch".split())
+_SECOND = frozenset(["ac", "co", "com", "edu", "gob", "gov", "go", "gouv", "gv", "ltd", "me", "ne", "net", "nom", "or", "org", "plc", "sch"])
 """Labels below the top-level domain of a country under which others register their names."""
 
 _COUNTRY = 2  # letters
@@ -217,3 +238,226 @@ def hash_of(domain: str) -> int:
 def bucket_of(domain: str, buckets: int = BUCKETS) -> int:
     """Return the bucket of a domain."""
     return hash_of(domain) % buckets
+
+
+# Rows -----------------------------------------------------------------------------------------------
+
+
+def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return rows as a record batch, without control characters and halves of surrogate pairs."""
+    schema = file_schema(table)
+    listed = [{name: _clean(row.get(name)) for name in schema.names} for row in rows]
+    return pyarrow().RecordBatch.from_pylist(listed, schema=schema)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str) and not value.isprintable():
+        return printable(value.encode("utf-8", "replace").decode("utf-8"))
+    return value
+
+
+def pages_of(
+    batch: Any, visit: Mapping[str, Any], digests: Mapping[str, str], columns: Sequence[str] | None
+) -> Any:
+    """Return a batch of the pages of a visit with the columns that come before those of a page."""
+    pa = pyarrow()
+    sitemaps = batch.column("sitemap")
+    known = pa.array([digests.get(url) for url in sitemaps.dictionary.to_pylist()], pa.string())
+    values = [_clean(visit[name]) for name in ("site", "domain", "visit")]
+    arrays = {name: array for name, array in zip(batch.schema.names, batch.columns, strict=True)}
+    arrays |= {
+        name: pa.repeat(pa.scalar(value), len(batch))
+        for name, value in zip(("site", "domain", "visit"), values, strict=True)
+    }
+    since = pa.scalar(visit["started"], pa.timestamp("us", "UTC"))
+    arrays |= {"digest": known.take(sitemaps.indices), "first_seen": pa.repeat(since, len(batch))}
+    schema = file_schema("pages", columns)
+    nothing = {name: pa.nulls(len(batch), schema.field(name).type) for name in _WRITTEN}
+    return pa.RecordBatch.from_arrays(
+        [(arrays | nothing)[name] for name in schema.names], schema=schema
+    )
+
+
+# Files ----------------------------------------------------------------------------------------------
+
+
+Row: TypeAlias = dict[str, Any]
+"""A row of ``visits``."""
+
+
+class PartFile(NamedTuple):
+    """A file of a table: its name below the table, its bucket, its size, the number of its rows."""
+
+    table: str
+    name: str
+    bucket: int
+    size: int
+    rows: int
+
+
+class Part(NamedTuple):
+    """Finished visits: their rows, the files with all of their rows, and who has written them."""
+
+    sites: tuple[Row, ...]
+    files: tuple[PartFile, ...]
+    writer: str
+    number: int
+
+
+@dataclass
+class PartWriter:
+    """Collects visits into files; ``add``, ``tick`` and ``finish`` return what is finished with it.
+
+    ``number`` is that of the part that is being written.
+    """
+
+    store: FileStore
+    writer: str
+    number: int
+    buckets: int = BUCKETS
+    columns: Sequence[str] | None = None
+    seconds: float = PART_SECONDS
+    comparing: Callable[[], Comparison] | None = None
+
+    def __post_init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._name = f"part-{secrets.token_hex(8)}.parquet"
+        self._files: dict[tuple[str, int], ParquetFileWriter] = {}
+        self._waiting: dict[tuple[str, int], list[Any]] = {}
+        self._size = self._pages = 0
+        self._sites: list[Row] = []
+        self._since = float("inf")
+        self._comparison: Comparison | None = None
+
+    def add(self, table: str, rows: Any) -> list[Part]:
+        """Add rows of one site: a batch of ``pages``, else a list; that of ``visits`` is the last.
+
+        Pages of ``compared`` are those of a site that was there before: what changed is found out when
+        the part is finished, and ``replaced`` says what they replace.
+        """
+        if table in ("compared", "replaced"):
+            assert self.comparing is not None
+            self._comparison = self._comparison or self.comparing()
+            if table == "replaced":
+                self._comparison.replaced += rows
+            else:
+                self._comparison.add(rows)
+                self._pages += len(rows)
+            return []
+        if table == "pages":
+            self._pages += len(rows)
+            self._add_batch(table, bucket_of(rows.column("domain")[0].as_py(), self.buckets), rows)
+            return []
+        bucket = bucket_of(rows[0]["domain"], self.buckets)
+        known = {"writer": self.writer, "number": self.number}
+        self._waiting.setdefault((table, bucket), []).extend(row | known for row in rows)
+        if table != "visits":
+            return []
+        self._sites += rows
+        self._since = min(self._since, time.monotonic())
+        full = len(self._sites) >= PART_SITES or self._pages >= PART_ROWS
+        return self.finish() if full else self.tick()
+
+    def _add_batch(self, table: str, bucket: int, batch: Any) -> None:
+        """Add a batch of pages or changes; write what waits if that is too much."""
+        pa = pyarrow()
+        schema = file_schema(table, self.columns)
+        named = dict(zip(batch.schema.names, batch.columns, strict=True))
+        named["writer"] = pa.repeat(pa.scalar(self.writer), len(batch))
+        named["number"] = pa.repeat(pa.scalar(self.number, pa.int64()), len(batch))
+        whole = pa.RecordBatch.from_arrays([named[name] for name in schema.names], schema=schema)
+        self._file(table, bucket).add(whole)
+        self._size += whole.nbytes
+        if self._size >= _MOST_WAITING:
+            self._size = 0
+            for file in self._files.values():
+                file.flush()
+
+    def _file(self, table: str, bucket: int) -> ParquetFileWriter:
+        name = f"{table}/bucket={bucket}/{self._name}"
+        return self._files.setdefault(
+            (table, bucket),
+            ParquetFileWriter(
+                partial(StoredFile, self.store, name),
+                file_schema(table, self.columns),
+                _REPEATING[table],
+            ),
+        )
+
+    def tick(self) -> list[Part]:
+        """Finish a part that is old enough; call it only between two sites."""
+        return self.finish() if time.monotonic() - self._since >= self.seconds else []
+
+    def finish(self) -> list[Part]:
+        """Finish the part of what was added."""
+        if not self._sites:
+            return []
+        if self._comparison is not None:
+            for table, bucket, batch in self._comparison.results():
+                self._add_batch(table, bucket, batch)
+        for (table, bucket), rows in self._waiting.items():
+            self._file(table, bucket).add(rows_of(table, rows))
+        files = []
+        for (table, bucket), file in self._files.items():
+            if file.rows:
+                file.close()
+                name = f"bucket={bucket}/{self._name}"
+                files.append(PartFile(table, name, bucket, file.stream.close(), file.rows))
+        part = Part(tuple(self._sites), tuple(files), self.writer, self.number)
+        self._close_comparison()
+        self.number += 1
+        self._begin()
+        return [part]
+
+    def _close_comparison(self) -> None:
+        if self._comparison is not None:
+            self._comparison.close()
+
+    def discard(self) -> None:
+        """Remove what is not in a finished part."""
+        self._close_comparison()
+        for file in self._files.values():
+            file.abandon()
+            if file.stream is not None:
+                file.stream.discard()
+
+
+# The wide table -------------------------------------------------------------------------------------
+
+
+def wide_schema(columns: Sequence[str] | None = None) -> Any:
+    """Return the schema of the wide table."""
+    pa = pyarrow()
+    structs = [(table, pa.struct(_inner(table, columns))) for table in CRAWLED]
+    return pa.schema([("site", pa.string()), ("table", pa.string()), *structs])
+
+
+def _inner(table: str, columns: Sequence[str] | None) -> list[Any]:
+    """Return the fields of a table without its bucket and its site."""
+    return list(schema_of(table, columns))[2:]
+
+
+def wrap(table: str, batch: Any, columns: Sequence[str] | None = None) -> Any:
+    """Return a batch of one table as a batch of the wide one."""
+    pa = pyarrow()
+    schema = wide_schema(columns)
+    fields = _inner(table, columns)
+    site = batch.column("site").cast(pa.string())
+    inner = [batch.column(field.name).cast(field.type) for field in fields]
+    structs = {name: pa.nulls(len(batch), schema.field(name).type) for name in CRAWLED}
+    structs[table] = pa.StructArray.from_arrays(inner, fields=fields)
+    named = pa.repeat(pa.scalar(table), len(batch))
+    return pa.RecordBatch.from_arrays([site, named, *structs.values()], schema=schema)
+
+
+def unwrap(batches: Iterable[Any], table: str) -> Iterator[Any]:
+    """Yield the rows of one table in wide batches, as batches of that table."""
+    pa, compute = pyarrow(), pyarrow(".compute")
+    for batch in batches:
+        rows = batch.filter(compute.equal(batch.column("table"), table))
+        if len(rows):
+            struct = rows.column(table)
+            names = ["site", *(field.name for field in struct.type)]
+            yield pa.RecordBatch.from_arrays([rows.column("site"), *struct.flatten()], names=names)

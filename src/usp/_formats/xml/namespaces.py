@@ -128,7 +128,10 @@ class Scope:
 
     def uri(self, prefix: str) -> str | None:
         """Return the namespace that a prefix, in lower case, is declared as."""
-        return next((uris[prefix] for uris in self.uris if prefix in uris), None)
+        for uris in self.uris:
+            if prefix in uris:
+                return uris[prefix]
+        return None
 
     def meanings(self, inside: type) -> dict[str, Any]:
         """Return what a parser remembers of the meaning of tags, in some entries."""

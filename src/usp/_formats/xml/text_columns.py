@@ -108,11 +108,13 @@ class StartTag(NamedTuple):
     @classmethod
     def of(cls, at: int, tag: str) -> StartTag:
         """Return a tag of a skeleton."""
-        given = {name.lower(): value for name, value in reversed(_ATTRIBUTE.findall(tag))}
-        address = next((name for name, value in given.items() if value == ">"), "")
-        given.pop(address, None)
-        values = {name: attribute_value(value[1:-1], ignore) for name, value in given.items()}
-        return cls(at, tag, values, address)
+        address, given = "", dict[str, str]()
+        for name, value in _ATTRIBUTE.findall(tag):
+            if value == ">":
+                address = name.lower()
+            else:
+                given.setdefault(name.lower(), attribute_value(value[1:-1], ignore))
+        return cls(at, tag, given, address)
 
 
 Elements: TypeAlias = list[tuple[str, StartTag]]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from xml.parsers.expat import errors
@@ -25,7 +26,7 @@ LARGEST_TREE = 80 * 1024
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 _MAX_PREFIXES = 50
 _MAX_DEPTH = 100  # elements inside an entry, one in the other; the scanner only counts deeper ones
-_PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
+_PREFIX = re.compile(r"(?!(?i:xml|xmlns)\Z)[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 _USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
 _DECLARED = re.compile(
     r"""xmlns([\w:.-]{0,100}+)\s{0,9}+=\s{0,9}+(?:"([^"<]{0,999}+)"|'([^'<]{0,999}+)')"""
@@ -51,25 +52,24 @@ class Decline(Notes):
 IGNORE, DECLINE = Notes(), Decline()
 
 
+@dataclass(eq=False)
 class TreeReader:
     """Reads blocks as trees, at one position of a document, where names mean the same."""
 
-    def __init__(self, dialect: Dialect, scope: Scope, base: str | None) -> None:
-        self.dialect = dialect
-        self.scope = scope
-        self.base = base
-        self._prefixes: set[str] = set()
-        self._start = ""
+    dialect: Dialect
+    scope: Scope
+    base: str | None
+    _prefixes: set[str] = field(default_factory=set)
+    _start: str = ""
 
     def _declare(self, prefixes: Iterable[str]) -> bool:
         """Declare more prefixes; return whether there were any."""
-        new = {p for p in prefixes if _PREFIX.fullmatch(p) and p.lower() not in ("xml", "xmlns")}
-        new -= self._prefixes
+        new = {*filter(_PREFIX.fullmatch, prefixes)} - self._prefixes
         is_new = 0 < len(new) <= _MAX_PREFIXES - len(self._prefixes)
         if is_new:
             self._prefixes |= new
-        declared = "".join(f" xmlns:{p}='{p}'" for p in sorted(self._prefixes))
-        self._start = f"<r{declared}>"
+        declared = map(" xmlns:{0}='{0}'".format, sorted(self._prefixes))
+        self._start = f"<r{''.join(declared)}>"
         return is_new
 
     def parse(self, block: str) -> Element | None:
