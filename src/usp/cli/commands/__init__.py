@@ -34,8 +34,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Many sites": {
         "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and "
         "sites.",
+        "changes": "Show what was added, changed, removed and moved in a dataset, the oldest first.",
         "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
         "dates.",
+        "forget": "Leave sites alone from now on, and delete their rows from a dataset.",
+        "convert": "Take over a dataset of an earlier version: the tables pages, sitemaps and sites.",
     },
     "Other": {
         "mcp": "Serve the library to language models and agents: a Model Context Protocol server.",
@@ -47,7 +50,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 
 SHORT_HELP = {name: text for group in GROUPS.values() for name, text in group.items()}
 # Commands that are in the module of another one; graph is the name of an earlier version.
-_BESIDE = {"graph": "tree", "update": "snapshot"}
+_BESIDE = {"graph": "tree", "update": "snapshot", "convert": "forget"}
 
 
 class _Commands(Mapping[str, "click.Command"]):
