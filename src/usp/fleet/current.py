@@ -17,7 +17,7 @@ from usp._base.files import DatasetError, NotADatasetError
 from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import homepage
-from usp.fleet.tables import BUCKETS, BUCKETS_KEY, GONE, bucket_of, domain_of, schema_of
+from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, schema_of
 
 __all__ = ["CURRENT", "OpenDataset", "current_sql", "open_dataset"]
 
@@ -168,7 +168,7 @@ class OpenDataset:
 
 def buckets_of(dataset: Dataset) -> int:
     """Return the number of buckets that a dataset was created with."""
-    return int(dataset.table("visits").metadata().configuration.get(BUCKETS_KEY, BUCKETS))
+    return dataset.buckets
 
 
 def open_dataset(root: str | os.PathLike[str], at: datetime | None = None) -> OpenDataset:
