@@ -73,7 +73,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "(:9100), as OpenMetrics.",
     },
     every={"type": interval},
-    max_failed={"type": share, "default": 0.2},
+    max_failed={"type": share, "default": "20%"},
 )
 @options.request_options(
     limits=f"Set a limit for every site, as in 'usp ls'. The usual one is seconds={SITE_SECONDS:g}."
