@@ -30,7 +30,7 @@ from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.previous_visit import PreviousVisit, packed_document
-from usp.fleet.recrawl_policy import next_due
+from usp._base.recrawl_policy import next_due
 from usp.fleet.tables import GONE, SUDDEN, Row, domain_of, page_columns, pages_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
