@@ -27,7 +27,7 @@ from usp.fleet.options import FleetOptions
 from usp.fleet.page_changes import Comparison
 from usp.fleet.previous_visit import PreviousVisit
 from usp.fleet.site_list import Assignment, Batch, homepages, host_key
-from usp.fleet.tables import PART_SECONDS, Part, PartWriter, Row, rows_of, wrap
+from usp.fleet.tables import BUCKETS, PART_SECONDS, Part, PartWriter, Row, rows_of, wrap
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
@@ -252,6 +252,7 @@ class Job:
     options: FleetOptions
     commit_seconds: float = PART_SECONDS
     writer: str = "0/1"
+    buckets: int = BUCKETS
     all_due: bool = False
     accept: bool = False
 
@@ -262,7 +263,7 @@ class Job:
             dataset.store,
             self.writer,
             first_number(self.run),
-            dataset.buckets,
+            self.buckets,
             options.columns,
             self.commit_seconds,
             partial(Comparison, dataset, options.columns),

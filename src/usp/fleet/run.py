@@ -6,6 +6,7 @@ import heapq
 import json
 import queue
 import time
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +24,8 @@ from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
 from usp.fleet.known_sites import KnownSites, Shard
+from usp.fleet.leave_alone import LeaveAlone
+from usp.fleet.metrics import DELAYS
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.previous_visit import Known
 from usp.fleet.site_list import Assignment, Assignments, by_address, homepages, host_key
@@ -134,13 +137,16 @@ def crawl_fleet(
         how.options,
         how.commit_seconds,
         how.shard,
+        dataset.buckets,
         all_due=not how.is_due,
         accept=how.accept,
     )
     ray = how.engine == "ray"
     engine = RayEngine(job, how.workers, how.address) if ray else LocalEngine(job, how.workers)
     with KnownSites(Dataset(root), Shard.read(how.shard)) as known:
-        left = Assignments(_Wanted(known, how, first, progress).all(sites))
+        alone = LeaveAlone(dataset.store)
+        wanted = _Wanted(known, how, first, progress).all(sites)
+        left = Assignments(wanted, lambda site: _is_left_alone(alone, site, progress))
         try:
             _crawl(engine, left, Committer(dataset), aside, progress, on_progress)
         finally:
@@ -151,6 +157,16 @@ def crawl_fleet(
         "started": started.isoformat(timespec="seconds"),
     }
     return aside(_finish, dataset, how, summary)
+
+
+def _is_left_alone(alone: LeaveAlone, site: str, progress: FleetProgress) -> bool:
+    if alone.is_stale:
+        alone.refresh()
+    is_covered = alone.covers(site)
+    progress.left_alone += is_covered
+    if is_covered:
+        progress.active.discard(site)
+    return is_covered
 
 
 class _Wanted:
@@ -207,7 +223,10 @@ class _Wanted:
         progress = self._progress
         while True:
             began = time.monotonic()
+            now = datetime.now(UTC)
+            progress.lag = 0.0
             for one in self._known.known("due is null or due <= now()", is_listed=is_listed):
+                progress.lag = max(progress.lag, (now - (one.row["due"] or now)).total_seconds())
                 if one.row["site"] not in progress.active:
                     progress.active.add(one.row["site"])
                     yield one
@@ -329,7 +348,10 @@ class FleetProgress:
         self.active: set[str] = set()
         self.outcomes: Counter[str] = Counter()
         self.pages = self.sitemaps = self.bytes = self.requests = 0
-        self.workers_lost = self.safe = 0
+        self.workers_lost = self.safe = self.left_alone = 0
+        self.statuses: Counter[str] = Counter()  # of requests
+        self.delays = [0] * (len(DELAYS) + 1)  # of changed sitemaps: since they were as before
+        self.lag = 0.0  # seconds for which the first of the sites that were due had been so
         self.were_good = self.lost = 0
         self.is_ending = False
         self._failed: dict[str, tuple[int, Row]] = {}  # by code: how many, and the first
@@ -368,6 +390,9 @@ class FleetProgress:
         if row.get("code") is not None:
             count, first = self._failed.get(row["code"], (0, row))
             self._failed[row["code"]] = count + 1, first
+        self.statuses.update(row.get("statuses") or ())
+        for delay in row.get("delays") or ():
+            self.delays[bisect_left(DELAYS, delay)] += 1
         if row.get("was_good"):
             self.were_good += 1
             self.lost += bool(row.get("is_lost"))
@@ -419,7 +444,8 @@ class FleetProgress:
         return {
             "sites": self.done,
             "before": self.before,
-            "missing": max(0, (self.total or 0) - self.safe),
+            "missing": max(0, (self.total or 0) - self.safe - self.left_alone),
+            "left_alone": self.left_alone,
             "guard": self.guard(most_failed),
             "outcomes": dict(sorted(self.outcomes.items())),
             **{name: getattr(self, name) for name in SUMS},

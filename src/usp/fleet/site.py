@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted
 from usp._base.files import DatasetError
 from usp._base.reason import Reason
+from usp._base.recrawl_policy import next_due
 from usp._base.shortage import shortage_of
 from usp._base.urls import host_of, with_login
 from usp._crawl.asyncio_driver import Stepper
@@ -30,7 +31,6 @@ from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.previous_visit import PreviousVisit, packed_document
-from usp._base.recrawl_policy import next_due
 from usp.fleet.tables import GONE, SUDDEN, Row, domain_of, page_columns, pages_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
@@ -91,6 +91,8 @@ class SiteCrawl:
         self._started = datetime.now(UTC)
         self._duration = 0.0
         self._due: list[datetime] = []
+        self._statuses: Counter[str] = Counter()
+        self._delays: list[float] = []
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, SitemapReceived):
@@ -157,6 +159,10 @@ class SiteCrawl:
             else {}
         )
         previous = self.previous
+        for one in self._finals.values():
+            exchange = one.result.exchange
+            if exchange is None or exchange.attempts:  # else it was not requested
+                self._statuses[str((exchange and exchange.status) or "none")] += 1
         for node, _, _ in places_in(self._tree):
             final = self._final_of(node)
             is_new = node.url not in self._first or not isinstance(node, InvalidSitemap)
@@ -421,6 +427,8 @@ class SiteCrawl:
         row["interval"], row["due"] = next_due(facts, now=self._started)
         if before is not None and not (changed and row["good"]):
             row["changed_at"] = before["changed_at"]
+        elif before is not None and before["fetched_at"] is not None and row["pages"]:
+            self._delays.append((self._started - before["fetched_at"]).total_seconds())
         self._due.append(row["due"])
 
     def row(self, sitemaps: list[Row]) -> Row:
@@ -467,6 +475,8 @@ class SiteCrawl:
             "started": self._started,
             "run": self.run,
             "options": self.options.digest,
+            "statuses": self._statuses,
+            "delays": self._delays,
             "was_good": previous is not None and bool(previous.count),
             "is_lost": outcome == "failed" or 2 * kept > pages,
             **self._next_visit(outcome, code),

@@ -261,11 +261,16 @@ class Assignments:
     """Sites to be handed out, in groups that share a key; ``len`` is how many groups wait.
 
     The sites come from an iterator that another thread consumes, so far ahead that there is enough to
-    choose from. A key that a worker is busy with is given to nobody else. ``total`` is the number of
-    sites once all have come.
+    choose from. A key that a worker is busy with is given to nobody else, and sites that are to be left
+    alone to nobody. ``total`` is the number of sites once all have come.
     """
 
-    def __init__(self, sites: Iterator[tuple[str, Assignment]]) -> None:
+    def __init__(
+        self,
+        sites: Iterator[tuple[str, Assignment]],
+        is_left_alone: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._is_left_alone = is_left_alone
         self._queue: queue.Queue[tuple[str, Assignment] | BaseException | None] = queue.Queue(
             _WINDOW
         )
@@ -340,9 +345,11 @@ class Assignments:
             holder, count = self._holders.get(key, (worker, 0))
             if holder is not worker:
                 continue
-            sites = self._waiting.pop(key)
-            self._waiting_sites -= len(sites)
-            self._holders[key] = worker, count + len(sites)
+            waiting = self._waiting.pop(key)
+            self._waiting_sites -= len(waiting)
+            sites = [one for one in waiting if not self._is_left_alone(one[0])]
+            if sites:
+                self._holders[key] = worker, count + len(sites)
             batch += sites
         return batch
 

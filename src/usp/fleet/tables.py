@@ -211,7 +211,28 @@ def quoted(text: str) -> str:
 
 # Domains and buckets --------------------------------------------------------------------------------
 
-_SECOND = frozenset(["ac", "co", "com", "edu", "gob", "gov", "go", "gouv", "gv", "ltd", "me", "ne", "net", "nom", "or", "org", "plc", "sch"])
+_SECOND = frozenset(
+    [
+        "ac",
+        "co",
+        "com",
+        "edu",
+        "gob",
+        "gov",
+        "go",
+        "gouv",
+        "gv",
+        "ltd",
+        "me",
+        "ne",
+        "net",
+        "nom",
+        "or",
+        "org",
+        "plc",
+        "sch",
+    ]
+)
 """Labels below the top-level domain of a country under which others register their names."""
 
 _COUNTRY = 2  # letters
@@ -264,7 +285,7 @@ def pages_of(
     sitemaps = batch.column("sitemap")
     known = pa.array([digests.get(url) for url in sitemaps.dictionary.to_pylist()], pa.string())
     values = [_clean(visit[name]) for name in ("site", "domain", "visit")]
-    arrays = {name: array for name, array in zip(batch.schema.names, batch.columns, strict=True)}
+    arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays |= {
         name: pa.repeat(pa.scalar(value), len(batch))
         for name, value in zip(("site", "domain", "visit"), values, strict=True)
