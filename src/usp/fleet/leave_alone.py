@@ -51,7 +51,9 @@ class LeaveAlone:
         except (DatasetError, OSError):
             return self
         listed = (line.strip() for line in lines)
-        self._hosts = frozenset(host_key(homepage(one)[0]) for one in listed if one[:1] not in "#")
+        self._hosts = frozenset(
+            host_key(homepage(one)[0]) for one in listed if one and one[0] != "#"
+        )
         return self
 
     def covers(self, site: str) -> bool:
