@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 from fleet_sites import FleetSite, fleet_of
 
 from usp.cli import main
-from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, open_dataset, unwrap
+from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
+from usp.fleet.current import open_dataset
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 

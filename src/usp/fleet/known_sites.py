@@ -33,11 +33,18 @@ _LAST_FETCH = _LAST.format("site, sitemap", "fetched_at")
 _KNOWN = f"""with last as (select * from fetched qualify {_LAST_FETCH}),
     documents as (select site, sitemap, max_by(document, fetched_at) as document from fetched
         where document is not null group by all),
-    whole as (select last.* replace (documents.document as document)
-        from last left join documents using (site, sitemap))
+    whole as (select last.* replace (documents.document as document,
+            case when last.pages_visit is null or n is null or n = last.pages then digest end as digest)
+        from last left join documents using (site, sitemap) left join listed_pages using (site, sitemap))
     select any_value(wanted) as visit,
         list(whole) filter (where whole.sitemap is not null) as rows
     from wanted left join whole using (site) group by wanted.site"""  # noqa: S608 - our own words
+
+
+_COUNTS = f"""with last as (select site, sitemap, pages_visit as visit from fetched
+        where {{checks}} qualify {_LAST_FETCH})
+    select site, sitemap, count(rows.visit) as n from last left join rows using (site, sitemap, visit)
+    group by all"""  # noqa: S608 - the same
 
 
 class Shard:
@@ -118,18 +125,23 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         for batch in reader:
             yield from batch.column("site").to_pylist()
 
-    def known(self, where: str, *, is_listed: bool = False) -> Iterator[Known]:
-        """Yield what is known of the sites whose last visit fulfils a condition."""
+    def known(self, where: str, *, is_listed: bool = False, checks: bool = False) -> Iterator[Known]:
+        """Yield what is known of the sites whose last visit fulfils a condition.
+
+        With ``checks``, a sitemap some of whose pages somebody has deleted is as good as unknown.
+        """
         for bucket in range(self._dataset.buckets):
             if self._may_have(bucket):
-                yield from self._in_bucket(bucket, where, is_listed=is_listed)
+                yield from self._in_bucket(bucket, where, is_listed=is_listed, checks=checks)
 
     def _may_have(self, bucket: int) -> bool:
         """Return whether sites of this shard may be in a bucket: both depend on the same hash."""
         common = math.gcd(self._dataset.buckets, self._shard.of)
         return bucket % common == self._shard.number % common
 
-    def _in_bucket(self, bucket: int, where: str, *, is_listed: bool) -> Iterator[Known]:
+    def _in_bucket(
+        self, bucket: int, where: str, *, is_listed: bool, checks: bool
+    ) -> Iterator[Known]:
         dataset, database = self._dataset, self._database
         self._fill(
             "visited", dataset.query(f"select * from visits where bucket = {bucket}", "visits")
@@ -155,6 +167,8 @@ class KnownSites(AbstractContextManager["KnownSites"]):
             dataset.query(query, "fetches"),
             "from rows semi join wanted using (site) semi join visited using (visit)",
         )
+        pages = f"select site, sitemap, visit from pages where bucket = {bucket} and {checks}"
+        self._fill("listed_pages", dataset.query(pages, "pages"), _COUNTS.format(checks=checks))
         for batch in database.sql(_KNOWN).to_arrow_reader(_ROWS):
             for one in batch.to_pylist():
                 if one["visit"]["domain"] in self._shard:

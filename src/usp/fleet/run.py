@@ -215,9 +215,11 @@ class _Wanted:
             self._progress.listed = known.listed(self._homepages(sites))
         is_listed = sites is not None
         if how.retry_failed:
-            yield from known.known("outcome in ('failed', 'kept')", is_listed=is_listed)
+            failed = "outcome in ('failed', 'kept')"
+            yield from known.known(failed, is_listed=is_listed, checks=True)
         elif how.again:
-            yield from known.known(f"coalesce(run, 0) < {self._first}", is_listed=is_listed)
+            older = f"coalesce(run, 0) < {self._first}"
+            yield from known.known(older, is_listed=is_listed, checks=True)
             if is_listed:
                 yield from known.unknown()
         else:
