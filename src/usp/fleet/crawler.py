@@ -17,12 +17,14 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.files import FileStore
 from usp._base.names import load_extra
 from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp._http.aiohttp_sessions import HostTurns
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, first_number
+from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.options import FleetOptions
 from usp.fleet.page_changes import Comparison
 from usp.fleet.previous_visit import PreviousVisit
@@ -128,6 +130,8 @@ class _Crawler:
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
         self._crawls: set[Any] = set()  # whose documents are received, or not read yet
+        self._fetching: dict[Any, asyncio.Task[None]] = {}
+        self._alone = LeaveAlone(FileStore(job.root)) if job else None
 
     def run(self) -> None:
         """Crawl all sites; runs in a thread."""
@@ -150,6 +154,11 @@ class _Crawler:
         self._start(self._start_sites())
         while self._tasks and not self.stopped.is_set() and self.failure is None:
             await asyncio.wait(self._tasks, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
+            if self._alone is not None and self._alone.is_stale:
+                await asyncio.to_thread(self._alone.refresh)
+                for crawl, work in self._fetching.items():
+                    if self._alone.covers(crawl.site):
+                        work.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -216,11 +225,16 @@ class _Crawler:
         self._crawls.add(crawl)
         try:
             if reason is None:
-                await crawl.fetch()
+                self._fetching[crawl] = work = asyncio.create_task(crawl.fetch())
+                await work
             async with self._reading:  # one at a time: the rows of a site are consecutive
                 async for item in crawl.tables():
                     await self._put(item)
+        except asyncio.CancelledError:
+            if self._alone is None or not self._alone.covers(site):
+                raise
         finally:
+            self._fetching.pop(crawl, None)
             self._crawls.discard(crawl)
             self._change.set()
             await client.close()

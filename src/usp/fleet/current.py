@@ -17,7 +17,7 @@ from usp._base.files import DatasetError, NotADatasetError
 from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import homepage
-from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, schema_of
+from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, quoted, schema_of
 
 __all__ = ["CURRENT", "OpenDataset", "current_sql", "open_dataset"]
 
@@ -69,8 +69,8 @@ def current_sql(
         raise ValueError(f"unknown view {view!r}; choose from {', '.join(CURRENT)}")
     only = []
     if site is not None:
-        home = homepage(site)[0].replace("'", "''")
-        only = [f"bucket = {bucket_of(domain_of(home), buckets)}", f"site = '{home}'"]
+        home = homepage(site)[0]
+        only = [f"bucket = {bucket_of(domain_of(home), buckets)}", f"site = {quoted(home)}"]
     where = only
     if at is not None:
         where = [*only, f"started <= timestamptz '{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"]
@@ -142,7 +142,7 @@ class OpenDataset:
         known = view_columns(view, self.dataset.columns("pages"))
         if unknown := [name for name in columns or () if name not in known]:
             raise ValueError(f"unknown column {unknown[0]!r}; choose from {', '.join(known)}")
-        buckets = buckets_of(self.dataset)
+        buckets = self.dataset.buckets
         return current_sql(view, columns or known, at=self.at, site=site, buckets=buckets)
 
     def connection(self, *tables: str) -> Any:
@@ -164,11 +164,6 @@ class OpenDataset:
         except (duckdb.Error, OSError) as error:
             reason = str(error).partition("\n")[0]
             raise DatasetError(f"{self.dataset.store} cannot be read: {reason}") from error
-
-
-def buckets_of(dataset: Dataset) -> int:
-    """Return the number of buckets that a dataset was created with."""
-    return dataset.buckets
 
 
 def open_dataset(root: str | os.PathLike[str], at: datetime | None = None) -> OpenDataset:

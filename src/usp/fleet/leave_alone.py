@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.files import DatasetError, FileStore, NoSuchFileError
 from usp.fleet.site_list import SiteListError, homepage, host_key
-from usp.fleet.tables import TABLES
+from usp.fleet.tables import TABLES, quoted
 
 if TYPE_CHECKING:
     from usp.fleet.current import OpenDataset
@@ -51,7 +51,9 @@ class LeaveAlone:
         except (DatasetError, OSError):
             return self
         listed = (line.strip() for line in lines)
-        self._hosts = frozenset(host_key(homepage(one)[0]) for one in listed if one[:1] not in "#")
+        self._hosts = frozenset(
+            host_key(homepage(one)[0]) for one in listed if one and one[0] != "#"
+        )
         return self
 
     def covers(self, site: str) -> bool:
@@ -103,9 +105,9 @@ def forget(data: OpenDataset, sites: Sequence[str] = ()) -> dict[str, int]:
         for batch in known.to_arrow_reader():
             for row in batch.to_pylist():
                 if alone.covers(row["site"]):
-                    found[row["bucket"]].append(row["site"].replace("'", "''"))
+                    found[row["bucket"]].append(quoted(row["site"]))
     for bucket, gone in found.items():
-        names = ", ".join(f"'{site}'" for site in gone)
+        names = ", ".join(gone)
         for table in reversed(TABLES):  # visits first: without them, nobody sees the rest
             with dataset.store.words():
                 dataset.table(table).delete(f"bucket = {bucket} and site in ({names})")

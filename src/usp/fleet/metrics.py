@@ -45,7 +45,6 @@ def _lines(progress: FleetProgress) -> Iterator[str]:
     yield "# HELP usp_freshness_seconds How long ago a sitemap was the same that has now changed."
     for limit, count in zip([*DELAYS, "+Inf"], accumulate(progress.delays), strict=True):
         yield f'usp_freshness_seconds_bucket{{le="{limit}"}} {count}'
-    yield f"usp_freshness_seconds_count {sum(progress.delays)}"
     yield "# EOF"
 
 

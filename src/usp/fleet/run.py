@@ -149,8 +149,13 @@ def crawl_fleet(
         left = Assignments(wanted, lambda site: _is_left_alone(alone, site, progress))
         try:
             _crawl(engine, left, Committer(dataset), aside, progress, on_progress)
+        except BaseException:
+            with suppress(Exception):  # the first one says more
+                aside(dataset.add_run, _run_row(how, number, started, progress, is_whole=False))
+            raise
         finally:
             left.close()
+    aside(dataset.add_run, _run_row(how, number, started, progress, is_whole=True))
     summary = progress.summary(how.max_failed) | {
         "run": number,
         "engine": how.engine,
@@ -302,6 +307,28 @@ def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[int, int]
     dataset.make(how.options.columns)
     number = dataset.begin_run()
     return number, dataset.begin_again(number) if how.again else number
+
+
+def _run_row(
+    how: FleetRun, number: int, started: datetime, progress: FleetProgress, *, is_whole: bool
+) -> Row:
+    """Return the row of a run."""
+    from usp import __version__  # noqa: PLC0415 - the package, which loads this
+
+    summary = progress.summary(how.max_failed)
+    whats = [name for name in ("again", "retry_failed", "is_due") if getattr(how, name)]
+    return {
+        **{name: summary[name] for name in (*SUMS, "sites", "seconds")},
+        **{name: progress.outcomes[name] for name in ("failed", "kept")},
+        "run": number,
+        "shard": how.shard,
+        "what": (whats or ["new"])[0].removeprefix("is_"),
+        "version": __version__,
+        "started": started,
+        "ended": datetime.now(UTC),
+        "is_whole": is_whole,
+        "failures": json.dumps({one["code"]: one["sites"] for one in summary["failures"]}),
+    }
 
 
 def _finish(dataset: Dataset, how: FleetRun, summary: dict[str, Any]) -> dict[str, Any]:

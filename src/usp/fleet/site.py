@@ -43,6 +43,7 @@ from usp.objects.sitemap import (
     problems_until,
 )
 from usp.selection import Selection
+from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ class SiteCrawl:
         self._started = datetime.now(UTC)
         self._duration = 0.0
         self._due: list[datetime] = []
-        self._statuses: Counter[str] = Counter()
         self._delays: list[float] = []
 
     def _hear(self, event: Event) -> None:
@@ -159,10 +159,6 @@ class SiteCrawl:
             else {}
         )
         previous = self.previous
-        for one in self._finals.values():
-            exchange = one.result.exchange
-            if exchange is None or exchange.attempts:  # else it was not requested
-                self._statuses[str((exchange and exchange.status) or "none")] += 1
         for node, _, _ in places_in(self._tree):
             final = self._final_of(node)
             is_new = node.url not in self._first or not isinstance(node, InvalidSitemap)
@@ -480,7 +476,7 @@ class SiteCrawl:
             "started": self._started,
             "run": self.run,
             "options": self.options.digest,
-            "statuses": self._statuses,
+            "statuses": dict(self.client.statuses),
             "delays": self._delays,
             "was_good": previous is not None and bool(previous.count),
             "is_lost": outcome == "failed" or 2 * kept > pages,
@@ -546,7 +542,9 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
         super().__init__(**given, max_concurrent_requests=options.per_host)
         self._turns = turns
         self._previous = previous
-        self.sent: Counter[str] = Counter()  # requests, by host; copies for a crawl share it
+        # Requests, by host and by the status of the response; copies for a crawl share both.
+        self.sent: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
 
     def conditions(self) -> Conditions:
         """Return the headers that ask for sitemaps only if they have changed since the last visit."""
@@ -568,7 +566,9 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
         with ExitStack() as turn:
             turn.callback(room.release)
             response = await super().get(url)
+            status = status_of(response) if isinstance(response, WebClientErrorResponse) else None
             if isinstance(response, AiohttpWebClientSuccessResponse):
+                status = response.status_code()
                 close, turn_of_body = response.close, turn.pop_all()
 
                 async def closing() -> None:
@@ -576,4 +576,5 @@ class FleetClient(AiohttpWebClient, HasEarlierResults):
                     await close()
 
                 response.close = closing  # type: ignore[method-assign]
+        self.statuses[str(status or "none")] += 1
         return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp._base.files import DatasetError, NotADatasetError, deltalake
-from usp.fleet.current import OpenDataset, buckets_of
+from usp.fleet.current import OpenDataset
 from usp.fleet.dataset import Dataset
 from usp.fleet.tables import bucket_of, domain_of
 
@@ -58,7 +58,7 @@ def take_over(old: str | os.PathLike[str], root: str | os.PathLike[str]) -> dict
     dataset = Dataset(root)
     dataset.make(tuple(name for name in names if name != "site"))
     data = OpenDataset(root)
-    buckets, written = buckets_of(dataset), {}
+    buckets, written = dataset.buckets, {}
     with data.errors():
         database = data.connection("visits")
         for name in stored:

@@ -67,8 +67,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
         "--accept": "Take what there is now. Without it, a site that has lost more than half of its "
         "pages keeps them until the next visit finds the same.",
-        "--max-failed SHARE": "Exit with status 1 if more of the sites fail that were good before; "
-        "20% by default.",
+        "--max-failed SHARE": "Exit with status 1 if more of the sites fail that were good before.",
         "--metrics TARGET": "Write the counts of the run to this file, or serve them at this port "
         "(:9100), as OpenMetrics.",
     },
@@ -206,8 +205,7 @@ def _shown(output: str, metrics: Any = None) -> Iterator[Callable[[FleetProgress
     from usp.fleet.metrics import exporting
 
     latest: list[FleetProgress] = []
-    quiet = messages.quiet or messages.as_json
-    is_live = can_show() and not quiet
+    is_live = can_show() and not (messages.quiet or messages.as_json)
     last, was_ending = time.monotonic(), False
 
     def show(progress: FleetProgress) -> None:
@@ -217,9 +215,9 @@ def _shown(output: str, metrics: Any = None) -> Iterator[Callable[[FleetProgress
             how = "stopping after current sites; press Ctrl-C again to quit now"
             messages.notice(f"{how}: {progress.position(output)}")
         latest[:] = [progress]
-        if not (quiet or is_live) and time.monotonic() - last >= _EVERY:
+        if not (messages.quiet or is_live) and time.monotonic() - last >= _EVERY:
             last = time.monotonic()
-            click.echo(printable(progress.line()), err=True)
+            messages.line(progress.line(), progress=progress.summary())
 
     def line() -> str:
         return "".join(printable(progress.line()) for progress in latest)
