@@ -43,7 +43,7 @@ def web(served, root) -> list[TaggedSite]:
 
 def all_rows(root: Path) -> dict[str, list[str]]:
     """Read what there is, without what differs from one crawl to the next."""
-    return tables_of(root, {"sites": {"bytes"}, "sitemaps": {"bytes", "status", "failures"}})
+    return tables_of(root, {"sites": {"bytes"}, "sitemaps": {"bytes", "status"}})
 
 
 def statuses(root: Path) -> dict[str, int]:
