@@ -108,7 +108,7 @@ def ended(capsys: Any, *arguments: object) -> tuple[object, str]:
     return status.value.code, told
 
 
-OF_A_VISIT = {"visit", "duration", "started", "fetched_at", "changed_at", "due", "interval"}
+OF_A_VISIT = {"visit", "duration", "started", "fetched_at", "changed_at", "due", "interval", "failures"}
 CHANGING = {
     "sites": OF_A_VISIT | {"requests", "run"},
     "sitemaps": OF_A_VISIT | {"pages_visit", "first_seen"},

@@ -217,6 +217,7 @@ class _Wanted:
         if how.retry_failed:
             failed = "outcome in ('failed', 'kept')"
             yield from known.known(failed, is_listed=is_listed, checks=True)
+            self._progress.unknown = sum(1 for _ in known.unknown()) if is_listed else 0
         elif how.again:
             older = f"coalesce(run, 0) < {self._first}"
             yield from known.known(older, is_listed=is_listed, checks=True)
@@ -377,7 +378,7 @@ class FleetProgress:
         self.active: set[str] = set()
         self.outcomes: Counter[str] = Counter()
         self.pages = self.sitemaps = self.bytes = self.requests = 0
-        self.workers_lost = self.safe = self.left_alone = 0
+        self.workers_lost = self.safe = self.left_alone = self.unknown = 0
         self.statuses: Counter[str] = Counter()  # of requests
         self.delays = [0] * (len(DELAYS) + 1)  # of changed sitemaps: since they were as before
         self.lag = 0.0  # seconds for which the first of the sites that were due had been so
@@ -473,7 +474,7 @@ class FleetProgress:
         return {
             "sites": self.done,
             "before": self.before,
-            "missing": max(0, (self.total or 0) - self.safe - self.left_alone),
+            "missing": max(0, (self.total or 0) + self.unknown - self.safe - self.left_alone),
             "left_alone": self.left_alone,
             "guard": self.guard(most_failed),
             "outcomes": dict(sorted(self.outcomes.items())),

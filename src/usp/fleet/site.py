@@ -31,7 +31,7 @@ from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.previous_visit import PreviousVisit, packed_document
-from usp.fleet.tables import GONE, SUDDEN, Row, domain_of, page_columns, pages_of
+from usp.fleet.tables import GONE, Row, domain_of, page_columns, pages_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -281,8 +281,8 @@ class SiteCrawl:
             rows.append(row)
         if previous is None:
             return rows, []
-        lost = previous.lost(self._tree)
-        if self.reason is not None and not self._unread:
+        lost = set[str]() if self.accept else previous.lost(self._tree)
+        if self.reason is not None and not self._unread and not self.accept:
             lost = previous.there.keys() - self._first.keys()  # nobody knows
         kept = [row for url, row in previous.there.items() if url in lost]
         self._kept_pages = sum(row["pages"] or 0 for row in kept)
@@ -301,8 +301,13 @@ class SiteCrawl:
         previous = self.previous
         if previous is None or self.accept or not previous.count:
             return False
-        was_so = previous.row["outcome"] == "kept" and previous.row["code"] == SUDDEN
-        return previous.is_comparable and 2 * pages < previous.count and not was_so
+        was_so = previous.row["outcome"] == "kept" and previous.row["code"] is None
+        if previous.is_comparable:
+            return 2 * pages < previous.count and not was_so
+        return not pages and not any(
+            isinstance(node, AbstractPagesSitemap) and node.failure is None
+            for node in self._first.values()
+        )
 
     def _replaced(self, rows: list[Row]) -> list[Row]:
         """Return which pages are compared with which ones."""
@@ -381,6 +386,7 @@ class SiteCrawl:
         failures = 1 + (0 if before is None else before["failures"] or 0)
         is_better = (
             before is not None
+            and not self.accept
             and before["type"] != GONE
             and before["digest"] is not None
             and (before["code"] is None or (before["pages"] or 0) > (row["pages"] or 0))
@@ -389,7 +395,7 @@ class SiteCrawl:
             names = ("visit", "status", "failure", "code", "duration", "fetched_at")
             newer = {name: row[name] for name in names}
             return before | newer | {"good": False, "failures": failures, "document": None}
-        return row | {"good": bool(row["pages"]), "failures": failures}
+        return row | {"good": bool(row["pages"]) or self.accept, "failures": failures}
 
     def _gone(self, row: Row) -> Row:
         """Return the row of a sitemap that is in the tree no more."""
@@ -455,7 +461,6 @@ class SiteCrawl:
             outcome = "kept"
             why = reason or f"{sum(self._counts.values()):,} found now"
             reason = f"{counted(kept, 'page')} of an earlier visit kept: {why}"
-            code = SUDDEN if self._is_sudden and code is None else code
         return {
             "site": self.site,
             "domain": self._domain,

@@ -54,12 +54,9 @@ CRAWLED = ("pages", "fetches", "visits")
 
 OUTCOMES = ("complete", "partial", "failed", "empty", "kept")
 """How a visit ended. ``kept``: some or all pages are still those of an earlier visit, because something
-failed, or because more than half of them were suddenly gone: that counts once the next visit finds the
-same.
+failed, or because more than half of them were suddenly gone, which has no code: that counts once the
+next visit finds the same.
 """
-
-SUDDEN = "pages-lost"
-"""The code of a visit that has found less than half of the pages, of which nothing counts."""
 
 CHANGES = ("added", "changed", "removed", "moved")
 GONE = "gone"
