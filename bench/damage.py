@@ -1,6 +1,6 @@
 """``python -m bench.damage``: how the time for damage grows, as a ratio of CPU time.
 
-Every kind of damage is read at one length and at six times that, by all lanes, in small pieces, in one
+Every kind of damage is read at one length and at six times that, in all ways, in small pieces, in one
 piece and compressed. A ratio of 6 is linear; one much above it is not.
 """
 

@@ -132,13 +132,22 @@ def tree_of(example: str, client: Client | None = None):
 
 
 def found_in(example: str, **options):
-    """Return what a check finds in an example; its documents may be files: ``--- ./sitemap.xml``."""
+    """Return what a check finds in an example.
+
+    Its documents may be files: ``--- ./sitemap.xml``, beside them ``--- ../against.txt`` and
+    ``--- ../before/sitemap.xml``.
+    """
     if not example.lstrip().startswith("--- ./"):
         client = Client(replies_of(example))
         return list(usp.check(tree_of(example, client), client, **options))
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as top:
+        folder = Path(top) / "site"
         for url, reply in replies_of(example).items():
-            (Path(folder) / url.removeprefix(f"{HOME}./")).write_bytes(reply.body)
+            file = folder / url.removeprefix(HOME)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(reply.body)
+        others = {"against": folder / "../against.txt", "compare": folder / "../before"}
+        options |= {name: path for name, path in others.items() if path.exists()}
         return list(usp.check(folder, **options))
 
 

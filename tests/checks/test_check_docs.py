@@ -19,7 +19,7 @@ CHECK = (ROOT / "docs" / "guides" / "check.md").read_text("utf-8")
 CI = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 WORKFLOW = (ROOT / "docs" / "examples" / "check-sitemaps.yml").read_text("utf-8")
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
-GOOD = wrapped(locs("/{}"))
+GOOD = wrapped(locs("https://tea.example/{}"))
 
 
 @pytest.fixture

@@ -71,6 +71,15 @@ def on_terminal(run, monkeypatch):
     return lambda name: re.sub(r"\x1b\[[\d;]*m", "", run(name, "--help-all").out)
 
 
+def test_the_help_of_usp_and_of_ls_fit_on_a_screen_of_50_lines(run, monkeypatch):
+    for forced in (None, "1"):
+        if forced:
+            monkeypatch.setenv("FORCE_COLOR", forced)
+        monkeypatch.setenv("COLUMNS", "80")
+        for words in cases([[], ["ls"]]):
+            assert len(run(*words, "--help").lines) <= 50
+
+
 def test_the_panels_have_every_option_the_commands_own_first_and_examples_fit(on_terminal):
     for name in cases(COMMANDS):
         text = on_terminal(name)

@@ -113,13 +113,13 @@ _ERRORS = [
     status("429 Too Many Requests", retry_after=86400),
 ]
 _NO_SITEMAPS = [PAGE, b"", b"   \n", b'{"error": 404}', b"\0" * 100]
-_ASTRAY = ["file:///etc/passwd", "gopher://127.0.0.1/", "?again", "/no/such/thing"]
+_MISDIRECTIONS = ["file:///etc/passwd", "gopher://127.0.0.1/", "?again", "/no/such/thing"]
 
 refused = _failing(lambda chance: status(chance.choice(_REFUSALS), CHALLENGE))
 failing = _failing(lambda chance: chance.choice([*_ERRORS, _no_answer(chance), _no_answer(chance)]))
 no_sitemap = _failing(lambda chance: ok(chance.choice(_NO_SITEMAPS)))
 challenged = _failing(lambda _: ok(CHALLENGE))  # nobody knows what stands behind it
-led_astray = _failing(lambda chance: redirect(chance.choice(_ASTRAY)))
+misdirected = _failing(lambda chance: redirect(chance.choice(_MISDIRECTIONS)))
 
 
 def breaks_off(chance: random.Random, document: Written) -> Effect:

@@ -17,7 +17,7 @@ _FAULTS: dict[Callable[[random.Random, Written], Effect], int] = {
     effects.failing: 4,
     effects.no_sitemap: 2,
     effects.challenged: 1,
-    effects.led_astray: 2,
+    effects.misdirected: 2,
     effects.breaks_off: 4,
     effects.goes_on: 1,
     effects.cut_short: 3,
@@ -152,7 +152,7 @@ class GeneratedWebsite:
         if probe:
             return self._probe(document)
         if index:
-            makers = [effects.refused, effects.failing, effects.no_sitemap, effects.led_astray]
+            makers = [effects.refused, effects.failing, effects.no_sitemap, effects.misdirected]
             choices = [lambda: chance.choice(makers)(chance, document)] * 2
             return chance.choice([*choices, lambda: self._cut_at_an_entry(document)])()
         if chance.random() < _RARE:

@@ -31,7 +31,7 @@ class Reading:
     children: tuple
     pages: tuple
     problems: tuple
-    own_texts: tuple | None = None  # of a urlset: lastmod, changefreq and priority as written
+    core_texts: tuple | None = None  # of a urlset: lastmod, changefreq and priority as written
 
     @property
     def urls(self):
@@ -50,51 +50,51 @@ class Reading:
         return sum(problem.lost for problem in self.problems)
 
 
-def read(pieces, *, url=URL, role=Role.SITEMAP, lanes=None, **options) -> Reading:
-    """Read a document that comes in pieces: tag by tag, unless by the lanes.
+def read(pieces, *, url=URL, role=Role.SITEMAP, blocks=None, **options) -> Reading:
+    """Read a document that comes in pieces: tag by tag, unless in ``blocks``.
 
-    ``lanes`` is True for all that is told of a document, "fast" for its pages only.
+    With "fast" these are read for their pages only, with True for problems too.
     """
-    options |= {"scanner_only": not lanes, "fast": lanes == "fast"}
+    options |= {"scanner_only": not blocks, "fast": blocks == "fast"}
     parser = DocumentParser(url, role=role, **options)
     entries = [entry for piece in pieces for entry in parser.feed(piece)]
     entries += parser.close()
     if parser.may_have_children:  # a probe was not enough: what a crawl does then
         del options["scanner_only"], options["fast"]
         options["skip_pages"] = False
-        whole = read([b"".join(pieces)], url=url, role=role, lanes=lanes, **options)
+        whole = read([b"".join(pieces)], url=url, role=role, blocks=blocks, **options)
         return whole if whole.kind == "IndexXMLSitemap" else replace(whole, pages=())
     kind = None
     if parser.refusal is None:
         kind = parser.parser.sitemap_class.__name__
     reading = _reading(kind, parser.refusal, parser.decoder.encoding, entries, parser.problems)
-    if lanes != "fast" and kind == "PagesXMLSitemap":
-        return replace(reading, own_texts=tuple(chain.from_iterable(map(_own_texts, entries))))
+    if blocks != "fast" and kind == "PagesXMLSitemap":
+        return replace(reading, core_texts=tuple(chain.from_iterable(map(_core_texts, entries))))
     return reading
 
 
 def same(whole, pieces, **options):
-    """Read pieces by all lanes, and compare with what the scanner alone has read."""
-    for lanes in (True, "fast"):
-        given = read(pieces, lanes=lanes, **options)
+    """Read pieces in all ways, and compare with what the scanner alone has read."""
+    for blocks in (True, "fast"):
+        given = read(pieces, blocks=blocks, **options)
         assert (given.kind, given.refusal) == (whole.kind, whole.refusal)
         assert given.children == whole.children
         assert given.urls == whole.urls
         assert given.pages == whole.pages
         assert [page.to_dict() for page in given.pages] == [page.to_dict() for page in whole.pages]
-        if lanes is True:
-            assert given.own_texts == whole.own_texts
-        if lanes is True and whole.refusal is None and len(whole.problems) < MAX_PROBLEMS:
+        if blocks is True:
+            assert given.core_texts == whole.core_texts
+        if blocks is True and whole.refusal is None and len(whole.problems) < MAX_PROBLEMS:
             assert given.problems == whole.problems
 
 
-def _own_texts(entry):
+def _core_texts(entry):
     """Give the fields of the protocol as an entry, or each entry of a batch, has written them."""
     if isinstance(entry, ChildEntry):
         return []
     if not isinstance(entry, PageBatch):
-        return [{name: text for name, text in entry.own_texts.items() if text and name in FIELDS}]
-    columns = entry.own_texts()
+        return [{name: text for name, text in entry.core_texts.items() if text and name in FIELDS}]
+    columns = entry.core_texts()
     assert columns is not None, "what was written is known"
     return [
         {name: column[at] for name, column in columns.items() if column[at] and name in FIELDS}

@@ -19,15 +19,15 @@ CUT = {  # documents of three entries, and how the address of one ends
 }
 
 
-@together("lanes", [None, True, "fast"])
+@together("blocks", [None, True, "fast"])
 @together("root", CUT)
-def test_an_entry_counts_whose_address_stands_before_the_break_and_the_break_is_told(root, lanes):
+def test_an_entry_counts_whose_address_stands_before_the_break_and_the_break_is_told(root, blocks):
     begin, entry = CUT[root]
     end = '"/>' if root == "feed" else "</link>" if root == "rss" else "</loc>"
     urls = [f"{E}/{at}" for at in range(3)]
     text = begin + "".join(entry.format(url) for url in urls)
     for at in range(len(begin), len(text) + 1):
-        reading = read([text[:at].encode()], lanes=lanes)
+        reading = read([text[:at].encode()], blocks=blocks)
         found = reading.urls or [child.loc for child in reading.children]
         assert found == urls[: text[:at].count(end)], text[:at]
         assert [one.code for one in reading.problems][-1:] == ["truncated"], text[:at]

@@ -253,14 +253,14 @@ def test_beyond_the_budget_the_rest_is_given_up_and_what_was_read_is_kept(unit, 
     assert (problem.line, problem.code) == (1, "too-damaged")
     assert not any("breaks off" in p.message for p in whole.problems)
     assert read(chunks(text.encode(), size)).problems == whole.problems
-    assert read(chunks(text.encode(), size), lanes="fast").urls == whole.urls
+    assert read(chunks(text.encode(), size), blocks="fast").urls == whole.urls
 
 
 @pytest.mark.usefixtures("small_budget")
-@together("lanes", [None, True, "fast"])
-def test_damage_between_entries_that_can_be_read_is_never_too_much(lanes):
+@together("blocks", [None, True, "fast"])
+def test_damage_between_entries_that_can_be_read_is_never_too_much(blocks):
     text = "<urlset>" + "".join(f"<url><loc>{E}/{n}</loc></b></url>{'< ' * 20}" for n in range(100))
-    assert read([text.encode()], lanes=lanes).urls == [f"{E}/{n}" for n in range(100)]
+    assert read([text.encode()], blocks=blocks).urls == [f"{E}/{n}" for n in range(100)]
 
 
 def test_the_budget_is_larger_than_what_the_fast_lane_takes_at_a_time():
@@ -268,9 +268,9 @@ def test_the_budget_is_larger_than_what_the_fast_lane_takes_at_a_time():
     assert MAX_DAMAGE > MAX_PIECE + MAX_ENTRY
 
 
-@together("lanes", [None, "fast"])
-def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(lanes):
+@together("blocks", [None, "fast"])
+def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(blocks):
     text = f"<urlset>{KEPT}{'<' * (MAX_DAMAGE + 1000)}{KEPT.replace('kept', 'behind')}"
-    reading = read([gzip.compress(text.encode())], lanes=lanes)
+    reading = read([gzip.compress(text.encode())], blocks=blocks)
     assert reading.urls == [f"{E}/kept"]
     assert any(p.message.startswith("the rest was abandoned") for p in reading.problems)

@@ -210,7 +210,7 @@ def test_a_wrapped_url_loses_its_breaks_and_keeps_its_blanks(tail):
         assert url == f"https://example.org/{tail}".strip()
 
 
-@together("lanes", ["fast", True, None])
+@together("blocks", ["fast", True, None])
 @together(
     "loc, path",
     [
@@ -220,9 +220,9 @@ def test_a_wrapped_url_loses_its_breaks_and_keeps_its_blanks(tail):
         *[("my car.html", "/x/my car.html"), ("./a b/", "/x/a b/"), ("a/b c", "/x/a/b c")],
     ],
 )
-def test_the_lanes_resolve_odd_paths_alike(lanes, loc, path):
+def test_all_ways_resolve_odd_paths_alike(blocks, loc, path):
     document = f"<urlset>{f'<url><loc>{loc}</loc></url>' * 3}</urlset>"
-    urls = read([document.encode()], lanes=lanes, url="https://example.org/x/s.xml").urls
+    urls = read([document.encode()], blocks=blocks, url="https://example.org/x/s.xml").urls
     assert set(urls) == {f"https://example.org{path}"}
 
 

@@ -61,13 +61,13 @@ def test_a_text_is_read_as_its_value_or_none(read):
         assert type(read(raw)) is type(value), raw
 
 
-@together("lanes", [None, True, "fast"])
+@together("blocks", [None, True, "fast"])
 @together("text", ["", " ", "\n\t", "&#160;", "<![CDATA[ ]]>"])
-def test_an_empty_or_blank_frequency_is_none_in_every_way_of_reading_it(text, lanes):
+def test_an_empty_or_blank_frequency_is_none_in_every_way_of_reading_it(text, blocks):
     entry = f"<url><loc>http://a/</loc><changefreq>{text}</changefreq></url>"
     image = entry.replace("</url>", "<image:image><image:loc>/i</image:loc></image:image></url>")
     for entries in ([entry], [image], [entry] * 30, [image] * 30):
-        reading = read_document([urlset(*entries).encode()], lanes=lanes)
+        reading = read_document([urlset(*entries).encode()], blocks=blocks)
         assert [page.change_frequency for page in reading.pages] == [None] * len(entries)
         assert reading.problems == ()
 
@@ -95,7 +95,7 @@ def test_a_long_text_of_a_field_is_not_remembered(field, extra):
     entry = f"<url><loc>http://a/%s</loc><{field}>{LONG}%s</{field}>{extra}</url>"
     before = sizes()
     pages = read_document(
-        [urlset(*(entry % (n, n) for n in range(50))).encode()], lanes="fast"
+        [urlset(*(entry % (n, n) for n in range(50))).encode()], blocks="fast"
     ).pages
     assert len(pages) == 50
     assert {page.last_modified for page in pages} == {None}

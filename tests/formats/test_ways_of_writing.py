@@ -123,9 +123,9 @@ def test_entries_are_not_scanned_however_they_are_written(name, scanned):
     whole = read([text])
     assert len(whole.urls) + len(whole.children) >= (COUNT if name in WAYS else COUNT // 5)
     assert not whole.problems
-    for lanes in (True, "fast"):
+    for blocks in (True, "fast"):
         scanned.clear()
-        given = read([text], lanes=lanes)
+        given = read([text], blocks=blocks)
         # The head of a document comes with the first text, in which its root is looked for.
         assert sum(scanned[1:]) < 200 or "xml:base" in name
         assert (given.pages, given.children) == (whole.pages, whole.children)
@@ -148,7 +148,7 @@ def test_one_odd_entry_does_not_cost_the_others(scanned):
     whole = read([text.encode()])
     assert [problem.code for problem in whole.problems] == ["bare-ampersand", "bad-lastmod"]
     scanned.clear()
-    given = read([text.encode()], lanes=True)
+    given = read([text.encode()], blocks=True)
     assert sum(scanned[1:]) < 4096
     assert (given.pages, given.problems) == (whole.pages, whole.problems)
 

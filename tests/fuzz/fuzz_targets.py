@@ -31,7 +31,7 @@ def within(size: int, started: float) -> None:
 
 
 def document(data: bytes, options: dict, chance: random.Random) -> None:
-    """Read a document whole, cut, and by all lanes."""
+    """Read a document whole, cut, and in all ways."""
     options = {"url": _URL, **options}
     started = time.thread_time()
     whole = read([data], **options)

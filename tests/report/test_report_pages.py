@@ -69,6 +69,13 @@ def test_pages_have_their_fields_and_the_findings_about_them():
     assert texts.replace("\n", "").isprintable()
 
 
+def test_pages_are_counted_while_they_are_checked():
+    counts = []
+    tree = website(*(sitemap(f"{name}.xml", f"<loc>{SITE}/{name}</loc>") for name in "abc"))
+    html(tree, on_pages=counts.append)
+    assert counts == [1, 1, 1]
+
+
 def test_every_page_with_a_problem_is_known_however_many_there_are():
     entries = [
         f"<loc>{SITE}/{at}</loc><lastmod>{'never' if at % 2 else '2024-01-02'}</lastmod><priority>7</priority>"

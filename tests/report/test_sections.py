@@ -2,6 +2,7 @@
 
 import pytest
 
+from usp._base.urls import section_of
 from usp.report.content import Sections, folder_counts
 
 SITE = "https://example.org"
@@ -65,6 +66,9 @@ def test_the_section_of_a_page_is_the_first_folders_of_its_path_without_its_own(
     counted = Sections()
     counted.add(counts)
     assert dict(counted.largest(9)) == ({section: 1, "/a/b/": 1} if section != "/a/b/" else {})
+    own = section_of(f"{SITE}{path}")  # as in tables: the first of these folders
+    assert section.startswith(own)
+    assert (own == "/") is (section == "/")
 
 
 @pytest.mark.parametrize(

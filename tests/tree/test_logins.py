@@ -150,9 +150,9 @@ def test_the_asynchronous_front_does_the_same(site, caplog, given):
     tree, pages, node = asyncio.run(work())
     assert (len(list(tree.all_pages())), len(pages), len(node.pages)) == (4, 4, 2)
     assert is_clean(pickle.dumps(tree), pickle.dumps(node), caplog.text, tree.failures())
-    strangers = [request for request in site.requests if request.path.startswith("alt:")]
-    assert strangers
-    assert not any("Authorization" in request.headers for request in strangers)
+    of_others = [request for request in site.requests if request.path.startswith("alt:")]
+    assert of_others
+    assert not any("Authorization" in request.headers for request in of_others)
 
 
 class Telling(OwnClient):

@@ -405,10 +405,37 @@ def path_of(url: str) -> str:
     return "/" + "".join(url.partition("#")[0].split("/", 3)[3:])
 
 
+# Sections: the folders of the path that pages share. The last part of a path names the page and is no
+# folder, with a slash behind it or without: /2021/post-10/ is in /2021/, and /about/ in /.
+
+INDEX_PAGE = re.compile(r"/(?:index|default)\.\w{2,5}\Z", re.ASCII)
+_LOCALE = re.compile(r"[a-z]{2}/[a-z]{2}(?:[-_][A-Za-z]{2,4})?", re.ASCII)  # country and language
+_SLASHES = 6  # in http://host/one/two/three/
+
+Folders = tuple[str, str]
+"""The first and the second folder of a path, empty if there is none; ``us/en`` is one folder."""
+
+
+def folder_of(url: str) -> str:
+    """Return the URL of the folder that a page is in, without a slash at its end."""
+    path, _, query = url.partition("#")[0].partition("?")
+    page = path if query else INDEX_PAGE.sub("", path.rstrip("/"))
+    folder = page.rpartition("/")[0]
+    return folder if folder.count("/") > 1 else page
+
+
+def first_folders(folder: str) -> Folders:
+    """Return the first folders of the URL of a folder."""
+    first, second, third = [*folder.split("/", _SLASHES)[3:6], "", "", ""][:3]
+    return (
+        (f"{first}/{second}", third) if _LOCALE.fullmatch(f"{first}/{second}") else (first, second)
+    )
+
+
 def section_of(url: str) -> str:
     """Return the section of a website that a page belongs to: the first folder of its path."""
-    folder, slash, _ = path_of(url).partition("?")[0][1:].partition("/")
-    return f"/{folder}/" if slash else "/"
+    first, _ = first_folders(folder_of(url))
+    return f"/{first}/" if first else "/"
 
 
 # Relative URLs, resolved as RFC 3986 says ----------------------------------------------------------

@@ -21,8 +21,8 @@ from usp._formats.abstract_parser import (
     Entry,
     PageBatch,
     PageEntry,
+    core_columns,
     ignore,
-    own_columns,
 )
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
@@ -305,11 +305,11 @@ class ExaminedBlock:
         """The URLs of the entries."""
         return self.pages.urls
 
-    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+    def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return ``lastmod``, ``changefreq`` and ``priority`` as written; None if that is not known."""
         if self.entries:
-            return own_columns(self.entries)
-        return self.pages.own_texts() if isinstance(self.pages, PageBatch) else None
+            return core_columns(self.entries)
+        return self.pages.core_texts() if isinstance(self.pages, PageBatch) else None
 
     def relative_urls(self) -> Iterator[tuple[int, str, str]]:
         """Yield the URLs in extensions that have no scheme: their entry, what they are of, the URL."""

@@ -57,7 +57,7 @@ class PageEntry:
     """The URL as written, if it is known."""
 
     @property
-    def own_texts(self) -> Mapping[str, str]:
+    def core_texts(self) -> Mapping[str, str]:
         """``lastmod``, ``changefreq`` and ``priority`` as written, as far as that is known."""
         return {}
 
@@ -115,7 +115,7 @@ class PageBatch:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
         return None
 
-    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+    def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same for pages that have other fields too; None if that is not known."""
         return self.texts()
 
@@ -124,9 +124,9 @@ class PageBatch:
         raise NotImplementedError
 
 
-def own_columns(entries: Iterable[object]) -> dict[str, list[str]]:
+def core_columns(entries: Iterable[object]) -> dict[str, list[str]]:
     """Return the fields of the protocol of entries as written, in columns."""
-    texts = [entry.own_texts for entry in entries if isinstance(entry, PageEntry)]
+    texts = [entry.core_texts for entry in entries if isinstance(entry, PageEntry)]
     return {name: [one.get(name, "") for one in texts] for name in set().union(*texts)}
 
 
@@ -144,29 +144,38 @@ def pieces(text: str, most: int = MAX_PIECE) -> Iterator[str]:
         yield text[at : at + most]
 
 
+class ReadOptions(NamedTuple):
+    """How a document is read.
+
+    With ``fast``, pages may be returned in batches, and problems in these are not looked for.
+    ``url_length`` is the maximum length of the base of relative URLs, which is a part of each. With
+    ``scanner_only``, it is read tag by tag, without blocks: what these are compared with.
+    """
+
+    fast: bool = False
+    url_length: int | None = DEFAULT.url_length
+    scanner_only: bool = False
+
+
 class FormatParser:
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
     However the text is split, the entries and problems are the same. Relative URLs are resolved
-    against ``url``. With ``fast``, pages may be returned in batches, and problems inside such a batch
-    are not looked for.
+    against ``url``.
     """
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap]
     """The node of the tree that a document of this kind becomes."""
 
-    url_length: int | None = DEFAULT.url_length
-    """The maximum length of the base of relative URLs, which becomes a part of each of them."""
-
-    scanner_only: bool = False
-    """Whether to read tag by tag, without blocks: what these are compared with."""
-
     def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+        self,
+        url: str | None = None,
+        problems: Problems | None = None,
+        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
     ) -> None:
         self.url = url
-        self.fast = fast
         self.problems = problems if problems is not None else Problems()
+        self.fast, self.url_length, self.scanner_only = options
 
     def feed(self, text: str) -> Iterable[Entry]:
         """Return the entries that are complete so far."""

@@ -14,7 +14,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from usp._formats import values
-from usp._formats.abstract_parser import PageBatch, PageEntry, ignore, own_columns
+from usp._formats.abstract_parser import PageBatch, PageEntry, ReadOptions, core_columns, ignore
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
-_FEW = 4  # entries that are not halved any more
 
 
-class OwnField(NamedTuple):
+class CoreField(NamedTuple):
     """A field of the protocol: its place in :class:`PageFields`, and what is read from its text.
 
     If it cannot be read, that is a problem, and the field has its default.
@@ -58,17 +57,17 @@ class OwnField(NamedTuple):
 
 
 _NOTHING, _ALWAYS = PageFields(), SitemapPageChangeFrequency.ALWAYS
-OWN_FIELDS = {
-    "lastmod": OwnField(1, values.date, ProblemCode.BAD_LASTMOD, None),
-    "changefreq": OwnField(2, values.change_frequency, ProblemCode.BAD_CHANGEFREQ, _ALWAYS),
-    "priority": OwnField(0, values.priority, ProblemCode.BAD_PRIORITY, _NOTHING.priority),
+CORE_FIELDS = {
+    "lastmod": CoreField(1, values.date, ProblemCode.BAD_LASTMOD, None),
+    "changefreq": CoreField(2, values.change_frequency, ProblemCode.BAD_CHANGEFREQ, _ALWAYS),
+    "priority": CoreField(0, values.priority, ProblemCode.BAD_PRIORITY, _NOTHING.priority),
 }
 
 
-def read_own(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
+def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
     """Parse the fields of the protocol itself; return all fields of a page, without extensions."""
     fields = [*_NOTHING]
-    for name, (place, read, problem, default) in OWN_FIELDS.items():
+    for name, (place, read, problem, default) in CORE_FIELDS.items():
         if name in raw:
             value = read(raw[name])
             if value is None:
@@ -84,29 +83,29 @@ new_fields = partial(tuple.__new__, PageFields)
 """Makes the fields of a page of all of them in turn, much faster than their class does."""
 
 
-def own_values(name: str, texts: Sequence[str]) -> Iterable[Any]:
+def core_values(name: str, texts: Sequence[str]) -> Iterable[Any]:
     """Return the values of a field of the protocol in many pages; empty texts are none."""
     if name == "lastmod":
         return values.dates(texts)
     # Words and numbers repeat: there are few in a block.
-    known = {text: OWN_FIELDS[name].value(text) for text in set(texts)}
+    known = {text: CORE_FIELDS[name].value(text) for text in set(texts)}
     return map(known.get, texts)
 
 
 def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
     """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
     rows: list[Any] = [*map(repeat, _NOTHING)]  # which have no end
-    for name, own in OWN_FIELDS.items():
+    for name, own in CORE_FIELDS.items():
         texts = columns.get(name, ())
         if any(texts):
-            rows[own.place] = own_values(name, texts)
+            rows[own.place] = core_values(name, texts)
     return [*map(new_fields, islice(zip(*rows, strict=False), len(columns["loc"])))]
 
 
 def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
     """Return whether there is no problem with any of the values in columns."""
     given = {name: [*filter(None, columns.get(name, ()))] for name in FIELDS}
-    known = (OWN_FIELDS[name].read(text) for name in FIELDS[1:] for text in set(given[name]))
+    known = (CORE_FIELDS[name].read(text) for name in FIELDS[1:] for text in set(given[name]))
     return None not in values.dates(given["lastmod"]) and None not in known
 
 
@@ -139,19 +138,21 @@ class BlockReader:
             return in_order(parts)
 
     def _read(self, entries: list[str], end: str) -> list[PageFields]:
-        """Read entries as trees of fewer and fewer of them, and the rest one by one."""
+        """Read entries as trees of fewer and fewer of them, and what is damaged one by one."""
         found = self._trees.entries(end.join([*entries, ""]), IGNORE)
         if found is not None and len(found) == len(entries):
             return [cast("PageEntry", entry).fields() for entry in found]
-        if len(entries) <= _FEW:
-            return [self._scanned(entry + end) for entry in entries]
+        if len(entries) == 1:
+            return [self._scanned(entries[0] + end)]
         half = len(entries) // 2
         return self._read(entries[:half], end) + self._read(entries[half:], end)
 
     def _scanned(self, entry: str) -> PageFields:
         """Return the fields of a damaged entry."""
         dialect, text = self._trees.dialect, f"{self._root}{entry}{_BEHIND}"
-        scanning = dialect.tables(self._url, fast=True, longest=dialect.longest)
+        scanning = dialect.tables(
+            self._url, None, ReadOptions(fast=True, url_length=dialect.longest)
+        )
         pages = (one.page() for one in scanning.scan(text) if isinstance(one, PageEntry))
         page = next(pages, None)
         return fields_of(page) if page else PageFields()
@@ -168,8 +169,8 @@ class BlockReader:
                 found.setdefault(space, [[]])[-1].append((name, element))
             elif name in names:
                 return None  # of two fields one counts, by their texts
-            elif name in OWN_FIELDS:
-                columns[OWN_FIELDS[name].place] = own_values(name, entries.texts(element))
+            elif name in CORE_FIELDS:
+                columns[CORE_FIELDS[name].place] = core_values(name, entries.texts(element))
                 names.add(name)
         for space, records in found.items():
             read_columns = COLUMNS.get(space)
@@ -211,7 +212,7 @@ class LazyBatch(PageBatch):
             return None
         return {name: columns[name] for name in FIELDS if any(columns.get(name, ()))}
 
-    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+    def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same without blanks around them; of pages with other fields they are not known."""
         texts = self.texts()
         return texts and {name: [*map(str.strip, column)] for name, column in texts.items()}
@@ -256,9 +257,9 @@ class ParsedBatch(PageBatch):
             self._rows = [entry.fields(note) for entry in entries]
             self.as_written = [entry.as_written for entry in entries]
 
-    def own_texts(self) -> Mapping[str, Sequence[str]]:
+    def core_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the fields of the protocol in columns."""
-        return own_columns(self.entries)
+        return core_columns(self.entries)
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page; the entries are not needed after that."""

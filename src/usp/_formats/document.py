@@ -11,10 +11,17 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, limit_advice
-from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, Entry, FormatParser, pieces
+from usp._formats.abstract_parser import (
+    MAX_PIECE,
+    TRUNCATED,
+    Entry,
+    FormatParser,
+    ReadOptions,
+    pieces,
+)
 from usp._formats.decode import Decoder
 from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
 from usp._formats.plain_text import PlainTextParser, has_url
@@ -29,7 +36,6 @@ if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
     from usp.objects.exchange import Exchange
 
-_Parser = TypeVar("_Parser", RootFinder, PlainTextParser)
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_SHORT = 1024  # the same, where it begins as HTML does
@@ -118,7 +124,7 @@ class DocumentParser:
         self.parser: FormatParser | None = None
         self.refusal: Reason | None = None
         self._role = role
-        self._url_length = limits.url_length
+        self._options = ReadOptions(fast, limits.url_length, scanner_only)
         # As XML says: whatever ends a line is one character to everything that follows.
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
         self.decoder = Decoder(
@@ -129,8 +135,6 @@ class DocumentParser:
         )
         self._skip_pages = skip_pages
         self._is_skipping = False  # whether it does, once the kind of the document is known
-        self._fast = fast
-        self._scanner_only = scanner_only
         self.beginning = ""  # the first characters of the text
         self._head: list[str] = []
         self._missing = 0  # how much more is needed until another look at the head is worth it
@@ -210,14 +214,8 @@ class DocumentParser:
                     self.parser = self.markup = root
                 else:
                     self.parser = self.markup = type(root)(
-                        self.url,
-                        self.problems,
-                        fast=self._fast,
-                        longest=self._url_length,
-                        root=root,
-                        skipped=text[:end],
+                        self.url, self.problems, self._options, root=root, skipped=text[:end]
                     )
-                    self.parser.scanner_only = self._scanner_only
                 return text[end:]
             if self._role is Role.ROBOTS and not self._head and text[:1] not in _DOUBTFUL:
                 self.parser = RobotsParser(self.url, self.problems)
@@ -228,7 +226,7 @@ class DocumentParser:
                 return ""
             text = "".join(self._head)
             self._head = [text]
-            if not self._tell(text, final=final):
+            if not self._recognise(text, final=final):
                 self._missing = len(text) // 2  # linear time, in however small pieces it comes
                 return ""
             self._head.clear()
@@ -260,9 +258,9 @@ class DocumentParser:
             if (last >= 0 or not self._has_more) and not end.search(tail):
                 self.problems.end(TRUNCATED)
 
-    # What is it? ----------------------------------------------------------------------------------
+    # Which format it is ------------------------------------------------------------------------------
 
-    def _tell(self, head: str, *, final: bool) -> bool:
+    def _recognise(self, head: str, *, final: bool) -> bool:
         """Decide what the document is; False if more of it is needed."""
         if self._role is Role.HOMEPAGE:
             self.parser = HomepageLinksParser(self.url, self.problems)
@@ -272,17 +270,17 @@ class DocumentParser:
             self.refusal = _BLANK
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
-            return self._tell_markup(start, final=final)
+            return self._recognise_markup(start, final=final)
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:
             return False
-        self._tell_text(start[: self._look])
+        self._recognise_text(start[: self._look])
         return True
 
-    def _tell_markup(self, start: str, *, final: bool) -> bool:
+    def _recognise_markup(self, start: str, *, final: bool) -> bool:
         if not _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
-            self._xml = self._make(RootFinder)
+            self._xml = RootFinder(self.url, self.problems, self._options)
             return True
         if len(start) < _LOOK_SHORT and not final:
             return False
@@ -290,24 +288,18 @@ class DocumentParser:
         root = _ROOT.search(after)
         is_xml = root and not _HTML.search(after[: root.start()])  # some write it before any XML
         if len(start) < len(_HTML_DOCTYPE) or is_xml:
-            self._xml = self._make(RootFinder)
+            self._xml = RootFinder(self.url, self.problems, self._options)
         else:
             self.refusal = html_refusal(start)
         return True
 
-    def _make(self, kind: type[_Parser]) -> _Parser:
-        parser = kind(self.url, self.problems, fast=self._fast)
-        parser.url_length = self._url_length
-        parser.scanner_only = self._scanner_only
-        return parser
-
-    def _tell_text(self, start: str) -> None:
+    def _recognise_text(self, start: str) -> None:
         """Decide what a document is that does not begin like XML, or need not be XML."""
-        if self._role is Role.ROBOTS and self._tell_robots(start):
+        if self._role is Role.ROBOTS and self._recognise_robots(start):
             return
         root = _ROOT.search(start)
         if start.startswith("<") or (root and not has_url(start[: root.start()])):
-            self._xml = self._make(RootFinder)
+            self._xml = RootFinder(self.url, self.problems, self._options)
         elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
             self.parser = RobotsParser(self.url, self.problems)
         elif not start:
@@ -315,9 +307,9 @@ class DocumentParser:
         elif _PAGE.search(start):
             self.refusal = html_refusal(start)
         elif _ENTRY.search(start):
-            self._xml = self._make(RootFinder)
+            self._xml = RootFinder(self.url, self.problems, self._options)
         elif has_url(start):
-            self.parser = self._make(PlainTextParser)
+            self.parser = PlainTextParser(self.url, self.problems, self._options)
         else:
             self.refusal = _NEITHER
 
@@ -333,7 +325,7 @@ class DocumentParser:
             limit_advice(code),
         )
 
-    def _tell_robots(self, start: str) -> bool:
+    def _recognise_robots(self, start: str) -> bool:
         """Read a document that was requested as robots.txt as that, unless it is HTML or XML."""
         prolog = _PROLOG.match(start)
         content = start[prolog.end() :] if prolog else start

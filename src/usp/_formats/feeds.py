@@ -200,7 +200,7 @@ class FeedEntry(RawEntry, PageEntry):
 class Item(FeedEntry):
     """An ``<item>`` of RSS."""
 
-    own_fields = frozenset(
+    core_fields = frozenset(
         {"title", "description", "link", "guid", "pubDate", "pubdate"}
         | {"date", "published", "updated"}  # no part of RSS, and found in it
     )
@@ -242,7 +242,7 @@ class Item(FeedEntry):
 class AtomEntry(FeedEntry):
     """An ``<entry>`` of Atom."""
 
-    own_fields = frozenset(
+    core_fields = frozenset(
         {"title", "summary", "tagline", "link", "id"}
         | {"issued", "published", "created", "updated", "modified", "pubDate"}
     )

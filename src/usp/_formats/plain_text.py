@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested
@@ -123,12 +123,11 @@ class PlainTextParser(FormatParser):
 
     sitemap_class = PagesTextSitemap
 
-    def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
-    ) -> None:
-        super().__init__(url, problems, fast=fast)
+    _held = ""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._lines = Lines(self.problems)
-        self._held = ""
 
     def feed(self, text: str) -> list[Entry]:
         """Return the pages of the lines that are complete so far."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import ignore
+from usp._formats.abstract_parser import ReadOptions, ignore
 from usp._formats.feeds import AtomParser, RssParser
 from usp._formats.html import HTML
 from usp._formats.xml.namespaces import Name, Scope, Space
@@ -17,7 +17,6 @@ from usp._formats.xml.raw_entries import MAX_NAME
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import TAG, Scanner, TokenHandler
 from usp._formats.xml_sitemaps import SitemapIndexParser, UrlsetParser
-from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
@@ -124,15 +123,15 @@ class RootFinder(TokenHandler):
     ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
     """
 
-    url_length: int | None = DEFAULT.url_length
-    scanner_only = False
-
     def __init__(
-        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+        self,
+        url: str | None = None,
+        problems: Problems | None = None,
+        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
     ) -> None:
         self.url = url
         self.problems = problems if problems is not None else Problems()
-        self.fast = fast
+        self._options = options
         self.concrete: XmlParser | None = None
         self.refusal: Reason | None = None
         self.namespace: tuple[str, str] | None = None
@@ -231,15 +230,8 @@ class RootFinder(TokenHandler):
         self.problems.add_all(self._before.listed())
         self.scanner.problems = self.problems
         self.scanner.before_root = False
-        self.concrete = parser(
-            self.url,
-            self.problems,
-            self.scanner,
-            fast=self.fast,
-            case_insensitive=case_insensitive,
-            longest=self.url_length,
-        )
-        self.concrete.scanner_only = self.scanner_only
+        given = self.url, self.problems, self._options, self.scanner
+        self.concrete = parser(*given, case_insensitive=case_insensitive)
         self.scanner.handler = self.concrete
         return self.concrete
 

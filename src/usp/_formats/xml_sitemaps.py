@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from usp._base.loc_urls import USUAL, absolute_url, child_url
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
-from usp._formats.batches import BlockReader, LazyBatch, can_be_read, new_fields, read_own
+from usp._formats.batches import BlockReader, LazyBatch, can_be_read, new_fields, read_core_fields
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import LARGEST, BlockParser
@@ -46,7 +46,7 @@ _MAX_PREFIXES, _MAX_OTHERS = 10, 30  # that are looked for, each by itself
 class UrlEntry(RawEntry, PageEntry):
     """A ``<url>`` as written in the document."""
 
-    own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
+    core_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
     extensions = NAMES
 
     def __init__(self, line: int | None, base: str | None) -> None:
@@ -80,14 +80,14 @@ class UrlEntry(RawEntry, PageEntry):
         return [self]
 
     @property
-    def own_texts(self) -> dict[str, str]:
+    def core_texts(self) -> dict[str, str]:
         """The fields of the protocol as written."""
         return {name: values.text(text) or "" for name, text in self._fields.items()}
 
     def fields(self, note: Note | None = None) -> PageFields:
         """Read the fields of the entry."""
         note = note or ignore
-        fields = read_own(self._fields, note)
+        fields = read_core_fields(self._fields, note)
         for space, records in self.records.items():
             fields[PLACES[space]] = READERS[space](records, note, self.base)
         return new_fields(fields)
@@ -96,7 +96,7 @@ class UrlEntry(RawEntry, PageEntry):
 class SitemapEntry(RawEntry):
     """A ``<sitemap>`` as written in the document; every loc in it is a child."""
 
-    own_fields = frozenset({"loc", "lastmod"})
+    core_fields = frozenset({"loc", "lastmod"})
 
     def __init__(self, line: int | None, base: str | None) -> None:
         super().__init__(line, base)
@@ -193,7 +193,7 @@ class SitemapParser(BlockParser):
 
     def _children(self, urls: list[str], found: dict[str, list[str]]) -> list[Entry] | None:
         """Return children that have a URL, and at most a date."""
-        if found.keys() - SitemapEntry.own_fields or urls != found["loc"]:
+        if found.keys() - SitemapEntry.core_fields or urls != found["loc"]:
             return None
         dates = map(values.text, found.get("lastmod") or repeat(""))
         return [ChildEntry(url, date, url) for url, date in zip(urls, dates, strict=False)]
@@ -230,7 +230,7 @@ def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
     # Of many prefixes none is looked for: every block is taken for one with extensions.
     extensions = tuple(f"<{one}:" for one in prefixes) if len(prefixes) < _MAX_PREFIXES else ("<",)
     roles = {
-        dialect.meaning(scope, f"{prefix}{colon}{one}", entry).role for one in entry.own_fields
+        dialect.meaning(scope, f"{prefix}{colon}{one}", entry).role for one in entry.core_fields
     }
     is_usual = tables.entries.get(dialect.meaning(scope, name, type(None)).local) is entry
     others = [

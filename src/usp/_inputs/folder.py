@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 _HEAD = 1024
-_MEDIA = frozenset(
+MEDIA = frozenset(
     f".{suffix}"
     for suffix in (
         *("avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"),
@@ -38,7 +38,7 @@ _MEDIA = frozenset(
 )
 """Suffixes of what else a website has, much of it large; it is read only if an index lists it."""
 
-_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
+PAGE_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
@@ -134,11 +134,11 @@ def _is_other(file: Path) -> bool:
     """Return whether a file is a page, media or a table: a website has thousands of them."""
     if _is_named_as_sitemap(file):
         return False
-    if file.suffix.lower() in _MEDIA:
+    if file.suffix.lower() in MEDIA:
         return True
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
-    return bool(_PAGE.match(head)) or table_form(head, head_text(head), file.name) is not None
+    return bool(PAGE_START.match(head)) or table_form(head, head_text(head), file.name) is not None
 
 
 def _is_named_as_sitemap(file: Path) -> bool:

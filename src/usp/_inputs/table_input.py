@@ -25,7 +25,7 @@ from usp._base.names import PAGE_COLUMNS, load_extra
 from usp._base.reason import Reason
 from usp._base.urls import TABLES
 from usp._formats.abstract_parser import PageBatch
-from usp._formats.batches import read_own, rows_of_columns
+from usp._formats.batches import read_core_fields, rows_of_columns
 from usp._formats.decode import Decoder
 from usp._store import SpoolFull, Store
 from usp.helpers import is_http_url
@@ -275,9 +275,9 @@ class TableBlock(PageBatch):
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol in columns, if there are no others."""
-        return None if any(row.more for row in self._given) else self.own_texts()
+        return None if any(row.more for row in self._given) else self.core_texts()
 
-    def own_texts(self) -> Mapping[str, Sequence[str]]:
+    def core_texts(self) -> Mapping[str, Sequence[str]]:
         """Return the same of all pages."""
         columns = {name: [row.own.get(name, "") for row in self._given] for name in _OWN}
         return {name: column for name, column in columns.items() if any(column)}
@@ -285,7 +285,7 @@ class TableBlock(PageBatch):
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page."""
         if not self._rows:  # asked for by each page
-            own = rows_of_columns({"loc": self.urls, **self.own_texts()})
+            own = rows_of_columns({"loc": self.urls, **self.core_texts()})
             pairs = zip(own, self._given, strict=True)
             self._rows = [row._replace(**given.more) if given.more else row for row, given in pairs]
         return self._rows
@@ -397,7 +397,7 @@ class _Reading:
         precision = given.get("lastmod_precision")
         if "lastmod" in own:
             own["lastmod"] = _as_precise(own["lastmod"], precision)
-        read_own(own, lambda code, text, *_: note(code, line, text))
+        read_core_fields(own, lambda code, text, *_: note(code, line, text))
         more: dict[str, Any] = {}
         for column, spec in _EXTENSIONS.items():
             try:

@@ -13,7 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -34,6 +34,7 @@ from usp.checks.node_findings import (
     with_known,
 )
 from usp.checks.page_columns import PageColumns
+from usp.checks.page_urls import origin_at
 from usp.checks.registry import RuleScope, RuleSelection
 from usp.checks.robots_access import AGENTS, agents_of
 from usp.checks.rules import RULES
@@ -60,7 +61,8 @@ class Checking:
 
     ``agents`` are the robots for which robots.txt is judged. If it ``is_live``, what the tree lacks may
     be fetched: the robots.txt of other hosts. After ``most_pages`` no more pages are read: of other
-    sitemaps, only why they failed is a finding. ``on_page_problem`` is called with the code of each
+    sitemaps, only why they failed is a finding. ``url`` is where files will be, ``against`` a list of
+    pages, ``before`` an earlier state. ``on_page_problem`` is called with the code of each
     problem of a page, and its URL; of many, findings are but the first ones and their number.
     """
 
@@ -71,6 +73,9 @@ class Checking:
     is_live: bool = False
     most_pages: int | None = None
     agents: Sequence[str] = AGENTS
+    url: str | None = None
+    against: AbstractSitemap | None = None
+    before: AbstractSitemap | None = None
     on_page_problem: Callable[[ProblemCode, str], object] = ignore
 
     @classmethod
@@ -81,11 +86,14 @@ class Checking:
         severities: Mapping[str, Severity | str] | None = None,
         agents: Iterable[str] = AGENTS,
         profile: str | None = None,
+        url: str | None = None,
         **rest: Any,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
         chosen = RuleSelection.of(RULES, select, ignore, severities or {}, profile)
-        return cls(chosen, agents=agents_of(agents), **rest)
+        if url is not None and origin_at(url) is None:
+            raise ValueError(f"{url!r} is not the URL of a website, such as https://example.org/")
+        return cls(chosen, url=url, agents=agents_of(agents), **rest)
 
     def findings(
         self, root: AbstractSitemap, on_pages: Callable[[int], object] = lambda _: None
@@ -94,7 +102,8 @@ class Checking:
 
         ``on_pages`` is called with the number of pages of each block that was read.
         """
-        site = Site(root, self.fetch_pages, self.agents)
+        more = self.url, self.against, self.before
+        site = Site(root, self.fetch_pages, self.agents, *more)
         site.room = self.most_pages
         if self.is_live and site.start_url is not None:
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
@@ -113,7 +122,8 @@ class Checking:
             known = site.robots_txt
             robots = {} if known is None else {origin_of(known.url): site.robots}
             pages, start = site.sample.pages, site.start_url
-            for page in fetched_pages(pages, start, self.web_client, self.options, robots):
+            fetched = fetched_pages(pages, start, self.web_client, self.options, robots)
+            for page in chain(site.built.pages(), fetched):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
     def _check(
@@ -136,7 +146,7 @@ class Checking:
         is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
         if (is_pages and site.is_full) or is_broken(sitemap.failure):
             return False
-        gathered = {"sample", *(name for rule in self.chosen.rules for name in rule.uses)}
+        gathered = {"sample", "built", *(name for rule in self.chosen.rules for name in rule.uses)}
         blocks: Iterable[ExaminedBlock]
         if stored is None:  # as in a table
             examination, sitemap.problems = None, sitemap.node.problems
@@ -206,6 +216,7 @@ class CheckKeywords(TypedDict, total=False):
     fetch_pages: int
     agents: Iterable[str]
     profile: str | None
+    url: str | None
     ignores: Iterable[Ignore | Mapping[str, Any]]
     baseline: Baseline | str | PathLike[str] | None
 
@@ -220,6 +231,9 @@ def check(
     fetch_pages: int = 0,
     agents: Iterable[str] = AGENTS,
     profile: str | None = None,
+    url: str | None = None,
+    against: Source | None = None,
+    compare: Source | None = None,
     ignores: Iterable[Ignore | Mapping[str, Any]] = (),
     baseline: Baseline | str | PathLike[str] | None = None,
     options: CrawlOptions | None = None,
@@ -233,6 +247,8 @@ def check(
     the listed pages are fetched themselves, a sample, if robots.txt allows it. ``agents`` are the
     robots for which robots.txt is judged; beside ``Googlebot``, those for news, images and videos too.
     A ``profile`` (``google``, ``bing``, ``news``, ``video``, ``strict``) is what one of them wants.
+    ``url`` is where a folder or a file will be; ``against`` are pages that are known, ``compare`` is an
+    earlier state: both are sources, too.
     What fits one of the ``ignores``, which are as in the configuration file, and what is in the
     ``baseline``, or in the file of one, is left out. ``web_client`` and ``options`` are for what is
     fetched.
@@ -241,9 +257,10 @@ def check(
     anything is fetched.
     """
     rules = {"select": select, "ignore": ignore, "severities": severities, "profile": profile}
-    more = {"fetch_pages": fetch_pages, "agents": agents}
+    more = {"fetch_pages": fetch_pages, "agents": agents, "url": url}
     find = _prepared(source, web_client, options, baseline, ignores, **rules, **more)
-    return find(tree_of(source, web_client, options))
+    others = (one and tree_of(one, web_client, options) for one in (against, compare))
+    return find(tree_of(source, web_client, options), *others)
 
 
 async def check_async(
@@ -251,11 +268,16 @@ async def check_async(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
     *,
     options: CrawlOptions | None = None,
+    against: Source | None = None,
+    compare: Source | None = None,
     **keywords: Unpack[CheckKeywords],
 ) -> AsyncGenerator[Finding, None]:
     """Yield the same as :func:`check` on asyncio: fetched in the event loop, checked in a thread."""
     find = _prepared(source, web_client, options, **keywords)
-    findings = find(await tree_of_async(source, web_client, options))
+    trees = [
+        one and await tree_of_async(one, web_client, options) for one in (source, against, compare)
+    ]
+    findings = find(*trees)
     while batch := await asyncio.to_thread(lambda: list(islice(findings, _BATCH))):
         for finding in batch:
             yield finding
@@ -268,7 +290,7 @@ def _prepared(
     baseline: Baseline | str | PathLike[str] | None = None,
     ignores: Iterable[Ignore | Mapping[str, Any]] = (),
     **keywords: Any,
-) -> Callable[[AbstractSitemap], Iterator[Finding]]:
+) -> Callable[..., Iterator[Finding]]:
     """Return what checks the tree of a source: a client on asyncio fetches nothing more for it."""
     client = None if isinstance(web_client, AbstractAsyncWebClient) else web_client
     is_live = client is not None or (web_client is None and is_url(source))
@@ -278,8 +300,11 @@ def _prepared(
         baseline = Baseline.read(baseline)
     others = Ignores(ignores).others
 
-    def find(tree: AbstractSitemap) -> Iterator[Finding]:
-        findings = others(checking.findings(drop_non_sitemaps(tree)))
+    def find(
+        tree: AbstractSitemap, against: AbstractSitemap | None, before: AbstractSitemap | None
+    ) -> Iterator[Finding]:
+        asked = replace(checking, against=against, before=before)
+        findings = others(asked.findings(drop_non_sitemaps(tree)))
         if baseline is None:
             return findings
         baseline.follow([tree.url])

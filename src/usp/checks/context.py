@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,28 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from usp._base.urls import quote
 from usp.checks.fetching import CrossHostDeclarations, Sample
+from usp.checks.finding import path_of
 from usp.checks.hreflang import HreflangGroups
+from usp.checks.known_pages import BuiltPages, KnownPages, SinceThen
 from usp.checks.node_findings import NOWHERE, Declaration, is_folder
-from usp.checks.page_urls import Origins, SeenPages, bare, read_all
+from usp.checks.page_urls import (
+    Origins,
+    SeenPages,
+    bare,
+    beginning,
+    is_placeholder,
+    origin_at,
+    read_all,
+)
 from usp.checks.robots_access import AGENTS, robots_of
-from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, kind_of, stored_of
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    IndexWebsiteSitemap,
+    kind_of,
+    stored_of,
+)
 
 if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
@@ -30,6 +47,9 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure, Problem
 
 
+_SITEMAP_LINE = re.compile(r"^[^\S\n]*sitemap[^\S\n]*:[^\S\n]*(\S+)", re.IGNORECASE | re.MULTILINE)
+
+
 class Site:
     """The website: its tree, and what is known about it as a whole.
 
@@ -37,11 +57,19 @@ class Site:
     otherwise the tree is that of one sitemap. ``start_url`` is None for files. ``robots`` is what the
     robots.txt allows. ``tried`` are the requests for documents that are not in the tree, ``not_found``
     is what could not be fetched, although it may exist. ``sitemaps`` are those that were read so far,
-    without their pages; ``room`` is how many more pages may be read, None for all.
+    without their pages; ``room`` is how many more pages may be read, None for all. ``home`` is where
+    files will be: the URL that was given, or the host that robots.txt in the folder names. ``built``
+    are the pages in the folder, ``known`` those of a list.
     """
 
     def __init__(
-        self, root: AbstractSitemap, fetch_pages: int = 0, agents: Sequence[str] = AGENTS
+        self,
+        root: AbstractSitemap,
+        fetch_pages: int = 0,
+        agents: Sequence[str] = AGENTS,
+        url: str | None = None,
+        known: AbstractSitemap | None = None,
+        before: AbstractSitemap | None = None,
     ) -> None:
         website = root if isinstance(root, IndexWebsiteSitemap) else None
         self.root = root
@@ -55,9 +83,39 @@ class Site:
         self.sitemaps: list[CheckedSitemap] = []
         self.room: int | None = None
         self.sample = Sample(fetch_pages)
+        self._folder = path_of(root.url)
+        if self._folder is not None and not self.is_folder:
+            self._folder = self._folder.parent
+        self.home = origin_at(url) if url else self._declared_home()
+        built = BuiltPages(known)
+        self.known = KnownPages(None if built.names else known)
+        self.built = built if built.names else BuiltPages(root)
+        self.built.home = self.home or (origin_at(self.start_url) if self.start_url else None)
+        self._before = before
         self.seen_pages = SeenPages()
         self.hreflang_groups = HreflangGroups()
         self.cross_host: CrossHostDeclarations | None = None
+
+    def _declared_home(self) -> HttpUrl | None:
+        """Return the root of the website whose sitemaps the folder's robots.txt declares."""
+        tops = (node.url for node in self.root.sub_sitemaps)
+        if not self.is_folder or not any(map(self.is_robots_url, tops)):
+            return None
+        origins = (origin_at(beginning(url)) for url in _SITEMAP_LINE.findall(self.robots.text))
+        return next((one for one in origins if one and not is_placeholder(one, built=False)), None)
+
+    def urls_of(self, url: str) -> list[str]:
+        """Return the URL of a document; of a file, where it will be, if that is known."""
+        path = path_of(url)
+        if path is None or self.home is None or self._folder is None:
+            return [url]
+        name = os.path.relpath(path, self._folder.resolve()).replace(os.sep, "/")
+        return [f"{self.home.origin}{self.home.rest.rstrip('/')}/{quote(name)}"]
+
+    @cached_property
+    def since_then(self) -> SinceThen | None:
+        """What has changed since an earlier state, if there is one to compare with."""
+        return None if self._before is None else SinceThen.of(self._before, self.root)
 
     @property
     def is_full(self) -> bool:
@@ -129,7 +187,7 @@ class CheckedSitemap:
         is_top = parent is not None and parent.node is site.root
         self.is_undeclared = is_top and site.is_website and not self.is_robots
         sent = () if exchange is None else (exchange.url, exchange.final_url, *exchange.redirects)
-        self.urls = read_all([self.url, *sent])
+        self.urls = read_all([*site.urls_of(self.url), *sent])
         self.proven: tuple[HttpUrl, ...] = ()
         self.family: int | None = None
         self.declaration: ChildEntry | None = None
@@ -217,7 +275,7 @@ class CheckedSitemap:
         block.origins = self.origins.add(block)
         self.stories += len(block.stories)
         for name, tally in self.tallies.items():
-            tally.add(block.own_texts.get(name, ()))
+            tally.add(block.core_texts.get(name, ()))
         if self.claim is not None:
             known = filter(None, [self.newest, block.dates.newest(self.now)])
             self.newest = max(known, default=None)

@@ -112,14 +112,14 @@ class PageColumns:
         return found
 
     @cached_property
-    def own_texts(self) -> Mapping[str, Sequence[str]]:
+    def core_texts(self) -> Mapping[str, Sequence[str]]:
         """The protocol's fields as written, empty where they are missing; nothing in feeds."""
-        return ({} if self.sitemap.is_feed else self.examined.own_texts()) or {}
+        return ({} if self.sitemap.is_feed else self.examined.core_texts()) or {}
 
     @cached_property
     def dates(self) -> LastmodColumn:
         """The dates of the pages; none if they are not known, or in feeds."""
-        return LastmodColumn(self.own_texts.get("lastmod", ()))
+        return LastmodColumn(self.core_texts.get("lastmod", ()))
 
 
 TOLERANCE = timedelta(days=1)  # how far a date may be in the future: clocks and time zones differ

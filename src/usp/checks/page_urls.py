@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import ip_address
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,25 @@ def beginning(url: str) -> str:
 def bare(url: HttpUrl) -> str:
     """Return the host and port of a URL, without ``www.``."""
     return url.site.removeprefix("www.")
+
+
+_LOCAL = (".localhost", ".local", ".internal", ".test", ".invalid")
+_UNSET = re.compile(r"(?:www\.)?example\.(?:com|org|net)")  # what generators write, unless told
+
+
+def is_local_host(host: str) -> bool:
+    """Return whether only this machine, or a private network, knows a host by this name."""
+    if host == "localhost" or host.endswith(_LOCAL):
+        return True
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def is_placeholder(url: HttpUrl, *, built: bool) -> bool:
+    """Return whether a host is none of a website: a local one, or, of a built one, an example."""
+    return is_local_host(url.host) or (built and bool(_UNSET.fullmatch(url.site)))
 
 
 @dataclass(slots=True)

@@ -50,7 +50,7 @@ class Command(click.RichCommand):
         as_json = {"help": text, "hidden": hidden, "callback": _log_as_json, **flag}
         params.insert(at, click.RichOption(["--json"], **as_json))
         super().__init__(*given, params=params, **settings)
-        text = "Show the options of requests, limits and messages, too."
+        text = "Show all options: requests, limits, messages, too."
         show = {"help": text, "is_eager": True, "callback": self._show_all, **flag}
         self._help_all = click.RichOption(["--help-all"], **show)
         self._hidden_panels: tuple[str, ...] = ()

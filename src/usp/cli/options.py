@@ -389,16 +389,15 @@ def _check_site(site: str | None, values: Mapping[str, Any]) -> None:
 
 filter_options = table(
     {
-        "--since DATE": "Only pages last modified (failing that, published) on this date or later: "
-        "2025, 2025-01-31, or 12h, 7d, 4w ago. Sitemaps whose lastmod in the index is older are not "
-        "downloaded.",
+        "--since DATE": "Only pages last modified (else published) on this date or later: 2025, "
+        "2025-01-31, or 12h, 7d, 4w ago. Sitemaps older by their index are not downloaded.",
         "--until DATE": "Only pages last modified on or before this date.",
-        "--dated": "Leave out pages without a date, which are kept otherwise.",
+        "--dated": "Leave out pages without a date, too.",
         "--include PATTERN...": "Only pages whose URL matches: '*/blog/*', '/blog/*' from the start "
         "of the path, or 're:/20[0-9]{2}/', a regular expression. 'sitemap:*news*' matches the URL of "
         "the sitemap; others are not downloaded.",
         "--exclude PATTERN...": "Leave out pages that match.",
-        "--no-skip": "Also download sitemaps that their date or URL rules out.",
+        "--no-skip": "Also download sitemaps that these rule out.",
         "--unique": "Each URL once, even if several sitemaps have it.",
         "--same-host": "Only pages on the website's own host.",
     },

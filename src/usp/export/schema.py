@@ -16,7 +16,7 @@ from typing import Any
 from usp._base.dates import precision_of
 from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS, MissingExtraError, load_extra
 from usp._base.urls import path_of, section_of
-from usp._formats.batches import read_own
+from usp._formats.batches import read_core_fields
 from usp.objects.extensions import EXTENSIONS, FieldSpec, Kind, Table
 from usp.objects.page import PageFields
 
@@ -75,14 +75,14 @@ OF_FIELDS: Mapping[str, FieldSpec] = {
 @lru_cache(maxsize=64)
 def read_frequency(text: str) -> str | None:
     """Return a change frequency as the parsers read it; None for an empty text."""
-    read = read_own({"changefreq": text} if text else {})[2]
+    read = read_core_fields({"changefreq": text} if text else {})[2]
     return None if read is None else read.value
 
 
 @lru_cache(maxsize=1024)
 def read_priority(text: str) -> float | None:
     """Return a priority as the parsers read it; None if there is none, or none that can be read."""
-    read = PageFields(*read_own({"priority": text} if text else {})).declared_priority
+    read = PageFields(*read_core_fields({"priority": text} if text else {})).declared_priority
     return None if read is None else float(read)
 
 

@@ -29,7 +29,7 @@ COLUMNS = (
 
 _QUERY = f"""select {", ".join(f"c.{name}" for name in COLUMNS)}
 from changes c join visits v on c.bucket = v.bucket and c.visit = v.visit
-join commits on commits.writer = c.writer and c.number > commits.before and c.number <= commits.now
+join commits on commits.writer = c.writer and c.number > commits.number
 where {{conditions}} order by c.seen_at, c.site, c.url, c.kind"""  # noqa: S608 - our own words
 
 
@@ -62,9 +62,8 @@ class ChangesFeed:
             visits = self._dataset.table("visits")
             commits = self._commits(database, visits, after)
             database.register("commits", commits)
-            least = min(
-                commits.column("before").to_pylist(), default=0
-            )  # tells which files to read
+            # Statistics of the files tell which of them have higher numbers.
+            least = min(commits.column("number").to_pylist(), default=0)
             wanted = {"c.number > ?": least, "v.number > ?": least}
             if since is not None:
                 wanted["c.seen_at >= ?"] = since
@@ -77,7 +76,7 @@ class ChangesFeed:
         return found, int(visits.version())
 
     def _commits(self, database: Any, visits: Any, after: int | None) -> Any:
-        """Return the last commit of each writer at a position, and now."""
+        """Return the number of the last commit of each writer at a position."""
         then = None
         if after is not None:
             if after > visits.version():
@@ -89,19 +88,14 @@ class ChangesFeed:
         writers = [
             row[0] for row in database.execute("select distinct writer from visits").fetchall()
         ]
-        rows = [
-            {
-                "writer": writer,
-                "before": 0
-                if then is None
-                else int(then.transaction_version(f"usp {writer}") or 0),
-                "now": int(visits.transaction_version(f"usp {writer}") or 0),
-            }
-            for writer in writers
+        numbers = [
+            0 if then is None else int(then.transaction_version(f"usp {one}") or 0)
+            for one in writers
         ]
         pa = pyarrow()
-        kinds = [("writer", pa.string()), ("before", pa.int64()), ("now", pa.int64())]
-        return pa.Table.from_pylist(rows, pa.schema(kinds))
+        return pa.table(
+            {"writer": pa.array(writers, pa.string()), "number": pa.array(numbers, pa.int64())}
+        )
 
     def _at(self, version: int) -> Any:
         store = self._dataset.store

@@ -125,7 +125,9 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         for batch in reader:
             yield from batch.column("site").to_pylist()
 
-    def known(self, where: str, *, is_listed: bool = False, checks: bool = False) -> Iterator[Known]:
+    def known(
+        self, where: str, *, is_listed: bool = False, checks: bool = False
+    ) -> Iterator[Known]:
         """Yield what is known of the sites whose last visit fulfils a condition.
 
         With ``checks``, a sitemap some of whose pages somebody has deleted is as good as unknown.

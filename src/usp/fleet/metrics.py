@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -78,19 +79,19 @@ def read_target(text: str) -> Path | tuple[str, int]:
 @contextmanager
 def exporting(
     target: Path | tuple[str, int] | None, progress: Callable[[], FleetProgress | None]
-) -> Iterator[None]:
-    """Write the counts to a file during the block, or answer requests for them."""
+) -> Iterator[int | None]:
+    """Write the counts to a file during the block, or answer requests for them; yield the port."""
     if target is None:
-        yield
+        yield None
         return
     if isinstance(target, Path):
         with _repeated(lambda: _write(target, progress())):
-            yield
+            yield None
         return
     server = _Server(target, progress)
     threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
     try:
-        yield
+        yield server.server_port
     finally:
         server.shutdown()
         server.server_close()
@@ -127,6 +128,8 @@ class _Server(ThreadingHTTPServer):
         self, address: tuple[str, int], progress: Callable[[], FleetProgress | None]
     ) -> None:
         self.progress = progress
+        if ":" in address[0]:
+            self.address_family = socket.AF_INET6
         super().__init__(address, _Handler)
 
 

@@ -5,7 +5,6 @@ Block by block, in bounded memory.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import known_date
-from usp._base.urls import host_in
+from usp._base.urls import INDEX_PAGE, Folders, first_folders, folder_of, host_in
 from usp.export.schema import read_frequency, read_priority
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, PageBlock, SitemapNewsStory
 
@@ -198,21 +197,13 @@ def _video_host(video: SitemapVideo) -> str:
 
 
 # Sections: the folders of the path that pages share --------------------------------------------------
-# The last part of a path names the page and is no folder, with a slash behind it or without:
-# /2021/post-10/ is in /2021/, and /about/ in /.
 
 MAX_FOLDERS = 20_000  # how many are counted before the rarest count as the folders above them
 MANY_SINGLES = 12  # so many folders of one page each are the pages' own, and no sections
 _SHARE = 10  # nor are many folders, if the largest of them do not hold a tenth of their pages
-_SLASHES = 6  # in http://host/one/two/three/
 
-_INDEX = re.compile(r"/(?:index|default)\.\w{2,5}\Z", re.ASCII)
-_LOCALE = re.compile(r"[a-z]{2}/[a-z]{2}(?:[-_][A-Za-z]{2,4})?", re.ASCII)  # country and language
 _parent = methodcaller("rpartition", "/")
 _first = itemgetter(0)
-
-Folders = tuple[str, str]
-"""The first and the second folder of a path, empty if there is none; ``us/en`` is one folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,28 +221,13 @@ def folder_counts(urls: Iterable[str]) -> Counter[str]:
     others: list[str] = []
     for url in urls:
         (others if "?" in url or "#" in url else plain).append(url.rstrip("/"))
-    if any(map(_INDEX.search, plain)):
-        plain = [_INDEX.sub("", url) for url in plain]
+    if any(map(INDEX_PAGE.search, plain)):
+        plain = [INDEX_PAGE.sub("", url) for url in plain]
     counts = Counter(map(_first, map(_parent, plain)))
     if any(folder.count("/") <= 1 for folder in counts):  # homepages
-        counts = Counter(map(_folder_of, plain))
-    counts.update(map(_folder_of, others))
+        counts = Counter(map(folder_of, plain))
+    counts.update(map(folder_of, others))
     return counts
-
-
-def _folder_of(url: str) -> str:
-    path, _, query = url.partition("#")[0].partition("?")
-    page = path if query else _INDEX.sub("", path.rstrip("/"))
-    folder = page.rpartition("/")[0]
-    return folder if folder.count("/") > 1 else page
-
-
-def _first_folders(folder: str) -> Folders:
-    """Return the first folders of the URL of a folder."""
-    first, second, third = [*folder.split("/", _SLASHES)[3:6], "", "", ""][:3]
-    return (
-        (f"{first}/{second}", third) if _LOCALE.fullmatch(f"{first}/{second}") else (first, second)
-    )
 
 
 class Sections:
@@ -269,7 +245,7 @@ class Sections:
     def add(self, folders: Counter[str]) -> None:
         """Count pages by the URLs of their folders; see :func:`folder_counts`."""
         for folder, count in folders.items():
-            self._counts[_first_folders(folder)] += count
+            self._counts[first_folders(folder)] += count
         if len(self._counts) > self._most:
             self._merge_rare(second=True)
         if len(self._counts) > self._most:

@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import groupby
@@ -41,11 +41,12 @@ def html(
     all_problems: bool = False,
     before: AbstractSitemap | None = None,
     history: History | None = None,
+    on_pages: Callable[[int], object] = lambda _: None,
 ) -> str:
     """Return the report of a tree as an HTML page; see :func:`summarise` for the parameters."""
     rows = PageRows()
     given: dict[str, Any] = {"all_problems": all_problems, "before": before, "history": history}
-    return page(summarise(tree, events, **given, pages=rows), rows)
+    return page(summarise(tree, events, **given, pages=rows, on_pages=on_pages), rows)
 
 
 def write_report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
@@ -87,14 +87,21 @@ class FindingPlaces:
 
 
 def checks_of(
-    tree: AbstractSitemap, *, everything: bool = False
+    tree: AbstractSitemap,
+    *,
+    everything: bool = False,
+    on_pages: Callable[[int], object] = lambda _: None,
 ) -> tuple[CheckList, FindingPlaces]:
     """Return what is wrong with a tree; ``everything`` checks all pages, however many there are."""
     places, checked = FindingPlaces(), Counter[str]()
+
+    def count(pages: int) -> None:
+        checked["pages"] += pages
+        on_pages(pages)
+
     most = None if everything else MAX_CHECKED_PAGES
     checking = Checking.of(most_pages=most, on_page_problem=places.add_problem)
-    findings = checking.findings(tree, lambda pages: checked.update(pages=pages))
-    result = by_rule(places.noted(findings), failures=MAX_TABLE)
+    result = by_rule(places.noted(checking.findings(tree, count)), failures=MAX_TABLE)
     result.pages = checked["pages"]
     result.complete = most is None or result.pages < most
     return result, places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -139,13 +139,15 @@ def summarise(
     before: AbstractSitemap | None = None,
     history: History | None = None,
     pages: PageRows | None = None,
+    on_pages: Callable[[int], object] = lambda _: None,
 ) -> Summary:
     """Return a tree in numbers; its pages are parsed once, in bounded memory.
 
     The rules of ``usp check`` look at a limited number of pages only, since that is slower; with
     ``all_problems`` at all of them. With the tree ``before``, changes since are listed, too; with a
     ``history``, a folder of snapshots or trees, what the website was like at other times.
-    ``events`` are ignored: nodes know how they were fetched. ``pages`` collects the pages themselves.
+    ``events`` are ignored: nodes know how they were fetched. ``pages`` collects the pages themselves,
+    and ``on_pages`` is called with the number of each block that was checked.
     """
     del events
     nodes: list[AbstractSitemap] = []
@@ -159,7 +161,7 @@ def summarise(
         row = _row(node, parent, content, pages, len(nodes))
         nodes.append(node)
         rows.append(row)
-    checks, places = checks_of(tree, everything=all_problems)
+    checks, places = checks_of(tree, everything=all_problems, on_pages=on_pages)
     for row in rows:
         row.findings = places.sitemaps.get(row.url, Counter[str]()).total()
     for row in reversed(rows[1:]):

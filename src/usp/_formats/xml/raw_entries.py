@@ -113,7 +113,7 @@ Record: TypeAlias = "list[Any]"
 class RawEntry:
     """An entry while its tags are read."""
 
-    own_fields: ClassVar[frozenset[str]]
+    core_fields: ClassVar[frozenset[str]]
     """The elements that are read, of the document's own vocabulary, directly below the entry."""
 
     extensions: ClassVar[Mapping[Space, ElementNames]] = {}
@@ -321,7 +321,7 @@ class Dialect:
         elif not issubclass(inside, RawEntry):
             if own and local == "loc" and self.tables.implied_entry is not None:
                 role = ElementRole.FIELD
-        elif own and local in inside.own_fields:
+        elif own and local in inside.core_fields:
             role = ElementRole.FIELD
         else:
             if own and local == "link":  # the prefix of xhtml:link was forgotten

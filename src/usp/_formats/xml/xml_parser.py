@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 from zlib import crc32
 
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import TRUNCATED, Entry, FormatParser, ignore
+from usp._formats.abstract_parser import TRUNCATED, Entry, FormatParser, ReadOptions, ignore
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import (
     MAX_NAME,
@@ -31,7 +31,6 @@ from usp._formats.xml.raw_entries import (
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import without_blanks
 from usp._formats.xml.scanner import Scanner, TokenHandler
-from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 MAX_DEPTH = 200
@@ -102,17 +101,16 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self,
         url: str | None = None,
         problems: Problems | None = None,
+        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
         scanner: Scanner | None = None,
         *,
-        fast: bool = False,
         case_insensitive: bool = False,
-        longest: int | None = DEFAULT.url_length,
         root: XmlParser | None = None,
         skipped: str = "",
     ) -> None:
         """Begin a document, or below the ``root`` of another one, with the text up to there."""
-        super().__init__(url, problems, fast=fast and not case_insensitive)
-        self.url_length = longest
+        super().__init__(url, problems, options)
+        self.fast = self.fast and not case_insensitive
         self.case_insensitive = case_insensitive  # whether names are written in capitals
         self.scanner = scanner or Scanner(self, self.problems, skipped)
         self.report_problems = not self.fast or self.always_reports
@@ -122,7 +120,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         # The depth of elements, and the URL against which relative ones are resolved from there on.
         self._bases: list[tuple[int, str | None]] = [(-1, url)]
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
-        self._told: set[str] = set()  # strays that were spoken of
+        self._noted_strays: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
         self._scope = Scope(case_insensitive=case_insensitive)
         if root is not None:
@@ -130,7 +128,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._scopes.append(self._scope)
             self._scope = Scope(like=root._scope)  # noqa: SLF001 - of the same class
             self._root, self.root_tag = root.dialect.root, root.root_tag
-            self.dialect = Dialect(type(self), root.dialect.root, longest)
+            self.dialect = Dialect(type(self), root.dialect.root, self.url_length)
 
     def scan(self, text: str) -> list[Entry]:
         """Return the entries that the scanner has read so far."""
@@ -179,7 +177,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         prefix, colon, _ = self.root_tag[0].rpartition(":")
         for local, entry in self.entries.items():
             self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
-            for field in entry.own_fields:
+            for field in entry.core_fields:
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
 
     def _scope_inside(self, attributes: str) -> Scope:
@@ -430,8 +428,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
 
     def _note_stray_entry(self, local: str) -> None:
         """Note an entry that does not belong in such a document: the first one of its kind."""
-        if local not in self._told:
-            self._told.add(local)
+        if local not in self._noted_strays:
+            self._noted_strays.add(local)
             self.note(self.strays[local])
 
     def _begin_entry(

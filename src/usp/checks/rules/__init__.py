@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from usp.checks.finding import Severity
 from usp.checks.registry import DECLARED, USUAL, Rule, RuleScope, add, sources_of
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
+    known,
     sm1_discovery,
     sm2_transport,
     sm3_document,

@@ -316,9 +316,9 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         --- /teas.xml
     Fix: Put the sitemap on the host of its index, or declare it in the robots.txt of its own host.
     """
-    if not sitemap.is_index or sitemap.is_local:
+    if not sitemap.is_index or not sitemap.urls:
         return
-    own = {None, host_of(sitemap.url), host_of(sitemap.requested)}
+    own = {None, host_of(sitemap.requested), *(url.host for url in sitemap.urls)}
     robots = sitemap.site.robots_txt
     declared = {} if robots is None else robots.declarations
     proven = None if robots is None else host_of(robots.url)

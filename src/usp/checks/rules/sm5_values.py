@@ -213,7 +213,7 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea</loc><changefreq>daily</changefreq></url>
     Fix: Write always, hourly, daily, weekly, monthly, yearly or never, in lower case.
     """
-    values = block.own_texts.get("changefreq", ())
+    values = block.core_texts.get("changefreq", ())
     odd = {value for value in {*values} - _FREQUENCIES if value.strip().lower() in _FREQUENCIES}
     for at, written in enumerate(map(str.strip, values)) if odd else ():
         if written not in _FREQUENCIES and written.lower() in _FREQUENCIES:

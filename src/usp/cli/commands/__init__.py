@@ -15,33 +15,29 @@ if TYPE_CHECKING:
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Read": {
-        "tree": "Show the sitemaps of a website as a tree: what they contain, and what is wrong with "
-        "them.",
+        "tree": "Show a website's sitemaps as a tree, and what is wrong with them.",
         "ls": "List the sitemaps of a website and their pages.",
-        "report": "Write a report on the sitemaps of a website: one HTML file that works offline.",
+        "report": "Write a report on a website: one HTML file that works offline.",
     },
     "Quality": {
-        "check": "Check the sitemaps of a website: what is wrong, where, and what to do about it.",
-        "rule": "Explain a rule of usp check: what it finds, why it matters, and what to do.",
+        "check": "Check sitemaps: what is wrong, where, and what to do about it.",
+        "rule": "Explain a rule of usp check, or list all rules.",
     },
     "Over time": {
-        "snapshot": "Record the sitemaps of a website in a snapshot, a WARC file to read again "
-        "offline.",
+        "snapshot": "Record a website's sitemaps in a snapshot, to read offline.",
         "update": "Bring a snapshot up to date: fetch only what has changed.",
-        "diff": "Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.",
-        "watch": "Watch a website: show new and changed pages as they appear, once each.",
+        "diff": "Show what changed from A to B: pages and sitemaps.",
+        "watch": "Watch a website: show new and changed pages as they appear.",
     },
     "Many sites": {
-        "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and "
-        "sites.",
-        "changes": "Show what was added, changed, removed and moved in a dataset, the oldest first.",
-        "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
-        "dates.",
-        "forget": "Leave sites alone from now on, and delete their rows from a dataset.",
-        "convert": "Take over a dataset of an earlier version: the tables pages, sitemaps and sites.",
+        "crawl": "Read many sites into a dataset, and keep it up to date.",
+        "changes": "Show what was added, changed, removed and moved in a dataset.",
+        "stats": "Show what is in a dataset: totals, failures, formats, dates.",
+        "forget": "Leave sites alone, and delete their rows from a dataset.",
+        "convert": "Take over a dataset of an earlier version.",
     },
     "Other": {
-        "mcp": "Serve the library to language models and agents: a Model Context Protocol server.",
+        "mcp": "Serve the library to language models and agents (MCP).",
         "help": "Show a page of the documentation, or the list of topics.",
         "demo": "Read the sitemaps of a small bundled website and show them.",
     },

@@ -65,9 +65,9 @@ def command(
     output: Path | None,
     **wanted: str | None,
 ) -> None:
-    """Show what was added, changed, removed and moved in a dataset, the oldest first.
+    """Show what was added, changed, removed and moved in a dataset.
 
-    DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
+    The oldest change is the first. DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
     still be running. At the end, the position is shown: the next call with --from gives exactly what
     came after it. Lines begin with + (added), ~ (changed), - (removed) or > (moved). Needs the extra
     fleet.

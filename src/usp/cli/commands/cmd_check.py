@@ -34,6 +34,7 @@ FOUND = 1
 NOT_CHECKED = 2
 _FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "markdown")
 _PROFILES = ("google", "bing", "news", "video", "strict")
+_OTHERS = ("against", "compare")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -60,6 +61,12 @@ _SEVERITIES = ("error", "warning", "info")
         "with status 0.",
         "--agent ROBOTS...": "Comma-separated names of robots to judge robots.txt for. Default: *, "
         "Googlebot (also for news, images and videos), Bingbot.",
+        "--url URL": "Where the files will be: the URL of the website. Default: what robots.txt in the "
+        "folder says.",
+        "--against SOURCE": "Compare with the pages in a list: a text file, a table with a column of "
+        "URLs, a snapshot, a folder of built pages.",
+        "--compare SOURCE": "Compare with an earlier state, such as a snapshot: what was lost, and "
+        "dates that changed alone.",
         "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
         "they exist and are indexable.",
     },
@@ -68,6 +75,9 @@ _SEVERITIES = ("error", "warning", "info")
     fail_on={"type": click.Choice([*_SEVERITIES, "never"]), "default": "warning"},
     baseline={"type": click.Path(dir_okay=False)},
     write_baseline={"type": new_path},
+    url={"name": "place"},
+    against={"type": options.input_type},
+    compare={"type": options.input_type},
     fetch_pages={"type": Integer(0), "default": 0, "show_default": False},
 )
 @options.results(
@@ -91,7 +101,7 @@ def command(
     output: Path | None,
     **given: Any,
 ) -> None:
-    """Check the sitemaps of a website: what is wrong, where, and what to do about it.
+    """Check sitemaps: what is wrong, where, and what to do about it.
 
     URL is a website, a sitemap, a snapshot, a file, a folder, or - for standard input; several are
     checked one after the other. Each rule has a code, which 'usp rule CODE' explains. Rules are chosen
@@ -116,7 +126,7 @@ def command(
     from usp.checks.verdicts import CheckList
 
     form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
-    if sum(start.is_stdin for start in starts) > 1:
+    if sum(start.is_stdin for start in (*starts, *map(given.get, _OTHERS)) if start) > 1:
         raise click.UsageError("standard input can be checked only once")
     checking = _checking(run, given)
     with value_of("--ignores"):
@@ -128,7 +138,8 @@ def command(
     counts = CheckList()
     messages.failed = NOT_CHECKED
     with run.running() as progress:
-        checking = replace(checking, web_client=run.client())
+        against, before = (_other(run, given[name], progress) for name in _OTHERS)
+        checking = replace(checking, web_client=run.client(), against=against, before=before)
         read = [(start, _read(run, start, progress)) for start in starts]
         found = [(start, tree) for start, tree in read if tree is not None]
         if not found:
@@ -175,11 +186,18 @@ def command(
 def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
     """Return the check that the options describe; raises ``BadParameter`` for a wrong value."""
     from usp.checks.checking import Checking
+    from usp.checks.page_urls import origin_at
     from usp.checks.robots_access import agents_of
 
     with value_of("--agent"):
         agents = agents_of(given["agent"])
-    return Checking(_chosen_rules(given), given["fetch_pages"], options=run.options, agents=agents)
+    place = given["place"]
+    if place is not None and origin_at(place) is None:
+        raise bad_value(
+            "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
+        )
+    more = {"options": run.options, "agents": agents, "url": place}
+    return Checking(_chosen_rules(given), given["fetch_pages"], **more)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -224,6 +242,17 @@ def _read(
         return None
     notice_website(tree, start)
     return drop_non_sitemaps(tree)
+
+
+def _other(
+    run: options.RunOptions, start: options.Input | None, progress: Progress
+) -> AbstractSitemap | None:
+    """Return the tree of what is compared with, if there is any; ends if it could not be read."""
+    if start is None:
+        return None
+    tree = run.tree(start, on_event=progress)
+    run.exit_if_nothing(tree, start)
+    return tree
 
 
 def _write(report: CheckReport, form: str, output: Path | None) -> None:

@@ -82,7 +82,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 @options.log_options
 @options.common_options
 def command(sites: str, output: str | None, metrics: str | None, **values: Any) -> None:
-    """Read the sitemaps of many sites into a dataset, and keep it up to date.
+    """Read many sites into a dataset, and keep it up to date.
 
     SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
     host or domain; - is standard input. Run the same command again to complete a dataset: sites that

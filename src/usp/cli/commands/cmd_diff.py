@@ -77,7 +77,7 @@ def command(
     migration: bool,
     fetch: bool,
 ) -> None:
-    """Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.
+    """Show what changed from A to B: pages and sitemaps.
 
     A and B are each a website, a sitemap, a snapshot, a file, a table of pages or a folder; one may be
     - for standard input. Pages on different hosts are compared by their paths. Lines begin with +
@@ -125,6 +125,7 @@ def command(
     hosts = _hosts(map_hosts)
     with run.running() as progress:
         trees = [_tree(run, start, progress) for start in (before, after)]
+        progress.doing = "comparing"
         if migration:
             _list_missing(run, trees[0], trees[1], hosts, form, output, fetch=fetch)
         changes = Diff(*trees, map_host=hosts).select(kinds, include=include, exclude=exclude)

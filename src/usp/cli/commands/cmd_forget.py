@@ -14,7 +14,7 @@ from usp.cli.errors import messages
 @click.argument("sites", metavar="[SITE]...", nargs=-1)
 @options.common_options
 def command(dataset: str, sites: tuple[str, ...]) -> None:
-    """Leave sites alone from now on, and delete their rows from a dataset.
+    """Leave sites alone, and delete their rows from a dataset.
 
     A SITE is a host or a URL, and stands for the hosts below it, too. It is added to leave-alone.txt in
     the dataset, a list that may also be edited by hand. A crawl that is running sends them no more
@@ -51,9 +51,9 @@ def command(dataset: str, sites: tuple[str, ...]) -> None:
 )
 @options.common_options
 def convert(old: str, output: str) -> None:
-    """Take over a dataset of an earlier version: the tables pages, sitemaps and sites.
+    """Take over a dataset of an earlier version.
 
-    OLD stays as it is. Everything in the new dataset is due at once. If the command is interrupted, the
+    OLD has the tables pages, sitemaps and sites. It stays as it is. Everything in the new dataset is due at once. If the command is interrupted, the
     same command completes it. Needs the extra fleet.
 
     \b

@@ -46,7 +46,7 @@ _STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
 )
 @options.table(
     {
-        "--sitemaps": "List sitemaps: as text, csv, json, jsonl or parquet.",
+        "--sitemaps": "List sitemaps: text, csv, json, jsonl or parquet.",
         "--unordered": "List pages as they arrive, not in the tree's order.",
         "-u --strip-url": "Leave out the scheme and host of the website.",
         "--columns NAMES": "Columns of a table, comma-separated. Of pages: "
@@ -56,8 +56,8 @@ _STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
 @options.filter_options
 @options.table(
     {
-        "--match WORDS": "Only the pages that fit these words best, best first.",
-        "--limit N": "Stop after this many pages (with --match: 100 by default).",
+        "--match WORDS": "The pages that fit these words best, best first.",
+        "--limit N": "Stop after N pages (--match: 100).",
     }
 )
 @options.run_options

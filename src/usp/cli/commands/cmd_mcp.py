@@ -62,7 +62,7 @@ def command(
     log_file: Path | None,
     **values: Any,
 ) -> None:
-    """Serve the library to language models and agents: a Model Context Protocol server.
+    """Serve the library to language models and agents (MCP).
 
     It speaks on the standard input and output, as MCP clients start it, or with --http over HTTP.
     Its tools list the sitemaps of a website, list and search pages, summarise and check a website,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -44,7 +44,7 @@ def command(
     history: str | None,
     is_opened: bool,
 ) -> None:
-    """Write a report on the sitemaps of a website: one HTML file that works offline.
+    """Write a report on a website: one HTML file that works offline.
 
     URL is a website, a sitemap, a file, a folder, or - for standard input. The report shows the tree
     of sitemaps, the pages by section, date and language, what is damaged, missing or listed twice, and
@@ -74,7 +74,9 @@ def command(
         if former is not None and before is not None and not found_anything(before, former):
             run.exit_for(before, former)  # everything would look new
         try:
-            page = html(tree, all_problems=all_problems, before=before, history=history)
+            progress.doing = "checking"
+            given: dict[str, Any] = {"all_problems": all_problems, "on_pages": progress.add_pages}
+            page = html(tree, before=before, history=history, **given)
         except SnapshotError as error:
             raise click.UsageError(f"--history: {error}") from error
         if output is not None:

@@ -33,7 +33,7 @@ _NO_WRAP = 1000
 @click.option("--all", is_flag=True, expose_value=False, hidden=True)  # as without a code
 @options.common_options
 def command(names: tuple[str, ...], form: str | None, output: Path | None) -> None:
-    """Explain a rule of usp check: what it finds, why it matters, and what to do.
+    """Explain a rule of usp check, or list all rules.
 
     RULE is a code, the beginning of codes, or a name. Without any, all rules are listed in a line
     each, and so are several; -f json has everything about each of them.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 @options.run_options
 def command(run: options.RunOptions, start: options.Input, output: Path) -> None:
-    """Record the sitemaps of a website in a snapshot, a WARC file to read again offline.
+    """Record a website's sitemaps in a snapshot, to read offline.
 
     URL is a website, a sitemap, or another snapshot. Every command takes the file wherever it takes a
     URL, and shows the same sitemaps, pages and failures. Requests, responses and redirects are recorded

@@ -35,7 +35,7 @@ _LAST_YEARS = 15
 @options.results(["text", "json"], "text: tables (the default). json: everything, for programs.")
 @options.common_options
 def command(dataset: str, most: int, form: str | None, output: Path | None) -> None:
-    """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
+    """Show what is in a dataset: totals, failures, formats, dates.
 
     DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
     still be running. Needs the extra fleet.

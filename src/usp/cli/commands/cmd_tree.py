@@ -59,7 +59,7 @@ def command(
     siblings: int,
     no_count: bool,
 ) -> None:
-    """Show the sitemaps of a website as a tree: what they contain, and what is wrong with them.
+    """Show a website's sitemaps as a tree, and what is wrong with them.
 
     URL is a website, a sitemap, a file, a folder, or - for standard input. Long lists of sitemaps are
     shortened; --all shows them in full. 'usp URL' is the same as 'usp tree URL'.

@@ -71,7 +71,7 @@ def command(
     output: Path | None,
     **given: Any,
 ) -> None:
-    """Watch a website: show new and changed pages as they appear, once each.
+    """Watch a website: show new and changed pages as they appear.
 
     URL is a website or a sitemap. The first round records it in the snapshot; each later one fetches
     only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what), on

@@ -1,4 +1,4 @@
-"""All lanes give what the scanner alone gives of every document, wherever it is cut."""
+"""All ways give what the scanner alone gives of every document, wherever it is cut."""
 
 import pickle
 from operator import attrgetter
@@ -29,7 +29,7 @@ OWN = attrgetter("images", "last_modified", "priority", "change_frequency")
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_all_lanes_give_the_same_of_a_document_wherever_it_is_cut(kind):
+def test_all_ways_give_the_same_of_a_document_wherever_it_is_cut(kind):
     texts, count = DOCUMENTS[kind]
 
     @settings(max_examples=examples(count))
@@ -38,7 +38,7 @@ def test_all_lanes_give_the_same_of_a_document_wherever_it_is_cut(kind):
         whole, cut = read([text.encode()]), data.draw(pieces(text.encode()))
         assert read(cut) == whole
         same(whole, cut)
-        assert list(map(OWN, read(cut, lanes="fast").pages)) == list(map(OWN, whole.pages))
+        assert list(map(OWN, read(cut, blocks="fast").pages)) == list(map(OWN, whole.pages))
 
     law()
 
@@ -51,7 +51,7 @@ def batches(text, **options):
 
 @together("depth", range(MAX_DEPTH - 6, MAX_DEPTH + 2))
 @together("nested", ["<o:o></o:other>", "<o:o>"])
-def test_all_lanes_read_an_entry_to_the_same_depth(depth, nested):
+def test_all_ways_read_an_entry_to_the_same_depth(depth, nested):
     image = "<image:image><image:loc>https://e.org/i</image:loc></image:image>"
     ends = "</o:o>" * depth if nested == "<o:o>" else ""
     inside = f"<url><loc>https://e.org/1</loc>{nested * depth}{image}{ends}</url>"
