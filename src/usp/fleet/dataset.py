@@ -336,13 +336,12 @@ class Committer:
         """Whether something waits, and it is time to commit it."""
         return bool(self._waiting) and time.monotonic() >= self._next
 
-    def take(self, part: Part) -> list[Row]:
-        """Take a part; return the rows of the sites that are committed now."""
+    def add(self, part: Part) -> None:
+        """Take a part, to be committed with the next ones."""
         self._waiting.append(part)
-        return self.close() if self.is_late else []
 
     def close(self) -> list[Row]:
-        """Commit everything that was taken; after an error nothing: the next run recovers."""
+        """Commit everything that was taken; return the rows of its sites. After an error, do nothing."""
         if not self._waiting or not self._is_whole:
             return []
         self._is_whole = False

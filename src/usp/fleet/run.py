@@ -261,8 +261,8 @@ def _crawl(
 ) -> None:
     """Let an engine crawl, and commit what it reports; also what it has when it is interrupted."""
 
-    def keep(commit: Callable[..., list[Row]], *given: object) -> None:
-        done = commit(*given)
+    def keep() -> None:
+        done = committer.close()
         progress.safe += len(done)  # not in the thread that may be interrupted
         progress.active.difference_update(row["site"] for row in done)
 
@@ -270,9 +270,9 @@ def _crawl(
         progress.total = left.total
         progress.take(message)
         if isinstance(message, Part):
-            aside(keep, committer.take, message)
-        elif message is Signal.TICK and committer.is_late:
-            aside(keep, committer.close)
+            committer.add(message)
+        if committer.is_late:
+            aside(keep)
         on_progress(progress)
 
     def end() -> None:
@@ -280,19 +280,16 @@ def _crawl(
             aside.rest()
             for message in engine.stop():
                 take(message)
-            aside(keep, committer.close)
+            aside(keep)
 
     try:
         for message in engine.run(left):
             take(message)
-        aside(keep, committer.close)
+        aside(keep)
         progress.total = left.total
     except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
         deque(engine.stop(), 0)
-        advice = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
-        if isinstance(error, DatasetError) or advice is None:
-            raise
-        raise DatasetError(advice) from error
+        raise _in_words(error) from error
     except BaseException as error:
         aside.patience = _LAST_SECONDS
         if isinstance(error, KeyboardInterrupt):
@@ -300,6 +297,12 @@ def _crawl(
             on_progress(progress)
         end()
         raise
+
+
+def _in_words(error: DatasetError | OSError) -> Exception:
+    """Return an error of this machine with what to do, if that is known."""
+    advice = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
+    return error if isinstance(error, DatasetError) or advice is None else DatasetError(advice)
 
 
 def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[int, int]:
