@@ -108,7 +108,16 @@ def ended(capsys: Any, *arguments: object) -> tuple[object, str]:
     return status.value.code, told
 
 
-OF_A_VISIT = {"visit", "duration", "started", "fetched_at", "changed_at", "due", "interval", "failures"}
+OF_A_VISIT = {
+    "visit",
+    "duration",
+    "started",
+    "fetched_at",
+    "changed_at",
+    "due",
+    "interval",
+    "failures",
+}
 CHANGING = {
     "sites": OF_A_VISIT | {"requests", "run"},
     "sitemaps": OF_A_VISIT | {"pages_visit", "first_seen"},
@@ -141,7 +150,9 @@ def outcomes_of(root: Path | str) -> dict[str, str]:
 
 def stored(root: Path | str, table: str) -> list[dict[str, Any]]:
     """Read all rows that a table has, whether they count or not."""
-    rows: list[dict[str, Any]] = Dataset(root).query(f"select * from {table}", table).read_all().to_pylist()  # noqa: S608
+    rows: list[dict[str, Any]] = (
+        Dataset(root).query(f"select * from {table}", table).read_all().to_pylist()
+    )  # noqa: S608
     return rows
 
 
@@ -163,7 +174,9 @@ def check_truth(root: Path | str, sites: list[FleetSite]) -> None:
         (site.url, sitemap, url) for site in sites for sitemap, url in site.pages
     )
     sitemaps = rows_of(root, "sitemaps")
-    assert sorted((s["site"], s["sitemap"], s["type"], str(s["pages"])) for s in sitemaps) == sorted(
+    assert sorted(
+        (s["site"], s["sitemap"], s["type"], str(s["pages"])) for s in sitemaps
+    ) == sorted(
         (site.url, url, kind, str(count)) for site in sites for url, kind, count in site.sitemaps
     )
 

@@ -118,7 +118,9 @@ def make_due(root: Path, site: Site | None = None) -> None:
     past = f"timestamp '{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d %H:%M:%S}'"
     where = None if site is None else f"site = '{site.base}/'"
     for table in ("visits", "fetches"):
-        Dataset(root).table(table).update({"due": f"arrow_cast({past}, 'Timestamp(Microsecond, Some(\"UTC\"))')"}, predicate=where)
+        Dataset(root).table(table).update(
+            {"due": f"arrow_cast({past}, 'Timestamp(Microsecond, Some(\"UTC\"))')"}, predicate=where
+        )
 
 
 def test_what_is_due_is_requested_and_nothing_else(web, root):

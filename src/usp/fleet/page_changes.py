@@ -79,7 +79,7 @@ def connected(folder: str) -> Any:
     return database
 
 
-class Comparison:
+class PageComparison:
     """New pages of a part, and ``replaced``: of which sitemaps they are, and what was there before.
 
     A row of ``replaced`` has the ``visit`` that has the new pages, if there are any, and the ``old`` one.
