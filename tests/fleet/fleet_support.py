@@ -1,5 +1,6 @@
 """What the tests of the fleet share: the websites, the command, and the truth."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -16,10 +17,12 @@ import pytest
 from click.testing import CliRunner, Result
 from fleet_sites import FleetSite, fleet_of
 
+from usp._base.files import StoredFile
 from usp.cli import main
 from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
 from usp.fleet.current import open_dataset
 from usp.fleet.dataset import Dataset
+from usp.fleet.site_list import Assignment, Assignments
 from usp.web_client.zones import Zones
 
 HERE = Path(__file__).parent
@@ -92,6 +95,14 @@ def wide_rows(urls: list[str], options: FleetOptions = OPTIONS) -> list[Any]:
 def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
     """Give the rows of one table in what the job has yielded."""
     return [row for batch in unwrap(batches, table) for row in batch.to_pylist()]
+
+
+def handed_out(*sites: tuple[str, str]) -> Assignments:
+    """Give sites, with their keys, that have all come."""
+    left = Assignments((site, Assignment(key)) for site, key in sites)
+    while left.total is None:
+        left.look()
+    return left
 
 
 def invoke(command: Any, *arguments: object, stdin: str | None = None) -> Result:
@@ -258,3 +269,16 @@ def never_begins(pipe, job):
 
 def has_no_room(pipe, job):
     pipe.send("OSError: [Errno 28] No space left on device")
+
+
+def on_a_full_disk(table, pipe, job):
+    """Work as a worker does, where there is no room for the files of a table."""
+    write = StoredFile.write
+
+    def fail(self, data):
+        if self._name.startswith(f"{table}/"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(self, data)
+
+    StoredFile.write = fail
+    engines.work(pipe, job)

@@ -7,6 +7,7 @@ import threading
 
 import pyarrow as pa
 import pytest
+from fleet_support import handed_out
 from pyarrow import parquet
 
 from usp.fleet import SiteListError, read_sites
@@ -162,14 +163,6 @@ def test_a_line_that_is_too_long_is_named_and_left_out(tmp_path):
     table.write_bytes(parquet_of(url=["x" * 9000, "c.example"]))
     assert list(read_sites(str(table), problems.append)) == ["c.example"]
     assert problems[1:] == [f"{table}: row 1 has more than 8,192 characters; left out"]
-
-
-def handed_out(*sites: tuple[str, str]) -> Assignments:
-    """Give sites, with their keys, that have all come."""
-    left = Assignments((site, Assignment(key)) for site, key in sites)
-    while left.total is None:
-        left.look()
-    return left
 
 
 def test_a_host_is_never_divided_and_one_worker_has_it_at_a_time():

@@ -404,12 +404,12 @@ class FleetProgress:
             self.workers_lost += message is Signal.LOST
         elif isinstance(message, Part):
             for row in message.sites:
-                if row["visit"] in self._seen:
-                    self._seen.remove(row["visit"])
+                if row["site"] in self._seen:
+                    self._seen.remove(row["site"])
                 else:
                     self._count(row)
-        else:
-            self._seen.add(message["visit"])
+        elif message["site"] not in self._seen:  # else its first worker died before the part
+            self._seen.add(message["site"])
             self._count(message)
 
     def _count(self, row: Row) -> None:
