@@ -163,7 +163,7 @@ def stored(root: Path | str, table: str) -> list[dict[str, Any]]:
     """Read all rows that a table has, whether they count or not."""
     rows: list[dict[str, Any]] = (
         Dataset(root).query(f"select * from {table}", table).read_all().to_pylist()
-    )  # noqa: S608
+    )
     return rows
 
 

@@ -138,7 +138,7 @@ NOTES: dict[str, dict[int, str]] = {
         8: "<!-- not run: needs a cluster -->",
     },
     "changes": {1: "<!-- exit status 1 -->", 3: _ENDLESS},
-    "convert": {0: "<!-- not run: needs a dataset of an earlier version -->"},
+    "convert": dict.fromkeys(range(2), _OTHER),
     "stats": {1: _OTHER},
 }
 _SNAPSHOT = "<!-- run: usp snapshot example.org -o site.warc.gz -->"

@@ -300,9 +300,9 @@ def crawl_parts(
                 for item in items:
                     if item is not None:
                         table, rows = item
-                        yield from writer.add(table, rows)
                         if table == "visits":
                             on_site(rows[0])
+                        yield from writer.add(table, rows)
                     elif table == "visits":
                         yield from writer.tick()
                     if table == "visits" and stopped():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -99,7 +100,7 @@ class Dataset:
             self._refuse_features(table)
 
     def _refuse_features(self, table: str) -> None:
-        """Raise :class:`DatasetError` for a table that an older version has made, or another program."""
+        """Raise :class:`DatasetError` for a table of an older version, or with unknown features."""
         with self.store.words():
             protocol = self.table(table).protocol()
             partitioned = self.table(table).metadata().partition_columns
@@ -147,6 +148,10 @@ class Dataset:
         """Return a table as PyArrow's dataset; the files of a folder are read without deltalake."""
         files = self.store.files(below=name) if not self.store.is_remote else None
         return self.table(name).to_pyarrow_dataset(filesystem=files)
+
+    def rows(self, table: str, columns: Sequence[str] = ("*",), where: str = "true") -> Any:
+        """Return rows of a table, as a reader of record batches."""
+        return self.query(f"select {', '.join(columns)} from {table} where {where}", table)  # noqa: S608
 
     def query(self, sql: str, *tables: str) -> Any:
         """Return the rows of a query of some tables, as a reader of record batches."""
@@ -264,7 +269,7 @@ class Dataset:
 
     def add_run(self, row: Row) -> None:
         """Add a row to the table of runs."""
-        name = f"run-{row['run']:07}-{random.randbytes(4).hex()}.parquet"
+        name = f"run-{row['run']:07}-{secrets.token_hex(4)}.parquet"
         file = ParquetFileWriter(
             lambda: StoredFile(self.store, f"runs/{name}"), file_schema("runs"), ()
         )

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from usp.export.schema import pyarrow
-from usp.fleet.page_changes import connected
+from usp.fleet.page_changes import connected, read_errors
 from usp.fleet.previous_visit import Known
 from usp.fleet.tables import domain_of, hash_of, quoted
 
@@ -35,7 +35,8 @@ _KNOWN = f"""with last as (select * from fetched qualify {_LAST_FETCH}),
         where document is not null group by all),
     whole as (select last.* replace (documents.document as document,
             case when last.pages_visit is null or n is null or n = last.pages then digest end as digest)
-        from last left join documents using (site, sitemap) left join listed_pages using (site, sitemap))
+        from last left join documents using (site, sitemap)
+            left join listed_pages using (site, sitemap))
     select any_value(wanted) as visit,
         list(whole) filter (where whole.sitemap is not null) as rows
     from wanted left join whole using (site) group by wanted.site"""  # noqa: S608 - our own words
@@ -85,7 +86,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
 
     def _fill(self, table: str, rows: Any, query: str = "from rows") -> None:
         self._database.register("rows", rows)
-        with self._dataset.store.words():
+        with read_errors(self._dataset.store):
             self._database.execute(f"create or replace table {table} as {query}")
         self._database.unregister("rows")
 
@@ -95,7 +96,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         ``found`` is called with the number of those that are.
         """
         hashes = "select hash(site) from rows"  # 8 bytes, however long the names are
-        self._fill("known", self._dataset.query("select site from visits", "visits"), hashes)
+        self._fill("known", self._dataset.rows("visits", ["site"]), hashes)
         for batch in _batches(sites, _BATCH):
             names = [site for site in dict.fromkeys(batch) if domain_of(site) in self._shard]
             rows = pyarrow().table({"site": names})
@@ -144,10 +145,8 @@ class KnownSites(AbstractContextManager["KnownSites"]):
     def _in_bucket(
         self, bucket: int, where: str, *, is_listed: bool, checks: bool
     ) -> Iterator[Known]:
-        dataset, database = self._dataset, self._database
-        self._fill(
-            "visited", dataset.query(f"select * from visits where bucket = {bucket}", "visits")
-        )
+        database, here = self._database, f"bucket = {bucket}"
+        self._fill("visited", self._dataset.rows("visits", where=here))
         listed = "semi join listed using (site)" if is_listed else ""
         database.execute(
             f"create or replace table last_visits as from visited {listed} qualify {_LAST_VISIT}"
@@ -155,22 +154,18 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         if is_listed:
             database.execute("delete from listed where site in (select site from last_visits)")
         database.execute(f"create or replace table wanted as from last_visits where {where}")
-        sites = [
-            site
-            for (site,) in database.execute(f"select site from wanted limit {_FEW + 1}").fetchall()
-        ]
-        if not sites:
+        few = database.execute("select site from wanted limit ?", [_FEW + 1]).fetchall()
+        if not few:
             return
-        query = f"select * from fetches where bucket = {bucket}"
-        if len(sites) <= _FEW:
-            query += f" and site in ({', '.join(map(quoted, sites))})"
+        if len(few) <= _FEW:
+            here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
         self._fill(
             "fetched",
-            dataset.query(query, "fetches"),
+            self._dataset.rows("fetches", where=here),
             "from rows semi join wanted using (site) semi join visited using (visit)",
         )
-        pages = f"select site, sitemap, visit from pages where bucket = {bucket} and {checks}"
-        self._fill("listed_pages", dataset.query(pages, "pages"), _COUNTS.format(checks=checks))
+        pages = self._dataset.rows("pages", ["site", "sitemap", "visit"], f"{here} and {checks}")
+        self._fill("listed_pages", pages, _COUNTS.format(checks=checks))
         for batch in database.sql(_KNOWN).to_arrow_reader(_ROWS):
             for one in batch.to_pylist():
                 if one["visit"]["domain"] in self._shard:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from usp._base.files import DatasetError, FileStore
 from usp._base.names import load_extra
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
@@ -29,7 +31,8 @@ _REPLACED = {
     "seen_at": "moment",
 }
 _OLD = ("site", "sitemap", "url", "visit", "first_seen", "lastmod", "news")
-_PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as first_seen), replaced.bucket
+_PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as first_seen),
+    replaced.bucket
     from new join replaced using (site, sitemap, visit)
     left join old on old.site = new.site and old.sitemap = new.sitemap and old.url = new.url
     order by replaced.bucket, new.site, new.sitemap"""
@@ -55,8 +58,8 @@ _CHANGES = """with there as (
         where before.url is null or there.url is null or there.lastmod is distinct from before.lastmod
             or there.title is distinct from before.title),
     sorted as (
-        select *, max(kind = 'removed') over same as is_removed, max(kind = 'added') over same as is_added,
-            max(previous_lastmod) over same as moved_lastmod
+        select *, max(kind = 'removed') over same as is_removed,
+            max(kind = 'added') over same as is_added, max(previous_lastmod) over same as moved_lastmod
         from found window same as (partition by site, url))
     select * exclude (is_removed, is_added, moved_lastmod)
         replace (case when kind = 'added' and is_removed then 'moved' else kind end as kind,
@@ -79,10 +82,22 @@ def connected(folder: str) -> Any:
     return database
 
 
+@contextmanager
+def read_errors(store: FileStore) -> Iterator[None]:
+    """Turn the errors of DuckDB and of a store into a :class:`DatasetError`."""
+    duckdb = load_extra("duckdb", "Crawling again needs duckdb", "fleet")
+    try:
+        with store.words():
+            yield
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise DatasetError(f"{store} cannot be read: {reason}") from error
+
+
 class PageComparison:
     """New pages of a part, and ``replaced``: of which sitemaps they are, and what was there before.
 
-    A row of ``replaced`` has the ``visit`` that has the new pages, if there are any, and the ``old`` one.
+    A row of ``replaced`` has the ``visit`` with the new pages, if there are any, and the ``old`` one.
     """
 
     def __init__(self, dataset: Dataset, columns: Sequence[str] | None = None) -> None:
@@ -110,7 +125,7 @@ class PageComparison:
             "lastmod": "lastmod" if "lastmod" in named else "null::timestamptz as lastmod",
             "title": "news.title as title" if "news" in named else "null::varchar as title",
         }
-        with connected(self._folder.name) as database, self._dataset.store.words():
+        with connected(self._folder.name) as database, read_errors(self._dataset.store):
             database.register("replaced", rows_in(_REPLACED, self.replaced))
             database.execute(f"create view new as from read_parquet('{self._path}')")
             database.register("old_pages", self._old([name for name in _OLD if name in there]))
@@ -123,12 +138,11 @@ class PageComparison:
         """Return the pages that are replaced."""
         visits = {row["old"] for row in self.replaced if row["old"] is not None}
         buckets = {row["bucket"] for row in self.replaced if row["old"] is not None}
-        where = (
-            f"bucket in ({', '.join(map(str, buckets))}) and visit in ({', '.join(map(quoted, visits))})"
-            if visits
-            else "false"
-        )
-        return self._dataset.query(f"select {', '.join(names)} from pages where {where}", "pages")
+        where = "false"
+        if visits:
+            where = f"bucket in ({', '.join(map(str, buckets))})"
+            where += f" and visit in ({', '.join(map(quoted, visits))})"
+        return self._dataset.rows("pages", names, where)
 
     def _by_bucket(self, table: str, batch: Any) -> Iterator[tuple[str, int, Any]]:
         """Yield the rows of each bucket, which are consecutive, as the files have them."""

@@ -95,6 +95,7 @@ class PreviousVisit(HasEarlierResults):
         return tuple(path for path in paths if path not in absent)
 
     def conditions(self) -> Conditions:
+        """Return the headers that ask for robots.txt and sitemaps only if they have changed."""
         return conditions_of(
             (url, row["sitemap"], {name: row[key] for key, name in _VALIDATORS.items()}.get)
             for url, row in self._usable.items()
@@ -133,6 +134,7 @@ class PreviousVisit(HasEarlierResults):
         return Failed(NotRequested(reason, retryable=False), exchange)
 
     def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
+        """Return what a document said before if a response says that it is the same."""
         row = self._usable.get(order.url) if exchange.status == _NOT_MODIFIED else None
         if row is None:
             return None

@@ -51,9 +51,9 @@ class FleetRun:
     """How a run is executed, as opposed to how each site is crawled.
 
     ``workers`` is the number of processes on this machine, or the maximum number of CPUs of a cluster;
-    ``address`` is that of a Ray cluster. ``shard``, as ``"0/4"``, is which part of the sites is crawled:
-    other runs may crawl the others at the same time. With ``same_address``, hosts are looked up first,
-    and sites at one address are kept together.
+    ``address`` is that of a Ray cluster. ``shard``, as ``"0/4"``, is the part of the sites that is
+    crawled: other runs may crawl the others at the same time. With ``same_address``, hosts are looked
+    up first, and sites at one address are kept together.
 
     With ``retry_failed``, sites that failed are crawled again; with ``again`` all, and with ``due``
     those of which something is due. With ``every``, that is looked for again after so many seconds,
@@ -276,6 +276,13 @@ def _crawl(
             aside(keep, committer.close)
         on_progress(progress)
 
+    def end() -> None:
+        with suppress(queue.Empty):  # what the store does not take any more is crawled again
+            aside.rest()
+            for message in engine.stop():
+                take(message)
+            aside(keep, committer.close)
+
     try:
         for message in engine.run(left):
             take(message)
@@ -292,11 +299,7 @@ def _crawl(
         if isinstance(error, KeyboardInterrupt):
             progress.is_ending = True
             on_progress(progress)
-        with suppress(queue.Empty):  # what the store does not take any more is crawled again
-            aside.rest()
-            for message in engine.stop():
-                take(message)
-            aside(keep, committer.close)
+        end()
         raise
 
 
@@ -365,9 +368,9 @@ def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, A
 class FleetProgress:
     """Counts what a run has done: ``line`` for people, ``summary`` for programs.
 
-    ``total`` is the number of sites to crawl once that is known, ``listed`` that of the list as far as it
-    was read, and ``before`` how many of these were in the dataset already. ``safe`` counts those that
-    this run has committed, ``slowest`` are the seconds and the sites of those that took longest;
+    ``total`` is the number of sites to crawl once that is known, ``listed`` that of the list as far as
+    it was read, and ``before`` how many of these were in the dataset already. ``safe`` counts those
+    that this run has committed, ``slowest`` are the seconds and the sites of those that took longest;
     ``active`` are sites that are due and not finished. ``is_ending`` is true after Ctrl-C.
     """
 
@@ -463,8 +466,8 @@ class FleetProgress:
         if not self.were_good or self.lost / self.were_good <= most:
             return None
         return (
-            f"{self.lost:,} of {counted(self.were_good, 'site')} that were good before failed, more than"
-            f" {most:.0%}: something may be wrong here. What was there of them is kept"
+            f"{self.lost:,} of {counted(self.were_good, 'site')} that were good before failed, more"
+            f" than {most:.0%}: something may be wrong here. What was there of them is kept"
         )
 
     def summary(self, most_failed: float = MAX_FAILED) -> dict[str, Any]:

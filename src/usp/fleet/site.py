@@ -60,6 +60,11 @@ _MOST_ROWS = 1000  # sitemaps in one batch
 _OK = 200
 _BUSY = 429
 _SERVER_ERROR = 500
+_PLACE = ("parent", "depth", "index_lastmod")
+_OF_CONTENT = (
+    *("status", "failure", "code", "etag", "last_modified", "digest", "document", "pages_visit"),
+    *("pages", "bytes", "problems", "problem_codes", "duration", "due", "index_lastmod"),
+)
 _MAX_AGE = re.compile(r"max-age\s*=\s*(\d{1,9})", re.IGNORECASE)
 
 
@@ -84,6 +89,7 @@ class SiteCrawl:
         self._first: dict[str, AbstractSitemap] = {}  # the node of each URL that has pages to read
         self._counts: Counter[str] = Counter()  # pages that were read, by sitemap
         self._kept_pages = 0  # of sitemaps that have failed now, or of all if too many are gone
+        self._total = 0  # pages that the sitemaps in the tree have
         self._is_sudden = False
         self._unread: dict[str, Reason] = {}  # sitemaps that were not read to their end
         self._with_news: set[str] = set()
@@ -251,50 +257,46 @@ class SiteCrawl:
 
     def _sitemaps(self) -> tuple[list[Row], list[Row]]:
         """Return the rows of what was asked for, or is gone, and which pages are replaced."""
+        previous, rows = self.previous, list(self._rows_of_tree())
+        if previous is None:
+            return rows, []
+        lost = previous.lost(self._tree)
+        if self.reason is not None and not self._unread:
+            lost = previous.there.keys() - self._first.keys()  # nobody knows
+        if self.accept:
+            lost = set()
+        kept = sum(previous.there[url]["pages"] or 0 for url in lost)
+        failing = (row for row in (*rows, *previous.recalled.values()) if not row["good"])
+        self._kept_pages = kept + sum(row["pages"] or 0 for row in failing)
+        gone = previous.there.keys() - self._first.keys() - lost
+        if self._is_worse(kept + self._total):
+            self._is_sudden, self._kept_pages, self._due = True, previous.count, []
+            return [], []
+        rows += [self._gone(previous.there[url]) for url in sorted(gone)]
+        return rows, self._replaced(rows)
+
+    def _rows_of_tree(self) -> Iterator[Row]:
+        """Yield the rows of the sitemaps that the tree has, but for those that were not due."""
         previous = self.previous
-        known = {} if previous is None else previous.rows
-        rows: list[Row] = []
-        total = 0
         places: dict[str, tuple[str | None, int]] = {}
         for node, parent, depth in places_in(self._tree):
             places.setdefault(node.url, (parent, depth))
         for url, node in self._first.items():
             if isinstance(node, InvalidSitemap) and node.failure is None:
                 continue  # where it leads back to a sitemap above: that has its row
-            before = known.get(url)
-            row = self._row(node, before)
-            parent, depth = places[url]
-            final = self._final_of(node)
-            lastmod = None if final is None else final.lastmod
-            row |= {"parent": parent, "depth": depth, "index_lastmod": lastmod}
-            total += row["pages"] or 0
-            if previous is not None and url in previous.recalled:
-                self._due.append(row["due"] or self._started)
-                if before is not None and (before["parent"], before["index_lastmod"]) == (
-                    parent,
-                    lastmod,
-                ):
-                    continue
-                row |= {"visit": self.visit, "document": None}
-            else:
-                self._schedule(row, before, changed=url not in (previous.same if previous else ()))
-            rows.append(row)
-        if previous is None:
-            return rows, []
-        lost = set[str]() if self.accept else previous.lost(self._tree)
-        if self.reason is not None and not self._unread and not self.accept:
-            lost = previous.there.keys() - self._first.keys()  # nobody knows
-        kept = [row for url, row in previous.there.items() if url in lost]
-        self._kept_pages = sum(row["pages"] or 0 for row in kept)
-        failing = [row for row in (*rows, *previous.recalled.values()) if not row["good"]]
-        self._kept_pages += sum(row["pages"] or 0 for row in failing)
-        for url, row in previous.there.items():
-            if url not in self._first and url not in lost:
-                rows.append(self._gone(row))
-        if self._is_worse(total + sum(row["pages"] or 0 for row in kept)):
-            self._is_sudden, self._kept_pages, self._due = True, previous.count, []
-            return [], []
-        return rows, self._replaced(rows)
+            before = None if previous is None else previous.rows.get(url)
+            row, final = self._row(node, before), self._final_of(node)
+            self._total += row["pages"] or 0
+            place = (*places[url], None if final is None else final.lastmod)
+            row |= dict(zip(_PLACE, place, strict=True))
+            if previous is None or url not in previous.recalled:
+                changed = previous is None or url not in previous.same
+                self._schedule(row, before, changed=changed)
+                yield row
+                continue
+            self._due.append(row["due"] or self._started)
+            if before is None or place != tuple(before[name] for name in _PLACE):
+                yield row | {"visit": self.visit, "document": None}
 
     def _is_worse(self, pages: int) -> bool:
         """Return whether more than half of the pages are suddenly gone, which may be a mistake."""
@@ -399,19 +401,7 @@ class SiteCrawl:
 
     def _gone(self, row: Row) -> Row:
         """Return the row of a sitemap that is in the tree no more."""
-        nothing = dict.fromkeys(
-            (
-                "status",
-                "failure",
-                "code",
-                "etag",
-                "last_modified",
-                "digest",
-                "document",
-                "pages_visit",
-            )
-            + ("pages", "bytes", "problems", "problem_codes", "duration", "due", "index_lastmod")
-        )
+        nothing = dict.fromkeys(_OF_CONTENT)
         now = {"visit": self.visit, "fetched_at": self._started, "changed_at": self._started}
         return row | nothing | now | {"type": GONE, "good": True, "failures": 0}
 

@@ -242,7 +242,7 @@ def by_address(
 
 
 class Assignment(NamedTuple):
-    """The ``key`` that a site shares with others, and what is ``known`` of it, if it was crawled before.
+    """The ``key`` that a site shares with others, and what is ``known`` of it from earlier visits.
 
     A site that ``kills`` workers is not crawled: it fails.
     """

@@ -122,7 +122,7 @@ _BEFORE_PAGE = {
     **dict.fromkeys(("site", "domain", "visit", "digest"), "string"),
     "first_seen": "moment",
 }
-"""The columns of ``pages`` before those of the page itself; ``sitemap`` and ``url`` are always there."""
+"""The columns of ``pages`` before those of the page itself, which always has a sitemap and a URL."""
 
 PART_SITES = 2000
 PART_ROWS = 2_000_000

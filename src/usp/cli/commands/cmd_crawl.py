@@ -88,9 +88,9 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
     host or domain; - is standard input. Run the same command again to complete a dataset: sites that
     are already in it are skipped, however the last run ended. A site that fails gets a row with the
     reason. With --due, --every, --again or --retry-failed, sites of a DATASET are visited again: what
-    fails then keeps what it had. The exit status is 0 if every site of the list is in the dataset. It is
-    1 if the run could not go on, if more sites failed than --max-failed allows, and, with --again or
-    --retry-failed, if any site keeps what it had.
+    fails then keeps what it had. The exit status is 0 if every site of the list is in the dataset. It
+    is 1 if the run could not go on, if more sites failed than --max-failed allows, and, with --again
+    or --retry-failed, if any site keeps what it had.
 
     \b
     Examples:
@@ -119,14 +119,13 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
             "choose a folder for the dataset with -o, or add --due, --every, --again or --retry-failed"
             " to visit the sites of a dataset again"
         )
-    root = sites if output is None else output
-    log = logging_to(values["log_file"], values["verbose"])
     with value_of("--metrics"):
         target = None if metrics is None else read_target(metrics)
+    root, listed = output or sites, None
+    log = logging_to(values["log_file"], values["verbose"])
     with ending_at_sigterm(), _shown(root, target) as show, log:
         skip_pandas_import()
         try:
-            listed = None
             if output is not None:
                 patience = run.options.effective_limits.seconds
                 listed = read_sites(sites, messages.notice, seconds=patience)
@@ -137,25 +136,26 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
         failure["remedy"] = remedy(failure["code"])
     if not messages.quiet:
         messages.line(_summary(summary, root, run), summary=summary)
-    if summary["missing"]:
-        how = (
-            "run it without --retry-failed"
-            if run.retry_failed
-            else "run the same command to resume"
-        )
-        messages.error(f"sites that are not in {root}: {summary['missing']:,}; {how}", FAILED)
-    if summary["guard"]:
-        messages.error(summary["guard"], FAILED)
-    kept = 0 if run.is_due else summary["kept"]
-    if kept:
-        messages.error(
-            f"{counted(kept, 'site')} failed or lost more than half of the pages: what"
-            f" {root} had of them is kept; --retry-failed tries again, --retry-failed --accept takes"
-            " what there is now",
-            FAILED,
-        )
-    if summary["missing"] or summary["guard"] or kept:
+    if wrong := list(_wrong(summary, root, run)):
+        for text in wrong:
+            messages.error(text, FAILED)
         raise Exit(FAILED)
+
+
+def _wrong(summary: dict[str, Any], root: str, run: FleetRun) -> Iterator[str]:
+    """Yield what is not as it should be after a run."""
+    if summary["missing"]:
+        again = "run the same command to resume"
+        how = "run it without --retry-failed" if run.retry_failed else again
+        yield f"sites that are not in {root}: {summary['missing']:,}; {how}"
+    if summary["guard"]:
+        yield summary["guard"]
+    if summary["kept"] and not run.is_due:
+        yield (
+            f"{counted(summary['kept'], 'site')} failed or lost more than half of the pages: what"
+            f" {root} had of them is kept; --retry-failed tries again, --retry-failed --accept takes"
+            " what there is now"
+        )
 
 
 def _read_run(values: dict[str, Any]) -> FleetRun:
