@@ -26,7 +26,7 @@ from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, first_number
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.options import FleetOptions
-from usp.fleet.page_changes import Comparison
+from usp.fleet.page_changes import PageComparison
 from usp.fleet.previous_visit import PreviousVisit
 from usp.fleet.site_list import Assignment, Batch, homepages, host_key
 from usp.fleet.tables import BUCKETS, PART_SECONDS, Part, PartWriter, Row, rows_of, wrap
@@ -280,7 +280,7 @@ class Job:
             self.buckets,
             options.columns,
             self.commit_seconds,
-            partial(Comparison, dataset, options.columns),
+            partial(PageComparison, dataset, options.columns),
         )
 
 

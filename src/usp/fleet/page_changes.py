@@ -94,7 +94,7 @@ def read_errors(store: FileStore) -> Iterator[None]:
         raise DatasetError(f"{store} cannot be read: {reason}") from error
 
 
-class Comparison:
+class PageComparison:
     """New pages of a part, and ``replaced``: of which sitemaps they are, and what was there before.
 
     A row of ``replaced`` has the ``visit`` with the new pages, if there are any, and the ``old`` one.

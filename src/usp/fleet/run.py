@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import usp
 from usp._base.display import clock, counted, duration
 from usp._base.files import DatasetError, NotADatasetError
 from usp._base.interrupts import InterruptibleThread
@@ -320,8 +321,6 @@ def _run_row(
     how: FleetRun, number: int, started: datetime, progress: FleetProgress, *, is_whole: bool
 ) -> Row:
     """Return the row of a run."""
-    from usp import __version__  # noqa: PLC0415 - the package, which loads this
-
     summary = progress.summary(how.max_failed)
     whats = [name for name in ("again", "retry_failed", "is_due") if getattr(how, name)]
     return {
@@ -330,7 +329,7 @@ def _run_row(
         "run": number,
         "shard": how.shard,
         "what": (whats or ["new"])[0].removeprefix("is_"),
-        "version": __version__,
+        "version": usp.__version__,
         "started": started,
         "ended": datetime.now(UTC),
         "is_whole": is_whole,

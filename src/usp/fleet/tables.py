@@ -42,7 +42,7 @@ from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 
 if TYPE_CHECKING:
-    from usp.fleet.page_changes import Comparison
+    from usp.fleet.page_changes import PageComparison
 
 __all__ = ["bucket_of", "domain_of", "page_columns", "schema_of", "unwrap", "wide_schema", "wrap"]
 
@@ -335,7 +335,7 @@ class PartWriter:
     buckets: int = BUCKETS
     columns: Sequence[str] | None = None
     seconds: float = PART_SECONDS
-    comparing: Callable[[], Comparison] | None = None
+    comparing: Callable[[], PageComparison] | None = None
 
     def __post_init__(self) -> None:
         self._begin()
@@ -347,7 +347,7 @@ class PartWriter:
         self._size = self._pages = 0
         self._sites: list[Row] = []
         self._since = float("inf")
-        self._comparison: Comparison | None = None
+        self._comparison: PageComparison | None = None
 
     def add(self, table: str, rows: Any) -> list[Part]:
         """Add rows of one site: a batch of ``pages``, else a list; that of ``visits`` is the last.

@@ -67,17 +67,17 @@ def command(
 ) -> None:
     """Show what was added, changed, removed and moved in a dataset.
 
-    The oldest change is the first. DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
-    still be running. At the end, the position is shown: the next call with --from gives exactly what
-    came after it. Lines begin with + (added), ~ (changed), - (removed) or > (moved). Needs the extra
-    fleet.
+    The oldest change is the first. DATASET is the folder, or the URL in an object store, that 'usp
+    crawl' writes to; the crawl may still be running. At the end, the position is shown: the next call
+    with --from gives exactly what came after it. Lines begin with the time, and + (added), ~ (changed),
+    - (removed) or > (moved to another sitemap). Needs the extra fleet.
 
     \b
     Examples:
-      usp changes dataset --since 1h                     what was published in the last hour
-      usp changes dataset --from 57 -f jsonl             what came after position 57
-      usp changes dataset --position state -o new.jsonl  what came since the last call
-      usp changes dataset --follow --only added          new pages as they are found
+      usp changes dataset --since 1h              of the last hour
+      usp changes dataset --from 57 -f jsonl      what came after position 57
+      usp changes dataset --position state        what came since the last call
+      usp changes dataset --follow --only added   new pages as they are found
     """  # noqa: D301 - click knows the backspace
     from usp._base.files import NotADatasetError
     from usp._base.interrupts import InterruptibleThread

@@ -17,9 +17,9 @@ def command(dataset: str, sites: tuple[str, ...]) -> None:
     """Leave sites alone, and delete their rows from a dataset.
 
     A SITE is a host or a URL, and stands for the hosts below it, too. It is added to leave-alone.txt in
-    the dataset, a list that may also be edited by hand. A crawl that is running sends them no more
-    requests within seconds. Without SITE, the rows of all sites of the list are deleted. The
-    files with deleted rows are removed once no version of the tables needs them. Needs the extra fleet.
+    the dataset, a list that may also be edited by hand. A crawl that is running sends these sites no
+    more requests, within seconds. Without SITE, the rows of all sites of the list are deleted. Files
+    with deleted rows are removed once no version of the tables needs them. Needs the extra fleet.
 
     \b
     Examples:
@@ -53,8 +53,8 @@ def command(dataset: str, sites: tuple[str, ...]) -> None:
 def convert(old: str, output: str) -> None:
     """Take over a dataset of an earlier version.
 
-    OLD has the tables pages, sitemaps and sites. It stays as it is. Everything in the new dataset is due at once. If the command is interrupted, the
-    same command completes it. Needs the extra fleet.
+    OLD has the tables pages, sitemaps and sites, and stays as it is. Everything in the new dataset is
+    due at once. If the command is interrupted, the same command completes it. Needs the extra fleet.
 
     \b
     Examples:
