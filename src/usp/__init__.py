@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import IndexXMLSitemap as IndexXMLSitemap
     from usp.objects.sitemap import InvalidSitemap as InvalidSitemap
     from usp.objects.sitemap import PagesAtomSitemap as PagesAtomSitemap
+    from usp.objects.sitemap import PagesHTMLSitemap as PagesHTMLSitemap
     from usp.objects.sitemap import PagesRSSSitemap as PagesRSSSitemap
     from usp.objects.sitemap import PagesTextSitemap as PagesTextSitemap
     from usp.objects.sitemap import PagesXMLSitemap as PagesXMLSitemap

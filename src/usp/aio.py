@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Unpack
 
-    from usp._crawl.website import Search
+    from usp._crawl.website import OneSitemap, Search, Website
     from usp.changes import diff_async as diff
     from usp.changes.watching import watch_async as watch
     from usp.checks import check_async as check
@@ -165,6 +165,13 @@ async def run_update(
 async def _tree(
     search: Search, web_client: AbstractAsyncWebClient | AbstractWebClient | None
 ) -> AbstractSitemap:
+    return tree_of(await top_of(search, web_client))
+
+
+async def top_of(
+    search: Search, web_client: AbstractAsyncWebClient | AbstractWebClient | None
+) -> Website | OneSitemap:
+    """Crawl on asyncio; return the top of the tree."""
     async with _driving(search, web_client) as driver:
         while not driver.crawl.complete:
             try:
@@ -172,7 +179,7 @@ async def _tree(
             except asyncio.CancelledError:
                 if not driver.interrupted():
                     raise
-    return tree_of(driver.top)
+    return driver.top
 
 
 async def _pages(

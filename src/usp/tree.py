@@ -132,6 +132,7 @@ def website_search(homepage_url: str, options: CrawlOptions) -> Search:
     known_paths = in_order(
         _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
         options.extra_known_paths or (),
+        pages=options.use_known_paths and options.use_html_sitemaps,
     )
     begin = partial(Website, homepage_url=homepage, known_paths=known_paths)
     return Search(begin, start_url, options)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from check_examples import HOME, Client, found_in, index, replies_of, wrapped
+from check_examples import HOME, Client, found_in, index, locs, replies_of, wrapped
 
 import usp
 from fronts import rest
@@ -152,3 +152,22 @@ def test_media_that_an_index_lists_are_read(site):
     (site / "teas.js").write_text("https://example.org/a\n")
     (site / "sitemap.xml").write_text(INDEX.replace("teas.xml", "teas.js"))
     assert "missing-file" not in {finding.name for finding in usp.check(site)}
+
+
+@pytest.mark.parametrize("place", ["known.json", "ci/known.json", "public/known.json"])
+@pytest.mark.parametrize("checked", ["dist", "dist/sitemap.xml"])
+def test_a_baseline_stays_valid_if_the_folder_gets_another_name(place, checked, tmp_path):
+    for folder in ("ci", "public/blog"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("sitemap.xml", "blog/sitemap.xml"):
+        (tmp_path / "public" / name).write_text(wrapped(locs(f"/{name} x")))
+    file = tmp_path / place
+    Baseline.of(usp.check(tmp_path / "public"), file.parent).save(file)
+    (tmp_path / "public").rename(tmp_path / "dist")
+    if not file.exists():
+        file = tmp_path / "dist" / file.name
+    assert list(usp.check(tmp_path / checked, baseline=file)) == []
+    (tmp_path / "public").mkdir()  # it is another one now
+    (tmp_path / "public" / "sitemap.xml").write_text(wrapped(locs("/sitemap.xml x")))
+    if "dist" not in str(file):
+        assert len(list(usp.check(tmp_path / "dist", baseline=file))) == 2

@@ -112,5 +112,6 @@ def other_findings(name):
     labels = {"Content-Type": "content_type", "Content-Encoding": "content_encoding"}
     headers = {header: case[key] for header, key in labels.items() if case.get(key)}
     client = Client({url: Doc((CORPUS / name).read_bytes(), headers=headers)})
-    tree = usp.sitemap_tree_for_sitemap(url, client)
+    is_page = case.get("role") == "HTML sitemap"
+    tree = usp.sitemap_tree_for_sitemap(url, client, use_html_sitemaps=is_page)
     return {one.name for one in usp.check(tree)} - set(case.get("findings", ()))

@@ -453,3 +453,41 @@ def test_a_rule_is_explained_by_code_or_name_and_all_are_listed(run):
     told = json.loads(run("rule", "--all", "-f", "json").out)
     assert [rule["code"] for rule in told] == list(RULES)
     assert all(rule["summary"] and rule["hint"] for rule in told)
+
+
+# What is fixed --------------------------------------------------------------------------------------
+
+BROKEN = urlset("https://tea.example/a b")
+DIFF = """\
+--- s.xml
++++ s.xml
+@@ -{line},1 +{line},1 @@
+-{was}
++{now}
+"""
+
+
+def test_a_fix_is_shown_and_written_only_if_that_is_asked_for(run, put, here):
+    put({"s.xml": BROKEN})
+    file = here / "s.xml"
+    lines = BROKEN.splitlines()
+    line = next(at for at, text in enumerate(lines) if "a b" in text)
+    was, now = lines[line], lines[line].replace("a b", "a%20b")
+    diff = DIFF.format(line=line + 1, was=was, now=now)
+    run("check", ".", "--fix").ends(1, "1 document can be fixed", out=diff)
+    run("check", ".", "--fix", "--write-to", "to").ends(0, "1 document fixed", out=diff)
+    assert file.read_text() == BROKEN
+    assert (here / "to" / "s.xml").read_text() == BROKEN.replace("a b", "a%20b")
+    run("check", "s.xml", "--fix", "--write", "-o", "s.patch").ends(0, "1 document fixed", out="")
+    assert (here / "s.patch").read_text() == diff
+    assert file.read_text() == BROKEN.replace("a b", "a%20b")
+    run("check", "s.xml", "--fix").ends(0, "nothing can be fixed", out="")
+
+
+def test_the_sitemaps_of_a_website_are_fixed_in_a_folder(run, serve, here):
+    site = serve({"/a/s.xml": BROKEN, "/robots.txt": "Sitemap: {site}/a/s.xml\n"})
+    run("check", site, "--fix", "--write").ends(2, "--write is for files")
+    run("check", site, "--fix", "--write-to", "to").ends(0, "1 document fixed")
+    assert (here / "to" / "a" / "s.xml").read_text() == BROKEN.replace("a b", "a%20b")
+    run("check", "to", "--write").ends(2, "--write and --write-to need --fix")
+    run("check", "to", "--fix", "--json").ends(2, "--fix writes a diff")

@@ -48,8 +48,9 @@ ANCHORS = {
     "/?feed=rss2": True,
     "/index.php?sitemap=1": True,
     "/news.rdf": True,
-    "/sitemap/": False,
-    "/sitemap.html": False,
+    "/sitemap/": True,  # a page, if HTML sitemaps are asked for
+    "/en/html_site-maps2.html": True,
+    "/sitemap.pdf": False,
     "/data.xml": False,
     "/sitemaps-explained": False,
     "/feedback/": False,

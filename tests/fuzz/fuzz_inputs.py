@@ -14,6 +14,7 @@ _KINDS = {
     "rss": "PagesRSSSitemap",
     "atom": "PagesAtomSitemap",
     "homepage": "IndexWebsiteSitemap",
+    "html": "PagesHTMLSitemap",
 }
 _TEXTS = {
     "dates": (
@@ -38,6 +39,7 @@ TOKENS = (
     *(b"xmlns:", b"xml:base='/b/'", b"/>", b"</", b"<1>", b" " * 70, b"2024-05-06", b"+99:99"),
     *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;", b"<urlset>", b"<sitemapindex>"),
     *(b"<rss>", b"<link>/a</link>", b"<feed>", b"<link href='/b'/>", b"<title>t</title>"),
+    *(b"<a href=/1>", b"</a>", b"<ul>", b"</ul>", b"<li>", b"<h2>", b"</h2>", b"<script>", b"<a>"),
     *(b"</rss>", b"Sitemap: /s.xml\n", b"T07:08", b"+02:00", b"<loc>https://e.org/1</loc>"),
 )
 

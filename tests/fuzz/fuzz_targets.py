@@ -116,6 +116,7 @@ TARGETS: dict[str, Callable[[bytes, dict, random.Random], None]] = {
     "robots": lambda data, how, chance: document(data, {**how, "role": Role.ROBOTS}, chance),
     "homepage": lambda data, how, chance: document(data, {**how, "role": Role.HOMEPAGE}, chance),
     "text": document,
+    "html": lambda data, how, chance: xml(data, {**how, "role": Role.HTML_SITEMAP}, chance),
     **dict.fromkeys(["urlset", "index", "rss", "atom"], xml),
     "unpack": unpack,
     "references": references,

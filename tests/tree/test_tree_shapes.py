@@ -60,6 +60,9 @@ LINK_HEADER = {
     "Link": '</x>; rel=preload, <b.xml>; type="a,b"; REL=Sitemap, </y>;rel="sitemap";anchor="#z"'
 }
 LINKS = {"use_html_links": True}
+MAPS = {"use_html_sitemaps": True}
+LIST = "<ul><li><a href=/p>P</a><li><a href={base}/q#end>Q</a><li><a href={alt}/r>R</a></ul>"
+MAP = f"<!doctype html><html><title>Plan du site</title>{LIST}"
 DECLARED = {"use_known_paths": False}
 SCRIPTS = (
     f"<head><title>{link('/t.xml')}</title><script>x = '{link('/s.xml')}'</script>"
@@ -224,6 +227,35 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any], list]] = {
         LINKS | DECLARED,
         ["PagesXML /below/a.xml /a", *nodes("b")],
     ),
+    # HTML sitemaps
+    "a page of links, if asked for": (
+        {"/sitemap.html": MAP, "/site-map": "<title>Shop</title>" + LIST, "/sitemap/": HTML}
+        | KNOWN,
+        MAPS,
+        [*ONLY_KNOWN, "PagesHTML /sitemap.html /p /q"],
+    ),
+    "HTML sitemaps that something declares, or the homepage links to": (
+        {"/robots.txt": robots("/en/sitemap/", "/gone-sitemap.php", "/news-map")}
+        | {"/en/sitemap/": f"<html>{LIST}", "/de/sitemap/": MAP, "/news-map": MAP, "/sitemap": MAP}
+        | {"/": "<html><a href=/de/sitemap/>Sitemap</a><a href=/it/sitemap.html></a>"}
+        | {"/it/sitemap.html": f"<html>{LIST}", "/gone-sitemap.php": Answer("", 410)},
+        MAPS | LINKS | DECLARED,
+        [
+            ROBOTS,
+            ["PagesHTML /en/sitemap/ /p /q", "Invalid /gone-sitemap.php", "Invalid /news-map"],
+            "PagesHTML /de/sitemap/ /p /q",
+        ],
+    ),
+    "HTML sitemaps that nobody asked for": (
+        {"/robots.txt": robots("/en/sitemap/"), "/en/sitemap/": MAP, "/sitemap": MAP}
+        | {
+            "/sitemap.html": MAP,
+            "/": "<html><a href=/de/sitemap/>Sitemap</a>",
+            "/de/sitemap/": MAP,
+        },
+        LINKS,
+        [ROBOTS, ["Invalid /en/sitemap/"]],
+    ),
     # Indexes
     "a document that several indexes declare": (
         {"/robots.txt": robots("/i.xml", "/j.xml", "/k.xml"), "/i.xml": index("/k.xml")}
@@ -311,6 +343,8 @@ def test_the_tree_of_a_website(serve, name):
         assert not {"/robots.txt", "/a.xml"} & set(site.hits)
     if not options.get("use_html_links"):
         assert not site.hits["/"]
+    if not options.get("use_html_sitemaps"):
+        assert not {"/sitemap.html", "/de/sitemap/", "/site-map"} & set(site.hits)
     assert not {"/not-alternate", "/de/", "/wp-json/"} & set(site.hits)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tools.reference_pages.markup import table
 
-from usp._crawl.website import KNOWN_SITEMAP_PATHS
+from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
 from usp.objects.extensions import EXTENSIONS, OWN, Kind, Table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ possible; [problems](problems.md) lists what can be wrong.
 | [RSS](#rss) 2.0, 0.9x and 1.0 | the root `<rss>` or `<rdf:RDF>` | `PagesRSSSitemap` | pages |
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
 | [text](#text) | no markup, and lines that are URLs | `PagesTextSitemap` | pages |
+| [HTML sitemap](#html-sitemaps) | `use_html_sitemaps`, `--html-sitemaps` | `PagesHTMLSitemap` | pages |
 | [homepage](#homepages) | `use_html_links`, `--html-links` | none | sitemaps |
 | anything else | | `InvalidSitemap`, with the reason | |
 
@@ -109,6 +110,25 @@ An item without a title and a description has no news story; its date is that of
 One URL per line; other lines are left out, and so are lines of more than 65,536 characters. A file of text without any URL is not a
 sitemap.
 
+## HTML sitemaps
+
+With `use_html_sitemaps=True`, an HTML page is a sitemap if it is
+
+- given by its URL, or found under a name that people use for it, such as `/en/sitemap/`, `/site-map.html`, `/html-sitemap`: declared by
+  robots.txt, or linked from the homepage with `use_html_links=True`;
+- at one of these paths, which are tried after the other known paths: PATHS.
+
+One that nothing declares has to call itself a sitemap in its title or a heading, in one of a dozen languages: websites answer any path with
+a page. Without the option, an HTML page is a failure, and nothing more is requested.
+
+| element | field of `SitemapPage` |
+|---|---|
+| `a@href` to the same host, without its fragment | `url` |
+| the text of the link, else the `alt` of its image, else its `title` | `news_story.title` |
+| the headings above it and the items of the lists around it, the outermost first | `news_story.keywords` |
+
+`<base>` counts; scripts, styles, templates and comments do not. Tags need not be closed.
+
 ## Homepages
 
 With `use_html_links=True` the homepage is fetched, and read for links, in this order:
@@ -143,7 +163,8 @@ def pages() -> dict[str, str]:
     parts = [_BEGIN.replace("KNOWN", "\n".join(KNOWN_SITEMAP_PATHS))]
     for extension in EXTENSIONS:
         parts += _section(extension)
-    return {"formats.md": "\n".join([*parts, _END])}
+    paths = ", ".join(f"`/{path}`" for path in HTML_SITEMAP_PATHS)
+    return {"formats.md": "\n".join([*parts, _END.replace("PATHS", paths)])}
 
 
 def _section(extension: Extension) -> Iterator[str]:

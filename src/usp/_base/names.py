@@ -30,7 +30,7 @@ _OFFERED = {
     "usp.objects.sitemap": (
         "AbstractIndexSitemap AbstractPagesSitemap AbstractSitemap InvalidSitemap "
         "IndexRobotsTxtSitemap IndexWebsiteSitemap IndexXMLSitemap "
-        "PagesAtomSitemap PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
+        "PagesAtomSitemap PagesHTMLSitemap PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
     ),
     "usp.objects.video": "SitemapVideo",
     "usp.options": "CrawlOptions",

@@ -39,7 +39,7 @@ from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
 from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
-from usp._formats.html import header_links
+from usp._formats.html import header_links, is_sitemap_page
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
@@ -141,6 +141,8 @@ class Crawl:
         quiet: bool = False,
     ) -> FetchOrder:
         url = without_fragment(slot.url)
+        if role is Role.SITEMAP and self.options.use_html_sitemaps and is_sitemap_page(url):
+            role = Role.HTML_SITEMAP
         order = self._orders.get((role, url))
         if order is not None:
             if order.is_guess and not slot.guess:
@@ -291,6 +293,8 @@ class Crawl:
         if isinstance(result, Received):
             if self.options.use_html_links and order.role in (Role.ROBOTS, Role.HOMEPAGE):
                 result = _with_header_links(result)
+            if order.role is Role.HOMEPAGE and not self.options.use_html_sitemaps:
+                result = _without_page_links(result)
             if result.probe.children:
                 result = self._bounded(result)
         order.result, order.arrival = result, None
@@ -478,6 +482,13 @@ def _with_header_links(result: Received) -> Received:
         return result
     others = (child for child in probe.children if child.loc not in links)
     return replace(result, probe=replace(probe, children=(*links.values(), *others)))
+
+
+def _without_page_links(result: Received) -> Received:
+    """Return a homepage without the links that seem to lead to HTML sitemaps."""
+    probe = result.probe
+    kept = tuple(one for one in probe.children if not (one.is_guess and is_sitemap_page(one.loc)))
+    return replace(result, probe=replace(probe, children=kept))
 
 
 def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None:

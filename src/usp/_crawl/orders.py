@@ -219,7 +219,8 @@ class Probe:
     first stray page among them. ``broken`` is why the transfer ended too early, if it did;
     ``transfer`` is the problem for that, which parsing the document again would not find; and
     ``unfinished`` is why the rest of the document was not read, for whatever reason. ``pages`` is the
-    number of its pages, if they were counted.
+    number of its pages, if they were counted. With ``is_doubtful`` it is a page of links, and not sure
+    to be meant as a sitemap.
     """
 
     kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
@@ -235,6 +236,7 @@ class Probe:
     pages: int | None = None
     namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
     start: bytes = b""  # the first bytes, as received
+    is_doubtful: bool = False
 
     @property
     def has_pages(self) -> bool:

@@ -37,6 +37,7 @@ from usp.limits import DEFAULT, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Problem
+from usp.objects.sitemap import PagesHTMLSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class DocumentProbe:
         """The class of the document's node, once it is known to be a page sitemap."""
         kind: Any = self.parser.parser.sitemap_class if self.parser.parser else None
         return kind if kind is not None and kind.lists_pages else None
+
+    @property
+    def certain_kind(self) -> type[AbstractPagesSitemap] | None:
+        """The same, unless only the whole document shows whether it is one."""
+        return None if self.page_kind is PagesHTMLSitemap else self.page_kind
 
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
@@ -143,6 +149,7 @@ class DocumentProbe:
             pages=self._count,
             namespace=self.parser.namespace,
             start=self._start,
+            is_doubtful=self.parser.is_doubtful,
         )
 
     def again(
@@ -279,7 +286,7 @@ class BodyReceiver:
         announce = self._context.announce
         if self._arrival is not None:
             self._arrival.notify_reader()
-        elif announce is not None and not over and (kind := self._probe.page_kind):
+        elif announce is not None and not over and (kind := self._probe.certain_kind):
             self._arrival = Arrival(self._exchange, self._writer, kind)
             announce(self._order, self._arrival)
 

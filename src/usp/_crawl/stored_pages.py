@@ -166,7 +166,7 @@ class StoredPages(NodePages):
         parser = DocumentParser(
             self._base,
             self.document.exchange,
-            role=Role.ROBOTS if is_robots else Role.SITEMAP,
+            role=Role.ROBOTS if is_robots else Role.HTML_SITEMAP,
             limits=self._limits,
             scanner_only=lists_sitemaps,  # nothing else knows the lines of sitemaps
         )
@@ -196,7 +196,9 @@ class StoredPages(NodePages):
 
     def _entries(self) -> Iterator[Iterable[Entry]]:
         """Yield the entries of the document, step by step."""
-        parser = DocumentParser(self._base, self.document.exchange, fast=True, limits=self._limits)
+        # If it is a page, it was requested as a sitemap: otherwise, there would be nothing to read.
+        exchange, role = self.document.exchange, Role.HTML_SITEMAP
+        parser = DocumentParser(self._base, exchange, role=role, fast=True, limits=self._limits)
         for chunk in self.document.chunks():
             yield from parser.steps(chunk)
         yield parser.close(self.document.broken)

@@ -49,11 +49,30 @@ KNOWN_SITEMAP_PATHS = (
 """Known paths in the order in which they are tried: the most usual and the most general first."""
 
 
-def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
-    """Return ``paths`` in their fixed order, the caller's own after them, each once."""
+HTML_SITEMAP_PATHS = (
+    "sitemap.html",
+    "sitemap/",
+    "site-map",
+    "site-map/",
+    "sitemap.htm",
+    "site-map.html",
+    "sitemap.php",
+    "sitemap.aspx",
+    "html-sitemap",
+    "pages/sitemap",
+)
+"""Known paths of HTML sitemaps, apart from ``sitemap``, which comes with those above."""
+
+
+def in_order(paths: Iterable[str], extra: Iterable[str] = (), *, pages: bool = False) -> list[str]:
+    """Return ``paths`` in their fixed order, the caller's own after them, each once.
+
+    With ``pages``, those of HTML sitemaps come before the caller's own.
+    """
     wanted = set(paths)
     ordered = [path for path in KNOWN_SITEMAP_PATHS if path in wanted]
     ordered += sorted(wanted.difference(ordered))
+    ordered += HTML_SITEMAP_PATHS if pages else ()
     return list(dict.fromkeys(path.lstrip("/") for path in (*ordered, *extra)))
 
 
@@ -90,7 +109,8 @@ class OneSitemap:
     def __init__(self, crawl: Crawl, url: str, **wanted: Any) -> None:
         self.start = ("sitemap", url)
         self.crawl = crawl
-        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
+        role = Role.HTML_SITEMAP if crawl.options.use_html_sitemaps else Role.SITEMAP
+        role = Role.ROBOTS if url.endswith("/robots.txt") else role
         self._slot = crawl.want(url, role=role, **wanted)
 
     @property
@@ -102,11 +122,13 @@ class OneSitemap:
     def is_wrong_guess(self) -> bool:
         """Whether it was a guess, and the document is not XML that is a sitemap or a feed.
 
-        Text at a guessed URL is not taken as a list of URLs.
+        Text at a guessed URL is not taken as a list of URLs, nor any page as an HTML sitemap.
         """
         received, arrival = self._slot.received, self._slot.arrival
         kind = received.probe.kind if received else arrival.kind if arrival else None
-        return self._slot.guess and (kind is None or issubclass(kind, PagesTextSitemap))
+        is_doubtful = received is not None and received.probe.is_doubtful
+        is_sure = kind is not None and not (is_doubtful or issubclass(kind, PagesTextSitemap))
+        return self._slot.guess and not is_sure
 
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
@@ -186,12 +208,15 @@ class Website:
         """Return whether a slot is at the top of the tree; to be called in the order of the tree.
 
         A response that is not a robots.txt is left out of the tree, and so are known paths that lead
-        to no sitemap, or to one that robots.txt's subtree declares or that is at the top already.
+        to no sitemap, or to one that robots.txt's subtree declares or that is at the top already. A
+        page that nothing declares as a sitemap has to call itself one.
         """
         included = self._included.get(root)
         if included is not None:
             return included
         included = root.received is not None or root.arrival is not None or self._is_linked(root)
+        if root.received is not None and root.received.probe.is_doubtful:
+            included = not (root.guess or root.url in self._guessed)
         if included and root is not self._robots:
             urls = without_fragments((root.url, root.final_url))
             included = urls.isdisjoint(self._declared) and urls.isdisjoint(self._root_urls)

@@ -167,6 +167,9 @@ class FormatParser:
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap]
     """The node of the tree that a document of this kind becomes."""
 
+    is_always_read: bool = False
+    """Whether only reading its pages shows if a document is complete, and what it declares."""
+
     def __init__(
         self,
         url: str | None = None,

@@ -23,7 +23,14 @@ from usp._formats.abstract_parser import (
     pieces,
 )
 from usp._formats.decode import Decoder
-from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
+from usp._formats.html import (
+    CHALLENGE,
+    HTML,
+    HomepageLinksParser,
+    HtmlSitemapParser,
+    html_refusal,
+    is_challenge,
+)
 from usp._formats.plain_text import PlainTextParser, has_url
 from usp._formats.robots import RobotsParser, has_directive
 from usp._formats.root import RootFinder, usual_beginning
@@ -90,6 +97,7 @@ class Role(Enum):
     __hash__ = object.__hash__  # that of an enum is slow, and each document is found by it
 
     SITEMAP = "sitemap"
+    HTML_SITEMAP = "HTML sitemap"  # or any other
     ROBOTS = "robots.txt"
     HOMEPAGE = "homepage"
 
@@ -124,6 +132,7 @@ class DocumentParser:
         self.parser: FormatParser | None = None
         self.refusal: Reason | None = None
         self._role = role
+        self._is_sitemap = role in (Role.SITEMAP, Role.HTML_SITEMAP)
         self._options = ReadOptions(fast, limits.url_length, scanner_only)
         # As XML says: whatever ends a line is one character to everything that follows.
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
@@ -142,6 +151,7 @@ class DocumentParser:
         self.markup: XmlParser | None = None  # the same parser, if it reads XML
         self.namespace: tuple[str, str] | None = None  # of a root that is not in that of sitemaps
         self._xml: RootFinder | None = None  # looks for a root that is not a usual one
+        self._page: HtmlSitemapParser | None = None  # the same parser, if it reads a page
         self._tail = ""
         self.may_have_children = False  # whether there may be sitemaps among pages that are skipped
         self._has_more = False  # whether there is more after the root than the tail
@@ -174,10 +184,14 @@ class DocumentParser:
             entries.extend(self._read(part))
         if self.parser is None:
             entries.extend(self._read("", final=True))
-        if self._is_skipping:
+        if self._is_skipping and self.parser is not None and not self.parser.is_always_read:
             self._check_end()
         elif self.parser is not None:
             entries.extend(self.parser.close())
+            if self._is_skipping:
+                entries = []
+        if self._page is not None and self._page.is_empty:
+            self.refusal = CHALLENGE if is_challenge(self.beginning) else HTML
         scanning = self._xml or self.markup
         if scanning is not None:
             scanning.scanner.handler = DEAF  # they know each other
@@ -192,6 +206,9 @@ class DocumentParser:
             text = self._begin(text, final=final)
         if not self._is_skipping:
             return () if self.parser is None else self.parser.feed(text)
+        if self.parser is not None and self.parser.is_always_read:
+            self.parser.feed(text)
+            return ()
         if self.markup is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
             self.may_have_children = self.markup.may_have_strays(seen)  # then it will be read
@@ -204,7 +221,7 @@ class DocumentParser:
         """Find out what the document is; return the text that is left for its parser."""
         if self._xml is None:
             found = None
-            if self._role is Role.SITEMAP and not self._head:
+            if self._is_sitemap and not self._head:
                 found = usual_beginning(text)
             if found is not None:
                 (self.namespace, root), end = found
@@ -236,8 +253,17 @@ class DocumentParser:
             self._is_skipping = issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
         return text
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is a page that does not call itself a sitemap."""
+        return self._page is not None and not self._page.is_named
+
     def _look_for_root(self, xml: RootFinder, text: str, *, final: bool) -> str:
+        xml.reads_pages = self._role is Role.HTML_SITEMAP
         rest = xml.look(text, final=final)
+        if xml.found_page:
+            self._page = self.parser = HtmlSitemapParser(self.url, self.problems)
+            return rest
         self.parser = self.markup = xml.concrete
         self.refusal, self.namespace = xml.refusal, xml.namespace
         if self.refusal and (is_challenge(text) or is_challenge(self.beginning)):
@@ -269,7 +295,7 @@ class DocumentParser:
         if len(head) - len(start) > _MAX_BLANK:
             self.refusal = _BLANK
             return True
-        if start[:1] == "<" and self._role is Role.SITEMAP:
+        if start[:1] == "<" and self._is_sitemap:
             return self._recognise_markup(start, final=final)
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
@@ -289,6 +315,8 @@ class DocumentParser:
         is_xml = root and not _HTML.search(after[: root.start()])  # some write it before any XML
         if len(start) < len(_HTML_DOCTYPE) or is_xml:
             self._xml = RootFinder(self.url, self.problems, self._options)
+        elif self._role is Role.HTML_SITEMAP:
+            self._page = self.parser = HtmlSitemapParser(self.url, self.problems)
         else:
             self.refusal = html_refusal(start)
         return True

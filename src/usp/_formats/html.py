@@ -1,23 +1,37 @@
-"""HTML: the heads of pages, and pages where a sitemap was expected.
+"""HTML: homepages, sitemaps for people, and pages where a sitemap was expected.
 
-A homepage is read for its links to sitemaps, and ``Link`` headers in the same way; the others are most
-often error pages, or challenges.
+A homepage is read for its links to sitemaps, and ``Link`` headers in the same way; an HTML sitemap for
+its links to pages. The others are most often error pages, or challenges.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from usp._base.loc_urls import absolute_url
+from usp._base.loc_urls import SCHEMES, absolute_url
 from usp._base.reason import Reason, Topic, advised
-from usp._base.urls import are_related, host_of, url_parts
-from usp._formats.abstract_parser import ChildEntry, FormatParser, ignore
+from usp._base.urls import are_related, host_of, url_parts, without_fragment
+from usp._formats.abstract_parser import (
+    ChildEntry,
+    Entry,
+    FormatParser,
+    PageEntry,
+    ReadOptions,
+    ignore,
+)
 from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.references import decode_text
 from usp._formats.xml.scanner import Scanner, TokenHandler
+from usp.objects.extension_values import SitemapNewsStory
 from usp.objects.failure_codes import FailureCode
+from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode, Problems
-from usp.objects.sitemap import IndexWebsiteSitemap
+from usp.objects.sitemap import IndexWebsiteSitemap, PagesHTMLSitemap
+
+if TYPE_CHECKING:
+    from usp._formats.abstract_parser import Note
 
 MAX_HEAD = 512 * 1024
 """How many characters of a page are read for what stands in its head."""
@@ -57,7 +71,9 @@ _FEEDS = frozenset({"application/rss+xml", "application/atom+xml"})
 _FEED_NAMES = frozenset({"feed", "rss", "atom", "feed.xml", "rss.xml", "atom.xml", "rss.php"})
 _FEED_SUFFIXES = frozenset({"rss", "atom", "rdf"})
 _SITEMAP_SUFFIXES = frozenset({"xml", "txt", "php", "asp", "aspx"})
+_PAGE_SUFFIXES = frozenset({"", "html", "htm", "shtml", "php", "asp", "aspx", "jsp", "cfm"})
 _SITEMAP_NAME = re.compile(r"site[-_]?map")
+_PAGE_NAME = re.compile(r"(?:\w+[-_])?site[-_]?maps?(?:[-_]?[0-9]+)?")
 _QUERY = re.compile(r"(?:^|&)(?:feed=(?:rss2?|atom|rdf)|sitemap=)")
 _LINK_HEADER = re.compile(r'<([^<>]*+)>((?:[^,"<]++|"[^"]*+"?)*+)')
 _PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]++))')
@@ -116,7 +132,51 @@ class HeadParser(TokenHandler):
             self._inside = None
 
 
-class HomepageLinksParser(HeadParser, FormatParser):
+class _LinksParser(HeadParser, FormatParser):
+    """Parses the links of a page."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        problems: Problems | None = None,
+        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
+    ) -> None:
+        FormatParser.__init__(self, url, problems, options)
+        HeadParser.__init__(self)
+        self._base: str | None = None  # of URLs, if the page declares one
+        self._found: list[Entry] = []
+
+    def feed(self, text: str) -> list[Entry]:
+        """Return the links that are complete so far."""
+        self._scanner.feed(text)
+        return self._take()
+
+    def close(self) -> list[Entry]:
+        """Return the rest."""
+        self._scanner.close()
+        return self._take()
+
+    def _take(self) -> list[Entry]:
+        found, self._found = self._found, []
+        return found
+
+    def _given(self, name: str, attributes: str) -> tuple[dict[str, str], str]:
+        """Return the attributes of a tag that may have a URL, and that; a ``<base>`` is kept."""
+        given = read_attributes(attributes, ignore)
+        href = given.get("href", "").strip()
+        if name == "base":
+            self._base = self._base or absolute_url(href, self.url)
+        return given, href
+
+
+def is_sitemap_page(url: str) -> bool:
+    """Return whether a URL is named as people name HTML sitemaps: ``/sitemap/``, ``/site-map.html``."""
+    name = url_parts(url).path.rstrip("/").rpartition("/")[2].lower()
+    stem, _, suffix = name.partition(".")
+    return suffix in _PAGE_SUFFIXES and _PAGE_NAME.fullmatch(stem) is not None
+
+
+class HomepageLinksParser(_LinksParser):
     """Parses a homepage: a child for every ``<link rel="sitemap" href="…">`` and every feed.
 
     A feed is ``<link rel="alternate" type="application/rss+xml" href="…">``, or one of Atom. So is what
@@ -125,40 +185,21 @@ class HomepageLinksParser(HeadParser, FormatParser):
 
     sitemap_class = IndexWebsiteSitemap
 
-    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
-        FormatParser.__init__(self, url, problems)
-        HeadParser.__init__(self)
-        self._base: str | None = None  # of URLs, if the page declares one
-        self._room = MAX_HOMEPAGE
-        self._found: list[ChildEntry] = []
+    _room = MAX_HOMEPAGE
 
-    def feed(self, text: str) -> list[ChildEntry]:
+    def feed(self, text: str) -> list[Entry]:
         """Return the links that are complete so far."""
-        if self._room > 0:
-            self._scanner.feed(text[: self._room])
-            self._room -= len(text)
-        return self._take()
-
-    def close(self) -> list[ChildEntry]:
-        """Return the rest."""
-        self._scanner.close()
-        return self._take()
-
-    def _take(self) -> list[ChildEntry]:
-        found, self._found = self._found, []
+        found = super().feed(text[: self._room]) if self._room > 0 else []
+        self._room -= len(text)
         return found
 
     def _look_at(self, name: str, attributes: str) -> None:
         if name not in ("link", "base", "a"):
             return
         self._scanner.damage = 0  # HTML has as much of it as anybody likes
-        given = read_attributes(attributes, ignore)
-        href = given.get("href", "").strip()
-        if name == "base":
-            self._base = self._base or absolute_url(href, self.url)
-            return
+        given, href = self._given(name, attributes)
         is_declared = _is_sitemap(given.get("rel", ""), given.get("type", ""))
-        if name == "link" and not is_declared:
+        if name == "base" or (name == "link" and not is_declared):
             return
         url = absolute_url(href, self._base or self.url)
         if url is not None and (is_declared or self._leads_to_sitemap(url)):
@@ -167,11 +208,172 @@ class HomepageLinksParser(HeadParser, FormatParser):
             self.problems.add(ProblemCode.BAD_SITEMAP_LINK, self._scanner.line, attributes)
 
     def _leads_to_sitemap(self, url: str) -> bool:
-        """Return whether an ``<a>`` seems to lead to a sitemap or a feed of the same site."""
+        """Return whether an ``<a>`` seems to lead to a sitemap, of any kind, or a feed of the site."""
         parts = url_parts(url)
         name = parts.path.rstrip("/").rpartition("/")[2].lower().removesuffix(".gz")
         suffix = name.rpartition(".")[2]
         is_named = name in _FEED_NAMES or suffix in _FEED_SUFFIXES or _QUERY.search(parts.query)
-        if not is_named and not (suffix in _SITEMAP_SUFFIXES and _SITEMAP_NAME.search(name)):
+        is_sitemap = suffix in _SITEMAP_SUFFIXES and _SITEMAP_NAME.search(name)
+        if not (is_named or is_sitemap or is_sitemap_page(url)):
             return False
         return self.url is None or are_related(host_of(url), host_of(self.url))
+
+
+# HTML sitemaps --------------------------------------------------------------------------------------
+
+_CALLED_SITEMAP = re.compile(
+    r"""site\W?(?:map|index)|all\ pages|plan\ d[ue]\ (?:site|web)
+        |mapp?a\ (?:d\w{1,4}\ )?(?:si|str|web)|seitenübersicht|inhalts(?:verzeichnis|übersicht)
+        |sivukartta|webb?(?:plats)?karta|nettstedskart|s(?:ide|teds)oversigt|site\ harita
+        |oldaltérkép|карта\ сайта|мапа\ сайту|サイトマップ|网站地图|網站地圖|網站導覽|사이트\ ?맵""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What HTML sitemaps are called in their titles."""
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = frozenset({"ul", "ol", "menu"})
+_ITEMS = frozenset({"li", "summary"})  # their text is the name of the list inside them, or after
+_MAX_LABEL = 300  # characters of the text of a link, a heading or a list
+_MAX_LISTS = 16  # that are around a link; those further inside have no name
+
+
+class _HtmlLink(PageEntry):
+    """A link of an HTML sitemap: a page, with the text of the link and the section where it stands."""
+
+    def __init__(self, url: str, title: str, line: int, section: Iterable[str]) -> None:
+        self.url, self.title, self.line = url, title, line
+        self._section = [*filter(None, section)]
+
+    def fields(self, note: Note | None = None) -> PageFields:
+        """Return the title and the section, as those of a story."""
+        del note
+        if not self.title:
+            return PageFields()
+        return PageFields(news_story=SitemapNewsStory(self.title, None, keywords=self._section))
+
+
+class HtmlSitemapParser(_LinksParser):
+    """Parses an HTML sitemap: a page for every ``<a>`` to the same host.
+
+    The text of the link is its title; the headings above it and the lists around it are its section.
+    ``is_named`` is whether the page calls itself a sitemap, in its title or a heading; ``is_empty``,
+    whether it has no such link.
+    """
+
+    sitemap_class = PagesHTMLSitemap
+    is_always_read = True
+    silent = _SILENT - {"title"}
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.is_named, self.is_empty = False, True
+        self._headings = [""] * len(_HEADINGS)  # above, by their levels
+        self._lists: list[str] = []  # the names of the lists that are open
+        self._deeper = 0  # lists inside these
+        self._link: _HtmlLink | None = None  # that is open
+        self._heading: str | None = None  # that is open, or the title of the page
+        self._texts: dict[str, list[str]] = {}  # what is open: "link", "heading", "item"
+        self._room: dict[str, int] = {}  # how many more characters of each are kept
+
+    def close(self) -> list[Entry]:
+        """Return the rest."""
+        found = super().close()
+        self._end_link()
+        if self._scanner.problems.unfinished is not None:
+            self.problems.end(self._scanner.problems.unfinished)
+        return [*found, *self._take()]
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Look at a tag; HTML has as much damage between tags as anybody likes."""
+        self._scanner.damage = 0
+        super().start(name, attributes, empty)
+
+    def _look_at(self, name: str, attributes: str) -> None:
+        if name == "a":
+            self._begin_link(attributes)
+        elif name == "base":
+            self._given(name, attributes)
+        elif name in _HEADINGS or name == "title":
+            self._end_link()
+            self._lists, self._deeper, self._heading = [], 0, name
+            level = _HEADINGS.get(name, 1)
+            self._headings[level - 1 :] = [""] * (len(_HEADINGS) + 1 - level)
+            self._begin_text("heading")
+        elif name in _LISTS:
+            self._end_link()
+            item = self._text_of("item")
+            if len(self._lists) < _MAX_LISTS:
+                self._lists.append(item)
+            else:
+                self._deeper += 1
+        elif name in _ITEMS:
+            self._end_link()
+            self._begin_text("item")
+        elif name == "img" and self._link is not None:
+            alt = read_attributes(attributes, ignore).get("alt", "")
+            self.text(f" {alt.replace('&', '&amp;')} ")
+
+    def end(self, name: str) -> None:
+        """Look at an end tag."""
+        local = name.lower()
+        super().end(name)
+        if local == "a":
+            self._end_link()
+        elif local == self._heading:
+            self._end_heading(local)
+        elif local in _LISTS:
+            self._end_link()
+            self._text_of("item")
+            if self._deeper:
+                self._deeper -= 1
+            else:
+                del self._lists[-1:]
+
+    def text(self, raw: str) -> None:
+        """Take the text of a link, a heading or an item of a list, as far as it may be one."""
+        if self._inside is not None:
+            return
+        for kind, texts in self._texts.items():
+            if self._room[kind] > 0:
+                texts.append(raw[: self._room[kind]])
+                self._room[kind] -= len(raw)
+
+    def _begin_text(self, kind: str) -> None:
+        self._texts[kind], self._room[kind] = [], _MAX_LABEL
+
+    def _text_of(self, kind: str) -> str:
+        """Return a text that was collected, and stop that."""
+        text = "".join(self._texts.pop(kind, ()))
+        return " ".join(decode_text(text, ignore).split())
+
+    def _end_heading(self, name: str) -> None:
+        text, self._heading = self._text_of("heading"), None
+        is_named = _CALLED_SITEMAP.search(text) is not None
+        self.is_named = self.is_named or is_named
+        if name in _HEADINGS and not is_named:
+            self._headings[_HEADINGS[name] - 1] = text
+
+    def _begin_link(self, attributes: str) -> None:
+        self._end_link()
+        given, href = self._given("a", attributes)
+        if not href or href[0] == "#":
+            return
+        line = self._scanner.line
+        url = absolute_url(href, self._base or self.url)
+        if url is None:
+            if href.lower().startswith(SCHEMES):
+                self.problems.add(ProblemCode.BAD_LINK, line, href, lost=1)
+            return
+        url = without_fragment(url)
+        if self.url is not None and host_of(url) != host_of(self.url):
+            return
+        title = given.get("title", "")[:_MAX_LABEL].strip()
+        self._link = _HtmlLink(url, title, line, (*self._headings, *self._lists))
+        self._begin_text("link")
+
+    def _end_link(self) -> None:
+        link, self._link = self._link, None
+        if link is not None and link.url != self.url:
+            link.title = self._text_of("link") or link.title
+            self._found.append(link)
+            self.is_empty = False

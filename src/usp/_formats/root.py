@@ -15,7 +15,7 @@ from usp._formats.html import HTML
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import MAX_NAME
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.scanner import TAG, Scanner, TokenHandler
+from usp._formats.xml.scanner import DEAF, TAG, Scanner, TokenHandler
 from usp._formats.xml_sitemaps import SitemapIndexParser, UrlsetParser
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
@@ -120,8 +120,12 @@ class RootFinder(TokenHandler):
     """Finds the root of an XML document of any kind, then hands over to the concrete parser.
 
     ``concrete`` is that parser, once the root is known; ``refusal`` is why there is none.
-    ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
+    ``namespace`` is the root's name and namespace, if that is not the one of sitemaps. A page
+    is refused, unless ``reads_pages``: then ``found_page`` tells of it.
     """
+
+    reads_pages = False
+    found_page = False
 
     def __init__(
         self,
@@ -154,7 +158,7 @@ class RootFinder(TokenHandler):
         self.scanner.feed(text)
         if final and self.concrete is None:
             self.scanner.close()
-        if self.concrete is not None:
+        if self.concrete is not None or self.found_page:
             return self.scanner.rest()
         if final or self._is_far_from_root():
             self._refuse_rootless()
@@ -238,7 +242,9 @@ class RootFinder(TokenHandler):
     def _look_at_other(self, name: str, root: Name, attributes: str, empty: bool) -> None:
         """Look at an element that is not a root: a stray, an entry without a root, or a wrapper."""
         local = root.local.lower()
-        if self._wrapper is None and local in _HTML:
+        if self._wrapper is None and local in _HTML and self.reads_pages:
+            self.found_page, self.scanner.handler = True, DEAF
+        elif self._wrapper is None and local in _HTML:
             self.refuse(HTML)
         elif (local in _STRAY and not self._open) or local == "xml":  # a declaration as an element
             self._is_page = self._is_page or local in _OF_PAGES

@@ -26,7 +26,6 @@ from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.abstract_sitemap import AbstractSitemap
-from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
 from usp.options import CrawlOptions
 from usp.tree import sitemap_search, website_search
 
@@ -200,17 +199,18 @@ async def tree_of_async(
     start = given if isinstance(given, Input) else _input(given)
     if start.is_local:
         return await asyncio.to_thread(_local_tree, start, _only_limits(options))
-    if start.is_sitemap or start.may_be_sitemap:
-        tree = await aio.sitemap_tree_for_sitemap(start.start, web_client, options=options)
-        if start.is_sitemap or not isinstance(tree, InvalidSitemap | PagesTextSitemap):
-            return tree
-    return await aio.sitemap_tree_for_homepage(start.start, web_client, options=options)
+    for search in searches(start, options or CrawlOptions()):
+        top = await aio.top_of(search, web_client)
+        if not top.is_wrong_guess:
+            break
+    return finished(top)
 
 
 def searches(start: Input, options: CrawlOptions) -> Iterator[Search]:
     """Yield where to start: a URL that may be a sitemap is tried before its website."""
-    if start.is_sitemap or start.may_be_sitemap:
-        yield sitemap_search(start.start, options, guess=start.may_be_sitemap)
+    is_guess = start.may_be_sitemap or (options.use_html_sitemaps and start.has_path)
+    if start.is_sitemap or is_guess:
+        yield sitemap_search(start.start, options, guess=not start.is_sitemap)
     if not start.is_sitemap:
         yield website_search(start.start, options)
 

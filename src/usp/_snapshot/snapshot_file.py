@@ -117,7 +117,10 @@ def _limits(given: object) -> Limits:
     return Limits(**{one.name: values[one.name] for one in fields(Limits) if one.name in values})
 
 
-_FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
+_FLAGS = (
+    *("use_robots", "use_known_paths", "use_html_links", "use_html_sitemaps"),
+    "normalize_homepage_url",
+)
 _PATTERNS = ("include_sitemaps", "exclude_sitemaps")
 _FILTERS = (*_PATTERNS, "sitemaps_since")
 _CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")

@@ -288,7 +288,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
 
     def _failed(self, final: FinalResult, entry: Entry, before: Entry | None) -> Entry:
         """Return why a document is missing now; only what nothing declares any more is gone."""
-        is_declared = final.role is Role.SITEMAP and not final.is_guess
+        is_declared = final.role in (Role.SITEMAP, Role.HTML_SITEMAP) and not final.is_guess
         if before is None:
             return entry
         if not is_declared and entry.failed_with in _GONE:

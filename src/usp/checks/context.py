@@ -182,7 +182,7 @@ class CheckedSitemap:
         self.kind = kind_of(node).name
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
-        self.is_feed = self.kind in ("rss", "atom")
+        self.is_feed = self.kind in ("rss", "atom", "html")  # with rules of their own
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root
         self.is_undeclared = is_top and site.is_website and not self.is_robots

@@ -228,20 +228,22 @@ class Baseline:
     def follow(self, roots: Iterable[str]) -> None:
         """Take folders that are checked, of which nothing is known, for known ones with other names.
 
-        A known folder that is not checked itself was renamed if its files are in the other one.
+        A known folder that does not exist any more was renamed if its files are in the other one. Of a
+        file that is checked, it is the folder that counts.
         """
-        paths = {_name(url, self._folder): path for url in roots if (path := path_of(url))}
-        for name, path in paths.items():
-            if not path.is_dir() or any(known.startswith(name) for known, _ in self._known):
+        given = (path if path.is_dir() else path.parent for path in map(path_of, roots) if path)
+        for path in dict.fromkeys(given):
+            name = _name(f"{path.as_uri()}/", self._folder).removeprefix("./")
+            names = {known for known, _ in self._known if "://" not in known}
+            if any(known.startswith(name) and (self._folder / known).is_file() for known in names):
                 continue
             found = Counter(
                 known[: at + 1]
-                for known in {known for known, _ in self._known if "://" not in known}
+                for known in names
                 for at, letter in enumerate(f"/{known}", -1)
                 if letter == "/" and (path / known[at + 1 :]).is_file()
+                if known[: at + 1] and not (self._folder / known[: at + 1]).is_dir()
             )
-            for other in paths:
-                del found[other]
             if found:
                 before = found.most_common(1)[0][0]
                 self._known = _moved(self._known, before, name)

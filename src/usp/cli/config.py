@@ -32,7 +32,7 @@ SENSITIVE = frozenset(
     {
         *("exec", "header", "proxy", "insecure", "ca_bundle", "allow_network"),
         *("compare", "address", "output", "write_baseline", "snapshot", "accept"),
-        *("feed", "post", "max_removed"),
+        *("feed", "post", "max_removed", "against", "write", "write_to"),
     }
 )
 """Options that run a command, replace a file, or decide who gets requests and what is in them."""

@@ -236,6 +236,7 @@ _website_options = table(
         "--known-path PATH...": "Also look for a sitemap at this path of the website, such as "
         "maps/all.xml.",
         "--html-links": "Also follow sitemaps and feeds that the homepage links to, and Link headers.",
+        "--html-sitemaps": "Also read HTML sitemaps: pages of links, such as /sitemap/.",
     },
     WEBSITE,
     known_path={"name": "known_paths"},
@@ -306,6 +307,7 @@ def read_requests(
         "use_known_paths": not values.pop("no_known"),
         "extra_known_paths": values.pop("known_paths") or None,
         "use_html_links": values.pop("html_links"),
+        "use_html_sitemaps": values.pop("html_sitemaps"),
         "crawl_delay": values.pop("crawl_delay"),
         "wait": values.pop("wait"),
     }

@@ -12,7 +12,8 @@
         ├── PagesXMLSitemap
         ├── PagesTextSitemap
         ├── PagesRSSSitemap
-        └── PagesAtomSitemap
+        ├── PagesAtomSitemap
+        └── PagesHTMLSitemap
 
 Page nodes do not depend on parsers: they are given their pages, either as a list or as a *page
 source*, which parses a stored document each time it is iterated over.
@@ -60,6 +61,7 @@ __all__ = [
     "InvalidSitemap",
     "PageSource",
     "PagesAtomSitemap",
+    "PagesHTMLSitemap",
     "PagesRSSSitemap",
     "PagesTextSitemap",
     "PagesXMLSitemap",
@@ -291,6 +293,10 @@ class PagesAtomSitemap(AbstractPagesSitemap):
     """An Atom 1.0 or 0.3 feed."""
 
 
+class PagesHTMLSitemap(AbstractPagesSitemap):
+    """An HTML sitemap: a page of links, for people."""
+
+
 # What the package itself asks of nodes --------------------------------------------------------------
 
 
@@ -370,6 +376,7 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     PagesTextSitemap: SitemapKind("text", "text"),
     PagesRSSSitemap: SitemapKind("rss", "RSS"),
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
+    PagesHTMLSitemap: SitemapKind("html", "HTML"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
 

@@ -174,7 +174,8 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     declared |= {bare_url(sitemap.url) for sitemap in site.sitemaps if not sitemap.is_undeclared}
     for sitemap in site.sitemaps:
         addresses = {bare_url(sitemap.url), bare_url(sitemap.requested)}
-        if sitemap.is_undeclared and addresses.isdisjoint(declared):
+        is_for_people = sitemap.kind == "html"
+        if sitemap.is_undeclared and not is_for_people and addresses.isdisjoint(declared):
             yield Hit("this sitemap is not declared in robots.txt", sitemap=sitemap.url)
 
 

@@ -18,6 +18,11 @@ MAX_UNPACKED = 50 * 1024 * 1024  # bytes without compression: a limit of the pro
 MAX_ENTRIES = 50_000  # URLs or sitemaps: another one
 _XML_TYPE = re.compile(r"(?:application|text)/(?:x-)?(?:[\w.-]++\+)?xml")
 _TEXT_TYPE = re.compile(r"text/plain")
+_RIGHT_TYPES = {  # by the kind of document, unless it is XML
+    "robots": ("robots.txt", _TEXT_TYPE),
+    "text": ("a list of URLs", _TEXT_TYPE),
+    "html": ("a page", re.compile(r"text/html|application/xhtml\+xml")),
+}
 _GZIP_TYPE = re.compile(
     r"(?:application|binary)/(?:x-)?(?:gzip|gunzip|gzip-compressed|octet-stream)"
 )
@@ -44,12 +49,10 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if sitemap.is_robots and sitemap.site.robots.is_something_else:
         return
     given = exchange.content_type.partition(";")[0].strip().lower()
-    is_text = sitemap.is_robots or sitemap.kind == "text"
-    right = _TEXT_TYPE if is_text else _XML_TYPE
+    what, right = _RIGHT_TYPES.get(sitemap.kind, ("XML", _XML_TYPE))
     # Another rule is about files that are not compressed and should be.
     may_be_gzip = sitemap.is_packed or sitemap.url.endswith(".gz")
     if not right.fullmatch(given) and not (may_be_gzip and _GZIP_TYPE.fullmatch(given)):
-        what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
         yield Hit(f"{what} is sent as {given}")
 
 

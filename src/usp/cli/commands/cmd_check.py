@@ -90,8 +90,14 @@ _SEVERITIES = ("error", "warning", "info")
     {
         "-a --all --no-fold": "Do not group repeated findings.",
         "--by-sitemap": "Group findings by sitemap instead of by rule, in text.",
+        "--fix": "Instead of findings, show as a diff what can be fixed without changing any page: "
+        "escapes, dates, encodings, namespaces, duplicates, sitemaps that are too large.",
+        "--write": "With --fix, also write the fixed files.",
+        "--write-to FOLDER": "With --fix, also write the fixed sitemaps to this folder, as those of a "
+        "website.",
     },
     all={"name": "everything"},
+    write_to={"type": click.Path(file_okay=False, path_type=Path)},
 )
 @options.run_options
 def command(
@@ -119,6 +125,7 @@ def command(
       usp check example.org --baseline known.json    only what is new
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
+      usp check public/ --fix --write                fix what is mechanical
     """  # noqa: D301 - click knows the backspace
     from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
@@ -126,8 +133,7 @@ def command(
     from usp.checks.verdicts import CheckList
 
     form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
-    if sum(start.is_stdin for start in (*starts, *map(given.get, _OTHERS)) if start) > 1:
-        raise click.UsageError("standard input can be checked only once")
+    _refuse_contradictions(given, starts, form)
     checking = _checking(run, given)
     with value_of("--ignores"):
         ignores = Ignores(map(json.loads, given["ignores"]))
@@ -145,6 +151,10 @@ def command(
         if not found:
             raise Exit(NOT_CHECKED)
         trees = [tree for _, tree in found]
+        if given["fix"]:
+            _fix(found, output, given["write_to"], write=given["write"])
+            _end_unchecked(trees, is_unread=len(found) < len(starts))
+            return
         progress.doing = "checking"
         findings = chain.from_iterable(
             replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
@@ -181,6 +191,20 @@ def command(
         raise Exit(FOUND)
     if run.strict and any(tree.failures() for tree in trees):
         raise Exit(PARTIAL)
+
+
+def _refuse_contradictions(
+    given: dict[str, Any], starts: Sequence[options.Input], form: str | None
+) -> None:
+    """Raise ``UsageError`` for options that do not go together."""
+    if sum(start.is_stdin for start in (*starts, *map(given.get, _OTHERS)) if start) > 1:
+        raise click.UsageError("standard input can be checked only once")
+    if (given["write"] or given["write_to"]) and not given["fix"]:
+        raise click.UsageError("--write and --write-to need --fix")
+    if given["fix"] and form not in (None, "text"):
+        raise click.UsageError("--fix writes a diff, which has no other format")
+    if given["write"] and any(start.is_snapshot or not start.path for start in starts):
+        raise click.UsageError("--write is for files and folders; use --write-to FOLDER")
 
 
 def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
@@ -242,6 +266,64 @@ def _read(
         return None
     notice_website(tree, start)
     return drop_non_sitemaps(tree)
+
+
+def _fix(
+    found: Sequence[tuple[options.Input, AbstractSitemap]],
+    output: Path | None,
+    folder: Path | None,
+    *,
+    write: bool,
+) -> None:
+    """Show what can be fixed, and write it; ends with status 1 if there is anything to write."""
+    from usp._base.files import replacing
+    from usp.checks.finding import path_of
+    from usp.checks.fixing import fixes
+
+    fixed = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal fixed
+        for start, tree in found:
+            for one in fixes(tree):
+                fixed += 1
+                path = path_of(one.url)
+                lines = one.diff(one.url if path is None else os.path.relpath(path))
+                yield from map(_colored, lines) if output is None and has_colors() else lines
+                places = [path] if write and path else []
+                places += [folder / _inside(start, one.url)] if folder else []
+                for place in places:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    for name, content in one.files:
+                        with replacing(place.with_name(name)) as file:
+                            file.write(content)
+
+    write_text(lines(), output)
+    documents = counted(fixed, "document")
+    if write or folder is not None:
+        messages.notice(f"{documents} fixed; usp check shows what is left", fixed=fixed)
+    elif fixed:
+        messages.notice(f"{documents} can be fixed; --write writes them", fixable=fixed)
+        raise Exit(FOUND)
+    else:
+        messages.notice("nothing can be fixed", fixable=0)
+
+
+def _inside(start: options.Input, url: str) -> Path:
+    """Return the path of a document in a folder: as in the folder it is from, or on its website."""
+    from usp._base.urls import unquote, url_parts
+    from usp.checks.finding import path_of
+
+    path, top = path_of(url), path_of(start.url)
+    if path is not None and top is not None:
+        return path.relative_to(top.parent if start.is_sitemap else top)
+    parts = unquote(url_parts(url).path).split("/")
+    return Path(*(part for part in parts if part not in ("", ".", ".."))) / ""
+
+
+def _colored(line: str) -> str:
+    color = {"+": "green", "-": "red", "@": "cyan", "#": "yellow"}.get(line[:1])
+    return click.style(line, fg=color)
 
 
 def _other(
