@@ -341,7 +341,7 @@ class Committer:
         self._waiting.append(part)
 
     def close(self) -> list[Row]:
-        """Commit everything that was taken; return the rows of its sites. After an error, do nothing."""
+        """Commit what was taken; return the rows of its sites. After an error, do nothing."""
         if not self._waiting or not self._is_whole:
             return []
         self._is_whole = False

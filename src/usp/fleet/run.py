@@ -276,34 +276,31 @@ def _crawl(
             aside(keep)
         on_progress(progress)
 
-    def end() -> None:
-        with suppress(queue.Empty):  # what the store does not take any more is crawled again
-            aside.rest()
-            for message in engine.stop():
-                take(message)
-            aside(keep)
-
     try:
-        for message in engine.run(left):
-            take(message)
+        deque(map(take, engine.run(left)), 0)
         aside(keep)
         progress.total = left.total
     except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
         deque(engine.stop(), 0)
-        raise _in_words(error) from error
+        _explain(error)
+        raise
     except BaseException as error:
         aside.patience = _LAST_SECONDS
         if isinstance(error, KeyboardInterrupt):
             progress.is_ending = True
             on_progress(progress)
-        end()
+        with suppress(queue.Empty):  # what the store does not take any more is crawled again
+            aside.rest()
+            deque(map(take, engine.stop()), 0)
+            aside(keep)
         raise
 
 
-def _in_words(error: DatasetError | OSError) -> Exception:
-    """Return an error of this machine with what to do, if that is known."""
+def _explain(error: DatasetError | OSError) -> None:
+    """Raise an error of this machine with what to do, if that is known."""
     advice = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
-    return error if isinstance(error, DatasetError) or advice is None else DatasetError(advice)
+    if advice is not None and not isinstance(error, DatasetError):
+        raise DatasetError(advice) from error
 
 
 def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[int, int]:
