@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from usp._base.files import NotADatasetError
 from usp._base.names import load_extra
@@ -19,6 +18,9 @@ from usp.fleet.dataset import Dataset
 from usp.fleet.page_changes import read_errors
 from usp.fleet.site_list import homepage
 from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, quoted, schema_of
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 __all__ = ["CURRENT", "OpenDataset", "current_sql", "open_dataset"]
 
