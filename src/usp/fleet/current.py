@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from usp._base.files import DatasetError, NotADatasetError
+from usp._base.files import NotADatasetError
 from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
+from usp.fleet.page_changes import read_errors
 from usp.fleet.site_list import homepage
 from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, quoted, schema_of
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 __all__ = ["CURRENT", "OpenDataset", "current_sql", "open_dataset"]
 
@@ -155,15 +158,9 @@ class OpenDataset:
             database.register(table, self.dataset.arrow_dataset(table))
         return database
 
-    @contextmanager
-    def errors(self) -> Iterator[None]:
+    def errors(self) -> AbstractContextManager[None]:
         """Turn errors of DuckDB and of the store into a :class:`DatasetError`."""
-        duckdb = load_extra("duckdb", "Reading a dataset needs duckdb", "fleet")
-        try:
-            yield
-        except (duckdb.Error, OSError) as error:
-            reason = str(error).partition("\n")[0]
-            raise DatasetError(f"{self.dataset.store} cannot be read: {reason}") from error
+        return read_errors(self.dataset.store)
 
 
 def open_dataset(root: str | os.PathLike[str], at: datetime | None = None) -> OpenDataset:

@@ -69,7 +69,7 @@ _CHANGES = """with there as (
 
 def connected(folder: str) -> Any:
     """Return a database in memory, which uses a folder for what does not fit into a limit of it."""
-    duckdb = load_extra("duckdb", "Crawling again needs duckdb", "fleet")
+    duckdb = load_extra("duckdb", "A dataset needs duckdb", "fleet")
     database = duckdb.connect()
     for setting in (
         f"memory_limit = '{MEMORY}'",
@@ -85,7 +85,7 @@ def connected(folder: str) -> Any:
 @contextmanager
 def read_errors(store: FileStore) -> Iterator[None]:
     """Turn the errors of DuckDB and of a store into a :class:`DatasetError`."""
-    duckdb = load_extra("duckdb", "Crawling again needs duckdb", "fleet")
+    duckdb = load_extra("duckdb", "A dataset needs duckdb", "fleet")
     try:
         with store.words():
             yield
