@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import usp
@@ -127,6 +128,9 @@ def crawl_fleet(
     dataset = Dataset(root)
     if sites is None and not how.replaces:
         raise ValueError("without a list of sites, choose again, retry_failed or due")
+    if sites is not None:  # one that cannot be read is an error before anything is written
+        rest = iter(sites)
+        sites = chain(list(islice(rest, 1)), rest)
     aside = InterruptibleThread()
     number, first = aside(_begin, dataset, how, sites is None)
     progress = FleetProgress()

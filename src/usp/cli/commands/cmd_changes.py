@@ -20,7 +20,6 @@ from usp.cli import options
 from usp.cli.errors import messages
 from usp.cli.option_values import bad_value, new_path, value_of
 from usp.cli.output import naming, write_text
-from usp.cli.run_options import handling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,6 +78,7 @@ def command(
       usp changes dataset --position state        what came since the last call
       usp changes dataset --follow --only added   new pages as they are found
     """  # noqa: D301 - click knows the backspace
+    from usp.cli.run_options import handling
     from usp._base.files import NotADatasetError
     from usp._base.interrupts import InterruptibleThread
     from usp.fleet.changes_feed import ChangesFeed
