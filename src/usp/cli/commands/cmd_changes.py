@@ -78,9 +78,9 @@ def command(
       usp changes dataset --position state        what came since the last call
       usp changes dataset --follow --only added   new pages as they are found
     """  # noqa: D301 - click knows the backspace
-    from usp.cli.run_options import handling
     from usp._base.files import NotADatasetError
     from usp._base.interrupts import InterruptibleThread
+    from usp.cli.run_options import handling
     from usp.fleet.changes_feed import ChangesFeed
 
     form = options.format_for(output, form, _FORMATS, "text")
