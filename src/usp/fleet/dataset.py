@@ -168,10 +168,13 @@ class Dataset:
         last = (
             "row_number() over (partition by site order by started desc, number desc, writer desc)"
         )
-        query = f"""select outcome, count(*) as sites from
-            (select outcome, {last} as place from visits) where place = 1 group by outcome"""  # noqa: S608
-        rows = self.query(query, "visits").read_all().to_pylist()
-        return Counter({row["outcome"]: row["sites"] for row in rows})
+        found: Counter[str] = Counter()
+        for bucket in range(self.buckets):  # so that only some sites are in memory
+            query = f"""select outcome, count(*) as sites from (select outcome, {last} as place
+                from visits where bucket = {bucket}) where place = 1 group by outcome"""  # noqa: S608
+            for row in self.query(query, "visits").read_all().to_pylist():
+                found[row["outcome"]] += row["sites"]
+        return found
 
     # Runs -----------------------------------------------------------------------------------------
 

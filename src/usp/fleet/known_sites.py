@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MEMORY = "100MB"
 _BATCH = 4096  # sites of a list that are looked for at a time
 _ROWS = 256  # sites that are read from a dataset at a time
+_OF_VISIT = ("site", "visit", "started", "number", "writer", "outcome", "run", "due")
+_SLICE = 100_000  # rows of the table of fetches that are read at a time
 _FEW = 500  # sites whose names a query of the table of fetches can have
 
 _LAST = "row_number() over (partition by {} order by {} desc, number desc, writer desc) = 1"
@@ -78,7 +81,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         self._dataset = dataset
         self._shard = shard
         self._folder = tempfile.TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True)
-        self._database = connected(self._folder.name)
+        self._database = connected(self._folder.name, _MEMORY)
 
     def __exit__(self, *_: object) -> None:
         self._database.close()
@@ -146,19 +149,32 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         self, bucket: int, where: str, *, is_listed: bool, checks: bool
     ) -> Iterator[Known]:
         database, here = self._database, f"bucket = {bucket}"
-        self._fill("visited", self._dataset.rows("visits", where=here))
-        listed = "semi join listed using (site)" if is_listed else ""
-        database.execute(
-            f"create or replace table last_visits as from visited {listed} qualify {_LAST_VISIT}"
-        )
+        last = f"from rows {'semi join listed using (site)' * is_listed} qualify {_LAST_VISIT}"
+        self._fill("last_visits", self._dataset.rows("visits", _OF_VISIT, where=here), last)
         if is_listed:
             database.execute("delete from listed where site in (select site from last_visits)")
-        database.execute(f"create or replace table wanted as from last_visits where {where}")
-        few = database.execute("select site from wanted limit ?", [_FEW + 1]).fetchall()
+        database.execute(f"delete from last_visits where ({where}) is distinct from true")  # noqa: S608
+        few = database.execute("select site from last_visits limit ?", [_FEW + 1]).fetchall()
         if not few:
             return
+        slices = 1
         if len(few) <= _FEW:
             here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
+        else:
+            (rows,) = self._dataset.rows("fetches", ["count(*) as n"], here).read_all()["n"]
+            slices = math.ceil(rows.as_py() / _SLICE)
+        for part in range(slices):
+            yield from self._known(here, f"hash(site) % {slices} = {part}", checks=checks)
+
+    def _known(self, here: str, part: str, *, checks: bool) -> Iterator[Known]:
+        """Yield what is known of a part of the sites, which is all in memory."""
+        database = self._database
+        database.execute(f"create or replace table chosen as from last_visits where {part}")
+        chosen = "from rows semi join chosen using (site)"
+        self._fill("visited", self._dataset.rows("visits", where=here), chosen)
+        database.execute(
+            "create or replace table wanted as from visited semi join chosen using (visit)"
+        )
         self._fill(
             "fetched",
             self._dataset.rows("fetches", where=here),

@@ -67,12 +67,12 @@ _CHANGES = """with there as (
     from sorted where not (kind = 'removed' and is_added) order by bucket, site, url"""
 
 
-def connected(folder: str) -> Any:
+def connected(folder: str, memory: str = MEMORY) -> Any:
     """Return a database in memory, which uses a folder for what does not fit into a limit of it."""
     duckdb = load_extra("duckdb", "A dataset needs duckdb", "fleet")
     database = duckdb.connect()
     for setting in (
-        f"memory_limit = '{MEMORY}'",
+        f"memory_limit = '{memory}'",
         f"temp_directory = '{folder}'",
         "threads = 1",
         "timezone = 'UTC'",

@@ -344,11 +344,11 @@ def _finish(dataset: Dataset, how: FleetRun, summary: dict[str, Any]) -> dict[st
         dataset.end_again()
     if not how.is_due:
         dataset.vacuum()
-    outcomes = dataset.outcomes()
-    summary |= {
-        "kept": summary["outcomes"].get("kept", 0),
-        "dataset": {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES},
-    }
+    summary["kept"] = summary["outcomes"].get("kept", 0)
+    if not how.is_due:  # which may have taken a second, where this takes a minute
+        outcomes = dataset.outcomes()
+        counts = {name: outcomes[name] for name in OUTCOMES}
+        summary["dataset"] = {"sites": outcomes.total()} | counts
     dataset.store.replace("_summary.json", (json.dumps(summary, indent=1) + "\n").encode())
     return summary
 

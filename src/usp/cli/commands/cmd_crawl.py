@@ -237,7 +237,7 @@ def _shown(output: str, metrics: Any = None) -> Iterator[Callable[[FleetProgress
 
 def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
-    before, failed = summary["before"], summary["dataset"]["failed"]
+    before, failed = summary["before"], summary.get("dataset", {}).get("failed")
     there = f" ({before:,} were already there)" if before else ""
     if before and failed and not summary["sites"] and not run.retry_failed:
         there = (
