@@ -122,7 +122,7 @@ WRONG = {
         f"<s:urlset><s:url><s:loc>{HOME}/</s:loc></s:url></s:urlset>"
     ),
     ("a prefix of an attribute", "SM307 4"): urlset(
-        f"\n{PAGE}<url><loc>{HOME}/c</loc><!-- - -->\n<lastmod x:y='z'/></url>"
+        f"\n{PAGE}<url><loc>{HOME}/c</loc><!-- - -->\n<lastmod x:y='z'>2024</lastmod></url>"
     ),
     ("a misspelt extension", "SM303 3"): having(
         f"\n<image:image><image:loc>{JPG}</image:loc></image:image>",

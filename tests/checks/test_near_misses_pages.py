@@ -118,7 +118,7 @@ NEAR_MISSES = {
     ("a page to choose a language", "SM602"): "\n".join(
         [linked("/en", "en /en", "x-default /"), locs("/")]
     ),
-    ("pages without a date", "SM502"): dated(*[TIME] * 30) + locs("/x"),
+    ("a fifth of the pages changed later", "SM502"): dated(*[TIME] * 30, *[DAY] * 9),
     ("index with the day", "SM503 SM504 SM505"): dated_index(
         DAY, "2024-05-06T23:59:59-09:00", "2023-01-01"
     ),
@@ -182,6 +182,7 @@ FOUND = {
     ("the same time in one of two sitemaps", "SM502", 1): website(
         dated(*[TIME] * 30), dated("2024-05-07", path="/b")
     ),
+    ("a page without a date", "SM502", 1): dated(*[TIME] * 30) + locs("/x"),
     ("newer than its index says, after a redirect", "SM503", 1): (
         dated_index(DAY).replace("teas.xml\n", "teas.xml -> /new.xml\n")
         + f"--- /new.xml\n{dated('2024-06-01')}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tools.reference_pages.markup import table
 
+from usp._crawl.software import SOFTWARE
 from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
 from usp.objects.extensions import EXTENSIONS, OWN, Kind, Table
 
@@ -142,6 +143,14 @@ With `use_html_links=True` the homepage is fetched, and read for links, in this 
 2 MiB of the page and 16 KiB of `Link` headers are read. `<base>` counts; scripts, styles and templates do not. The links come after
 robots.txt and before the known paths.
 
+### Paths of the software
+
+If nothing but feeds was found by then, the headers of the homepage and its `<meta name="generator">` decide which further paths are tried,
+at most four for each software that they name. Nothing is requested for a website whose sitemap was found, for software that is not in
+this table, with `use_known_paths=False`, or if the homepage is not looked at.
+
+SOFTWARE
+
 ## Files that hold sitemaps
 
 Every command, and `usp.load`, also reads [snapshots](../guides/snapshots.md): WARC files, compressed or not, and WACZ files. Folders are
@@ -164,7 +173,9 @@ def pages() -> dict[str, str]:
     for extension in EXTENSIONS:
         parts += _section(extension)
     paths = ", ".join(f"`/{path}`" for path in HTML_SITEMAP_PATHS)
-    return {"formats.md": "\n".join([*parts, _END.replace("PATHS", paths)])}
+    software = [(one.name, ", ".join(f"`/{path}`" for path in one.paths)) for one in SOFTWARE]
+    end = _END.replace("PATHS", paths).replace("SOFTWARE", table("software | paths", software))
+    return {"formats.md": "\n".join([*parts, end])}
 
 
 def _section(extension: Extension) -> Iterator[str]:

@@ -377,7 +377,7 @@ class Crawl:
         self.awaited = None
         ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         try:
-            while ahead:
+            while ahead or self._look_further():
                 slot, is_done = ahead[-1]
                 if is_done:
                     ahead.pop()
@@ -400,6 +400,10 @@ class Crawl:
             self.complete = True
         finally:
             self._advancing = False
+
+    def _look_further(self) -> bool:
+        """Return whether anything more is wanted, now that everything is decided."""
+        return self.roots is not None and self.ending is None and self.roots.want_more()
 
     def _request_known_paths(self) -> None:
         """Request the known paths that nothing before them declares."""

@@ -237,6 +237,7 @@ class Probe:
     namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
     start: bytes = b""  # the first bytes, as received
     is_doubtful: bool = False
+    software: str = ""  # what a homepage says it was made with
 
     @property
     def has_pages(self) -> bool:

@@ -150,6 +150,7 @@ class DocumentProbe:
             namespace=self.parser.namespace,
             start=self._start,
             is_doubtful=self.parser.is_doubtful,
+            software=getattr(parser, "software", ""),
         )
 
     def again(

@@ -8,6 +8,7 @@ twice, where they are, and what is wrong with them.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -24,6 +25,7 @@ from usp._formats.abstract_parser import (
     core_columns,
     ignore,
 )
+from usp._formats.batches import CORE_FIELDS
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp._formats.extension_reader import alternates
@@ -270,11 +272,7 @@ class StoredPages(NodePages):
 # A close reading -----------------------------------------------------------------------------------
 
 _AFTER_NAME = tuple(" \t\r\n/>")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
-_FETCHED = {  # fields whose URLs search engines fetch
-    Space.IMAGE: ("image", ("loc",)),
-    Space.VIDEO: ("video", ("thumbnail_loc", "content_loc", "player_loc")),
-}
+_EMPTY_FIELD = re.compile(r"<(lastmod|changefreq|priority)(?:\s*+/>|\s*+>\s*+</)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,17 +311,39 @@ class ExaminedBlock:
             return core_columns(self.entries)
         return self.pages.core_texts() if isinstance(self.pages, PageBatch) else None
 
-    def relative_urls(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the URLs in extensions that have no scheme: their entry, what they are of, the URL."""
+    def records(self, prefix: str) -> Iterator[tuple[int, Sequence[tuple[str, str]]]]:
+        """Yield the records of an extension as written: their entry, the names and texts of each."""
+        space = Space[prefix.upper()]
         for at, entry in enumerate(self.entries):
-            records = entry.records if isinstance(entry, RawEntry) else {}
-            links = (one[2] for one in records.get(Space.XHTML, ()))
-            found = [("link", href) for _, href in alternates(links, ignore)]
-            for space, (kind, names) in _FETCHED.items():
-                for one in records.get(space, ()):
-                    fields = zip(one[::3], one[1::3], strict=True)
-                    found += [(kind, text_of(raw) or "") for name, raw in fields if name in names]
-            yield from ((at, kind, url) for kind, url in found if url and not _SCHEME.match(url))
+            for one in entry.records.get(space, ()) if isinstance(entry, RawEntry) else ():
+                yield (
+                    at,
+                    [
+                        (name, text_of(raw) or "")
+                        for name, raw in zip(one[::3], one[1::3], strict=True)
+                    ],
+                )
+
+    def links(self) -> Iterator[tuple[int, str]]:
+        """Yield the URLs of links to other languages as written, with their entries."""
+        for at, entry in enumerate(self.entries):
+            records = entry.records.get(Space.XHTML, ()) if isinstance(entry, RawEntry) else ()
+            links = alternates((one[2] for one in records), ignore)
+            yield from ((at, href) for _, href in links)
+
+    def odd_fields(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the protocol's fields that are ``empty`` or there ``twice``, with their entries."""
+        for at, entry in enumerate(self.entries):
+            if isinstance(entry, RawEntry):
+                yield from ((at, *odd) for odd in entry.odd_fields)
+        if self._block is not None and not self.entries:
+            text, known = self._block.text, self.core_texts() or {}
+            if any(
+                "" in known.get(name, ()) or (name not in known and f"<{name}" in text)
+                for name in CORE_FIELDS
+            ):
+                for found in _EMPTY_FIELD.finditer(text):
+                    yield bisect(self._starts, found.start()) - 1, found[1], "empty"
 
     def place(self, at: int) -> SourcePosition:
         """Return where an entry begins."""

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any
 from usp._base.urls import without_fragment
 from usp._crawl.child_filter import without_fragments
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
+from usp._crawl.software import paths_of_software
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, PagesTextSitemap, keep_fetched
+from usp.objects.sitemap import (
+    AbstractSitemap,
+    IndexWebsiteSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    keep_fetched,
+)
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, status_of
 
 if TYPE_CHECKING:
@@ -152,11 +160,37 @@ class Website:
         if crawl.options.use_html_links:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
             self._homepage = crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1)
-        for path in known_paths:
-            crawl.want(homepage_url + path, guess=True)
+        self._known_paths = dict.fromkeys(known_paths)
+        self._want_paths(self._known_paths)
+        self._has_more = crawl.options.use_known_paths and self._homepage is not None
         self._included: dict[TreeSlot, bool] = {}
         self._root_urls: set[str] = set()
         crawl.roots = self
+
+    def _want_paths(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.crawl.want(self.url + path, guess=True)
+
+    def want_more(self) -> bool:
+        """Request what else there may be, now that all that was requested is decided.
+
+        If there is no sitemap but feeds, these are the paths of the software that the homepage names.
+        """
+        more, self._has_more = self._has_more, False
+        homepage = self._homepage.received if self._homepage else None
+        if not more or homepage is None or any(map(self._is_found, self.crawl.wanted)):
+            return False
+        paths = paths_of_software(homepage.exchange.headers, homepage.probe.software)
+        wanted = [path for path in paths if path not in self._known_paths]
+        self._want_paths(wanted)
+        return bool(wanted)
+
+    def _is_found(self, top: TreeSlot) -> bool:
+        """Return whether there is a sitemap at or below a slot at the top, apart from feeds."""
+        if top is not self._homepage and not self.includes(top):
+            return False
+        kinds = (slot.received.probe.kind for slot in slots_from(top) if slot.received)
+        return any(kind and kind.lists_pages and not issubclass(kind, _FEEDS) for kind in kinds)
 
     def tree(self) -> IndexWebsiteSitemap:
         """Return the tree, once the crawl is complete."""
@@ -257,6 +291,7 @@ class Website:
         return without_fragments(urls)
 
 
+_FEEDS = (PagesRSSSitemap, PagesAtomSitemap)
 _ABSENT = frozenset({404, 410})
 _BUSY = 429
 _SERVER_ERROR = 500

@@ -7,7 +7,7 @@ its links to pages. The others are most often error pages, or challenges.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import SCHEMES, absolute_url
@@ -75,6 +75,8 @@ _PAGE_SUFFIXES = frozenset({"", "html", "htm", "shtml", "php", "asp", "aspx", "j
 _SITEMAP_NAME = re.compile(r"site[-_]?map")
 _PAGE_NAME = re.compile(r"(?:\w+[-_])?site[-_]?maps?(?:[-_]?[0-9]+)?")
 _QUERY = re.compile(r"(?:^|&)(?:feed=(?:rss2?|atom|rdf)|sitemap=)")
+_NAME_SOFTWARE = frozenset({"generator", "platform"})
+_MAX_SOFTWARE = 1000  # characters
 _LINK_HEADER = re.compile(r'<([^<>]*+)>((?:[^,"<]++|"[^"]*+"?)*+)')
 _PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]++))')
 
@@ -186,6 +188,8 @@ class HomepageLinksParser(_LinksParser):
     sitemap_class = IndexWebsiteSitemap
 
     _room = MAX_HOMEPAGE
+    software = ""
+    """What the page says it was made with: lines such as ``generator: Hugo 0.1``."""
 
     def feed(self, text: str) -> list[Entry]:
         """Return the links that are complete so far."""
@@ -194,6 +198,8 @@ class HomepageLinksParser(_LinksParser):
         return found
 
     def _look_at(self, name: str, attributes: str) -> None:
+        if name == "meta":
+            self._keep_software(read_attributes(attributes, ignore))
         if name not in ("link", "base", "a"):
             return
         self._scanner.damage = 0  # HTML has as much of it as anybody likes
@@ -206,6 +212,11 @@ class HomepageLinksParser(_LinksParser):
             self._found.append(ChildEntry(url, is_guess=not is_declared))
         elif is_declared:
             self.problems.add(ProblemCode.BAD_SITEMAP_LINK, self._scanner.line, attributes)
+
+    def _keep_software(self, given: Mapping[str, str]) -> None:
+        name = given.get("name", "").lower()
+        if name in _NAME_SOFTWARE and len(self.software) < _MAX_SOFTWARE:
+            self.software += f"{name}: {given.get('content', '')[:_MAX_SOFTWARE]}\n"
 
     def _leads_to_sitemap(self, url: str) -> bool:
         """Return whether an ``<a>`` seems to lead to a sitemap, of any kind, or a feed of the site."""

@@ -70,6 +70,7 @@ class RobotsParser(FormatParser):
         self._for_all = True  # whether the lines are about all robots
         self._in_agents = False  # whether agents are just being listed
         self._awaited = False  # whether a Sitemap line had no address, and the next one may have
+        self._empty_line: int | None = None  # that line, as long as none was found
 
     def feed(self, text: str) -> list[ChildEntry]:
         """Return the children of the lines that are complete so far."""
@@ -87,7 +88,10 @@ class RobotsParser(FormatParser):
 
     def close(self) -> list[ChildEntry]:
         """Return the child of the last line."""
-        return self._read(self._lines.close())
+        children = self._read(self._lines.close())
+        if self._empty_line is not None:
+            self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, self._empty_line)
+        return children
 
     def _found(self, text: str) -> list[ChildEntry]:
         """Return the children of whole lines, few of which are looked at."""
@@ -132,7 +136,11 @@ class RobotsParser(FormatParser):
         for number, written in lines:
             matters = self._awaited or any(map(written.lower().__contains__, _IN_LINES))
             line = _cleaned(written) if matters else ""
+            empty = self._empty_line if line else None
             value = self._value(line, number) if line else None
+            # A line that is an address alone belongs to the line before.
+            if empty is not None and not (value and self._awaited):
+                self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, empty)
             for address in () if value is None else self._addresses(value, number):
                 url = child_url(address, self.url) if address else None
                 if url is None:
@@ -142,14 +150,14 @@ class RobotsParser(FormatParser):
 
     def _value(self, line: str, number: int) -> str | None:
         """Return the part of a line that should be URLs of sitemaps; None if it is another line."""
-        awaited, self._awaited = self._awaited, False
+        awaited, self._awaited, self._empty_line = self._awaited, False, None
         marker = _MARKER.match(line)
         if marker:
             line = line[marker.end() :]
         named = _NAMED.fullmatch(line)
         if named and _is_sitemap(named[1]):
             value = named[2].lstrip(f"{_AROUND}:=").rstrip(_AROUND)
-            self._awaited = not value
+            self._awaited, self._empty_line = not value, None if value else number
             again = _NAMED.fullmatch(value)
             return again[2] if again and _is_sitemap(again[1]) else value
         if named and _is_other_sitemap(named[1]) and _is_address(named[2].strip(_AROUND)):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, Note
     from usp.objects.page import PageFields
 
+_MAX_ODD = 6  # fields of one entry
 _MAX_PREFIXES, _MAX_OTHERS = 10, 30  # that are looked for, each by itself
 
 
@@ -59,7 +60,10 @@ class UrlEntry(RawEntry, PageEntry):
             text = loc_text(text, written, notes)
             if self._fields.get("loc", text) != text and text and not text.isspace():
                 notes.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"])
-        if text and not text.isspace():
+        is_empty = not text or text.isspace()
+        if (is_empty or name in self._fields) and name != "loc" and len(self.odd_fields) < _MAX_ODD:
+            self.odd_fields += ((name, "empty" if is_empty else "twice"),)
+        if not is_empty:
             self._fields[name] = text
 
     def finish(self, notes: Notes) -> list[Entry]:

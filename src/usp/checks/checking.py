@@ -137,6 +137,7 @@ class Checking:
             yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
         sitemap.examination = None
         sitemap.origins.counts.clear()
+        sitemap.variants = None
 
     def _read(
         self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]

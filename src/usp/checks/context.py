@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from usp._base.urls import quote
 from usp.checks.fetching import CrossHostDeclarations, Sample
 from usp.checks.finding import path_of
-from usp.checks.hreflang import HreflangGroups
+from usp.checks.hreflang import DEFAULT, HreflangGroups
 from usp.checks.known_pages import BuiltPages, KnownPages, SinceThen
 from usp.checks.node_findings import NOWHERE, Declaration, is_folder
 from usp.checks.page_urls import (
@@ -36,6 +37,7 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
+    from usp._base.seen_urls import SeenUrls
     from usp._base.urls import HttpUrl
     from usp._crawl.stored_pages import Examination
     from usp._formats.abstract_parser import ChildEntry
@@ -142,19 +144,27 @@ class Site:
 
 @dataclass(slots=True)
 class FieldTally:
-    """The values of one field in a sitemap: how many there are, and whether they are all the same."""
+    """The values of one field in a sitemap: how many, and how often the one that is usual at first."""
 
     count: int = 0
-    first: str = ""
-    varies: bool = False
+    usual: str = ""
+    times: int = 0
 
     def add(self, values: Iterable[str]) -> None:
         """Count values; those that are empty are not counted."""
         given = list(filter(None, values))
         if given:
-            self.first = self.first or given[0]
+            self.usual = self.usual or Counter(given).most_common(1)[0][0]
             self.count += len(given)
-            self.varies = self.varies or {self.first} != set(given)
+            self.times += given.count(self.usual)
+
+    @property
+    def share(self) -> float:
+        """How many of the values are the usual one, from 0 to 1."""
+        return self.times / self.count if self.count else 0.0
+
+
+_RECENT = re.compile(r"recent|latest|newest|last-?(?:24|48|day|week)|(?<![a-z])new(?:s|[-_.])")
 
 
 class CheckedSitemap:
@@ -172,6 +182,7 @@ class CheckedSitemap:
 
     When rules about sitemaps are asked, it has been read: ``pages`` is the number of its entries,
     ``children`` are those of an index as written, ``problems`` what is wrong with the document.
+    ``dates`` are the first and the last lastmod, as texts in their order.
     """
 
     def __init__(self, site: Site, node: AbstractSitemap, parent: CheckedSitemap | None) -> None:
@@ -186,6 +197,7 @@ class CheckedSitemap:
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
         self.is_feed = self.kind in ("rss", "atom", "html")  # with rules of their own
+        self.is_of_recent = bool(_RECENT.search(self.url.rpartition("/")[2]))
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root
         self.is_undeclared = is_top and site.is_website and not self.is_robots
@@ -208,10 +220,14 @@ class CheckedSitemap:
         self.content_encodings = [one for one in map(str.strip, encodings) if one not in none]
         self.problems: list[Problem] = []
         self.children: list[ChildEntry] = []
-        self.pages = self.stories = 0
+        self.pages = self.stories = self.without_default = 0
         self.newest: datetime | None = None
+        self.dates: list[str] = []
         self.tallies = {name: FieldTally() for name in ("lastmod", "changefreq", "priority")}
         self.origins = Origins()
+        self.variants: SeenUrls | None = (
+            None  # its URLs in a form that variants of one have in common
+        )
         self.examination: Examination | None = None
 
     @cached_property
@@ -277,8 +293,13 @@ class CheckedSitemap:
         self.pages += len(block.urls)
         block.origins = self.origins.add(block)
         self.stories += len(block.stories)
+        self.without_default += sum(
+            len(codes) > 1 and DEFAULT not in codes for _, _, codes, _ in block.versions
+        )
         for name, tally in self.tallies.items():
             tally.add(block.core_texts.get(name, ()))
+        if given := list(filter(None, (*self.dates, block.dates.first, block.dates.last))):
+            self.dates = [min(given), max(given)]
         if self.claim is not None:
             known = filter(None, [self.newest, block.dates.newest(self.now)])
             self.newest = max(known, default=None)

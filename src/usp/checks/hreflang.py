@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # Characters of groups that wait in memory; their pages are not counted, and take as much again.
 MOST_CHARACTERS = 16 * 1024 * 1024
 
+_MOST_TOLD = 10_000  # pages that call a version otherwise
+
 _log = get_logger(__name__)
 _TABLES = """
     PRAGMA journal_mode = OFF;
@@ -67,11 +69,17 @@ def versions_of(
 
 
 class HreflangGroups:
-    """The links between languages of all sitemaps."""
+    """The links between languages of all sitemaps.
+
+    ``other_codes`` are the pages that call a version otherwise than another page does, with their
+    sitemap and line: some of them.
+    """
 
     def __init__(self) -> None:
         # Pages that name the same versions: these in one text, the pages with their sitemap and line.
         self._groups: dict[int, tuple[str, dict[str, tuple[int, int]]]] = {}
+        self._codes: dict[int, int] = {}  # the codes of the versions of a group, as hashes
+        self.other_codes: list[tuple[str, int, int | None]] = []
         self._size = 0
         self._pages = SeenUrls()
         self._repeated = SeenUrls()  # pages that name versions twice: these may differ
@@ -90,19 +98,24 @@ class HreflangGroups:
         sitemap, groups = block.sitemap.number, self._groups
         for at, url, codes, links in versions:
             if DEFAULT in codes:
-                named = {link for code, link in zip(codes, links, strict=True) if code != DEFAULT}
-                self._defaults.add_all([link for link in links if link not in named])
+                others = {link for code, link in zip(codes, links, strict=True) if code != DEFAULT}
+                self._defaults.add_all([link for link in links if link not in others])
             members = frozenset(links)
             key = hash(members)
+            pairs = zip(codes, links, strict=True)
+            named = hash(frozenset(pair for pair in pairs if pair[0] != DEFAULT))
             if key not in groups:
                 groups[key] = "\n".join(sorted(members)), {}
                 self._size += len(groups[key][0])
+                self._codes[key] = named
+            elif self._codes[key] != named and len(self.other_codes) < _MOST_TOLD:
+                self.other_codes.append((url, sitemap, lines[at] if lines else None))
             joined, pages = groups[key]
             pages.setdefault(url, (sitemap, lines[at] or 0 if lines else 0))
             if url not in members:
                 self._size += len(url)
             elif len(pages) == len(members) and members.issuperset(pages):
-                del groups[key]
+                del groups[key], self._codes[key]
                 self._size -= len(joined)
         if self._size > MOST_CHARACTERS:
             self._spill()
@@ -124,6 +137,7 @@ class HreflangGroups:
             _log.warning("Links between languages are not checked: no room for them: %s", error)
             self._is_full = True
         self._groups.clear()
+        self._codes.clear()
         self._size = 0
 
     def missing_returns(
@@ -178,7 +192,8 @@ _SHORTER = {
 _LANGUAGES = frozenset(_SHORTER.values())
 _SCRIPTS, _VARIANTS = frozenset(_CODES["scripts"]), frozenset(_CODES["variants"])
 # XK is not of ISO, but what everyone writes for Kosovo.
-_REGIONS = frozenset([*_CODES["regions"], *_CODES["areas"], "XK"])
+COUNTRIES = frozenset([*_CODES["regions"], "XK"])
+_REGIONS = COUNTRIES.union(_CODES["areas"])
 
 DEFAULT = "x-default"
 _CODE = re.compile(

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from usp.objects.video import SitemapVideo
 
 
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
+
+
 class PageColumns:
     """Some pages of a sitemap, in columns; ``examined`` is how they are written, and where.
 
@@ -47,9 +50,13 @@ class PageColumns:
         """All URLs, a line each, with a line end before the first and after the last."""
         return "\n{}\n".format("\n".join(self.urls))
 
-    def found(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
-        """Yield the numbers of the URLs in which a pattern is found; all are searched at once first."""
-        if pattern.search(self.joined):
+    def found(self, pattern: re.Pattern[str], *parts: str) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the numbers of the URLs in which a pattern is found; all are searched at once first.
+
+        One of the ``parts``, if there are any, is in everything that it finds: they are found faster.
+        """
+        is_any = not parts or any(map(self.joined.__contains__, parts))
+        if is_any and pattern.search(self.joined):
             for at, url in enumerate(self.urls):
                 if found := pattern.search(url):
                     yield at, found
@@ -91,25 +98,28 @@ class PageColumns:
         return [(at, video) for at, videos in self._with("videos") for video in videos]
 
     @cached_property
-    def media(self) -> Sequence[tuple[int, str]]:
-        """The URLs of images and videos with the numbers of their pages."""
-        fields = ("thumbnail_loc", "content_loc", "player_loc")
-        videos = ((at, getattr(one, name)) for at, one in self.videos for name in fields)
-        images = [(at, image.loc) for at, images in self.images for image in images]
-        return images + [(at, url) for at, url in videos if url]
+    def media(self) -> Sequence[tuple[int, str, str]]:
+        """What is shown on pages: the number of the page, ``image`` or ``video``, and the URL."""
+        found = [(at, "image", image.loc) for at, images in self.images for image in images]
+        for at, one in self.videos:
+            found += [(at, "image", one.thumbnail_loc or "")]
+            found += [(at, "video", url) for url in (one.content_loc, one.player_loc) if url]
+        return [one for one in found if one[2]]
 
     @cached_property
     def versions(self) -> Sequence[Version]:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
 
-    @cached_property
-    def relative(self) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """The relative URLs as written of a ``link``, ``image`` or ``video``, with their pages."""
-        found: dict[str, list[tuple[int, str]]] = {"link": [], "image": [], "video": []}
-        for at, kind, url in self.examined.relative_urls():
-            found[kind].append((at, url))
-        return found
+    def written(self, prefix: str, *names: str) -> Iterator[tuple[int, str, str]]:
+        """Yield fields of an extension as written: the number of the page, the name, the text."""
+        for at, record in self.examined.records(prefix):
+            yield from ((at, name, text) for name, text in record if name in names)
+
+    def relative(self, prefix: str, *names: str) -> set[tuple[int, str]]:
+        """Return the URLs in fields of an extension that have no scheme, with their pages."""
+        found = self.written(prefix, *names)
+        return {(at, url) for at, _, url in found if url and not SCHEME.match(url)}
 
     @cached_property
     def core_texts(self) -> Mapping[str, Sequence[str]]:
@@ -129,6 +139,7 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _SHAPE = re.compile(
     rb"(?:0000(?:-00(?:-00(?:Z|[+-]00:00)?)?)?|0000-00-00T00:00(?::00(?:\.0++)?)?(?:Z|[+-]00:00)?)?"
 )
+_WITHOUT_ZONE = re.compile(rb"0000-00-00T[0:.]++")
 
 
 def is_well_written(text: str) -> bool:
@@ -141,11 +152,21 @@ def _shape(text: str) -> bytes:
 
 
 class LastmodColumn:
-    """A column of dates as texts; one that is missing is empty."""
+    """A column of dates as texts; one that is missing is empty. ``first`` and ``last`` are as texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-        self._is_odd = not all(map(_SHAPE.fullmatch, set(_shape("\n".join(texts)).split(b"\n"))))
+        shapes = set(_shape("\n".join(texts)).split(b"\n"))
+        self._is_odd = not all(map(_SHAPE.fullmatch, shapes))
+        self._lacks_zones = any(map(_WITHOUT_ZONE.fullmatch, shapes))
+        self.first = min(filter(None, texts), default="")
+        self.last = max(texts, default="")
+
+    def without_zone(self) -> Iterator[int]:
+        """Yield the numbers of times whose zone is missing."""
+        for at, text in enumerate(self.texts) if self._lacks_zones else ():
+            if _WITHOUT_ZONE.fullmatch(_shape(text)):
+                yield at
 
     def badly_written(self) -> Iterator[int]:
         """Yield the numbers of dates that the protocol does not allow."""
@@ -156,13 +177,13 @@ class LastmodColumn:
     def after(self, limit: datetime) -> Iterator[int]:
         """Yield the numbers of dates after some moment."""
         edge = (limit - TOLERANCE).date().isoformat()
-        if self._is_odd or max(self.texts, default="") >= edge:
+        if self._is_odd or self.last >= edge:
             yield from self._those(lambda date: date > limit)
 
     def before(self, limit: datetime) -> Iterator[int]:
         """Yield the numbers of dates before some moment."""
         edge = (limit + TOLERANCE).date().isoformat()
-        if self._is_odd or min(filter(None, self.texts), default=edge) < edge:
+        if self._is_odd or (self.first or edge) < edge:
             yield from self._those(lambda date: date < limit)
 
     def _those(self, is_meant: Callable[[datetime], bool]) -> Iterator[int]:
@@ -173,9 +194,8 @@ class LastmodColumn:
 
     def newest(self, now: datetime) -> datetime | None:
         """Return the last date that is not in the future; to a day, if that is quicker."""
-        latest = max(self.texts, default="")
-        if not self._is_odd and latest < now.date().isoformat():
-            return moment_of(latest)
+        if not self._is_odd and self.last < now.date().isoformat():
+            return moment_of(self.last)
         dates = map(moment_of, self.texts)
         return max((date for date in dates if date is not None and date <= now), default=None)
 

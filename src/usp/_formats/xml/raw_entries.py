@@ -134,6 +134,9 @@ class RawEntry:
     size = 0
     """How many elements were added."""
 
+    odd_fields: tuple[tuple[str, str], ...] = ()
+    """The fields that are ``empty``, and those that are there ``twice``."""
+
     _room = MAX_TEXT
 
     def __init__(self, line: int | None, base: str | None) -> None:

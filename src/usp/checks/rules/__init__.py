@@ -14,6 +14,7 @@ from usp.checks.rules import (  # noqa: F401 - they declare the rules
     sm1_discovery,
     sm2_transport,
     sm3_document,
+    sm4_mistakes,
     sm4_urls,
     sm5_values,
     sm6_hreflang,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp._base.urls import host_of, is_http_url, urljoin
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import bare_url, normal_url, origin_at
+from usp.checks.page_urls import bare_url, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import failure_rule, site_rule, sitemap_rule
 from usp.checks.robots_access import ALL_ROBOTS, disallowed_paths, names_of
 from usp.objects.problem import ProblemCode
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 MAX_ROBOTS = 500 * 1024  # bytes of a robots.txt that every robot reads; Google reads no more
 _ABSENT = (404, 410)
 _OK = range(200, 300)
+_TEST_HOST = re.compile(
+    r"localhost|(?:127|10|192\.168)\.[\d.]+|.+\.(?:test|local|localhost|internal)"
+    r"|(?:.+[.-])?(?:dev|develop|development|local|preprod|preview|qa|stage|staging|stg|test|testing|uat)"
+    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)"
+)
 
 
 @site_rule("SM101", Severity.WARNING)
@@ -331,6 +337,60 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
             continue
         if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
             yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
+
+
+@sitemap_rule("SM116", Severity.ERROR)
+def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The robots.txt of a website declares a sitemap of a test website.
+
+    A host that is called staging, dev or localhost, or that belongs to a preview of a deployment, is
+    mostly closed to search engines, and if it is not, they list pages of the test website. It happens
+    when robots.txt is copied with everything else.
+    Source: protocol#submit_robots protocol#sitemaps_cross_submits
+    Bad:
+        --- /robots.txt
+        Sitemap: https://staging.example.org/sitemap.xml
+        --- https://staging.example.org/sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Declare the sitemap of this website, with its own host.
+    """
+    own = [bool(_TEST_HOST.fullmatch(url.host)) for url in sitemap.urls]
+    for child in sitemap.children if sitemap.is_robots and own and not any(own) else ():
+        if (url := origin_at(child.loc)) and _TEST_HOST.fullmatch(url.host):
+            yield Hit(f"the sitemap of a test website is declared: {child.loc}", line=child.line)
+
+
+@sitemap_rule("SM117", Severity.WARNING)
+def sitemap_above_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """An index lists a sitemap that is not below the folder of the index.
+
+    Who may write into one folder need not own the others: an index at /blog/sitemap.xml may only list
+    what begins with /blog/. That does not count for an index that robots.txt declares.
+    Source: protocol#index protocol#location
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        --- /sitemap/sitemap-index.xml
+        <sitemap><loc>https://example.org/shop/teas.xml</loc></sitemap>
+        --- /shop/teas.xml
+        <url><loc>https://example.org/shop/tea</loc></url>
+    Good:
+        --- /shop/index.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        --- /teas.xml
+    Fix: Declare the index in robots.txt, or move it to the root of the website.
+    """
+    is_known = sitemap.site.is_website or sitemap.parent is None
+    folders = tuple(sorted({folder_of(url) for url in sitemap.urls}))
+    if not sitemap.is_index or sitemap.proven or not folders or "/" in folders or not is_known:
+        return
+    for child in sitemap.children:
+        path = child.loc.removeprefix(beginning(child.loc))
+        if host_of(child.loc) == host_of(sitemap.url) and not path.startswith(folders):
+            yield Hit(
+                f"{child.loc} is not below {folders[0]}, the folder of its index", line=child.line
+            )
 
 
 @failure_rule("SM114", Severity.ERROR)

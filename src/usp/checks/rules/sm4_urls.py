@@ -22,14 +22,10 @@ _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")
 _BLANKS = r"\xa0\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u3000\ufeff"  # beyond ASCII
 _BLANK = re.compile(rf"[ {_BLANKS}]")
 _UNESCAPED = re.compile(rf'[\x00- <>"{{}}|\\^`\x7f{_BLANKS}]')
-_BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_BLANKS}]++")
-_SESSION = re.compile(
-    r"[?&;](?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}",
-    re.IGNORECASE,
-)
-_TRACKING = re.compile(
-    r"[?&](utm_(?:source|medium|campaign|term|content|id)|gclid|dclid|fbclid|msclkid|yclid)="
-)
+# Some scripts need the joiners U+200C and U+200D, but not at the end of a word.
+_NOT_SEEN = rf"{_BLANKS}\xad\u200c-\u200f\u2061-\u2064"
+_AT_END = re.compile(rf"^[{_NOT_SEEN}]|[{_NOT_SEEN}]$")
+_BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_NOT_SEEN}]++")
 
 
 @block_rule("SM401", Severity.ERROR)
@@ -57,8 +53,8 @@ def long_url(block: PageColumns) -> Iterator[Hit]:
     The protocol allows fewer than 2,048 characters. Search engines may skip the page, and browsers may
     cut the URL off.
     Source: protocol#locdef
-    Bad: <url><loc>https://example.org/?q={a*2030}</loc></url>
-    Good: <url><loc>https://example.org/?q={a*2000}</loc></url>
+    Bad: <url><loc>https://example.org/?text={a*2030}</loc></url>
+    Good: <url><loc>https://example.org/?text={a*2000}</loc></url>
     Fix: Shorten the URL: leave out parameters that do not change the page.
     """
     is_any = max(map(len, block.urls)) >= MAX_URL
@@ -101,14 +97,17 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
     """
     if block.sitemap.is_feed:
         return
-    for at, broken in block.found(_BROKEN_ESCAPE):
+    for at, written in enumerate(block.examined.written or ()):
+        if written and (bad := _AT_END.search(written.strip(" \t\r\n"))):
+            yield Hit(f"{_shown(bad[0])} at the end of the URL cannot be seen", at)
+    for at, broken in block.found(_BROKEN_ESCAPE, "%"):
         yield Hit(f"{broken[0]!r} is not an escape", at)
     is_odd = block.joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED)
     if is_odd or not block.joined.isascii():
         for at, url in enumerate(block.urls):
             if bad := _UNESCAPED.search(url, len(beginning(url))):
                 yield Hit(f"{_shown(bad[0])} is not escaped", at)
-    for at, url in block.media:
+    for at, _, url in block.media:
         if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
             yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at)
 
@@ -137,39 +136,6 @@ def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
     for at, url in enumerate(block.urls):
         if found := _BEYOND_ASCII.search(url, len(beginning(url))):
             yield Hit(f"{_shown(found[0][:20])} is not escaped", at)
-
-
-@block_rule("SM412", Severity.INFO)
-def session_id(block: PageColumns) -> Iterator[Hit]:
-    """The URL of a page has the ID of a session.
-
-    The ID is that of one visit. Each time the sitemap is made, the same page gets another URL, and
-    search engines see the same content again and again.
-    Source: google:crawling-indexing/url-structure
-    Bad: <url><loc>https://example.org/tea;jsessionid=1A530637289A03B07199A44E8D531427</loc></url>
-    Good: <url><loc>https://example.org/tea?session=summer</loc></url>
-    Fix: List the page without the ID.
-    """
-    if "=" in block.joined and "sess" in block.joined.lower():
-        for at, _ in block.found(_SESSION):
-            yield Hit("the URL has the ID of a session", at)
-
-
-@block_rule("SM413", Severity.INFO)
-def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
-    """The URL of a page has a parameter of web analytics or advertising.
-
-    The parameter does not change the page. Visitors that come from a search engine are counted as if
-    they came from a campaign, and the page may be indexed with both URLs. Feeds are left out: there it
-    is usual.
-    Source: google:crawling-indexing/url-structure
-    Bad: <url><loc>https://example.org/tea?utm_source=newsletter</loc></url>
-    Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
-    Fix: List the page without the parameter.
-    """
-    if "=" in block.joined and not block.sitemap.is_feed:
-        for at, found in block.found(_TRACKING):
-            yield Hit(f"the URL has the parameter {found[1]}", at)
 
 
 _FEW = 8  # origins of a block that are counted
@@ -257,7 +223,7 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Both are different pages to search engines, usually with the same content. The protocol asks for
     one scheme, that of the sitemap itself. Redirects count: a sitemap that is found with http and sent
-    with https may list either.
+    with https may list either. An index lists sitemaps with its own scheme, too.
     Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -265,6 +231,10 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: with https:// instead of http://
     Fix: List all pages with the scheme that the website redirects to, usually https.
     """
+    own = {url.scheme for url in sitemap.urls}
+    for child in sitemap.children if sitemap.is_index and own else ():
+        if (url := origin_at(child.loc)) and url.scheme not in own and bare(url) in sitemap.hosts:
+            yield Hit(f"the sitemap {child.loc} is listed with {url.scheme}", line=child.line)
     for scheme, count, pages in _odd_ones(sitemap, "scheme"):
         other = "https" if scheme == "http" else "http"
         yield _hit(f"{pages} with {scheme} rather than {other}", count)
@@ -328,8 +298,7 @@ def duplicate_url(block: PageColumns) -> Iterator[Hit]:
         <url><loc>https://EXAMPLE.org/tea</loc></url>
     Good:
         <url><loc>https://example.org/tea</loc></url>
-        <url><loc>https://example.org/tea/</loc></url>
-        <url><loc>https://example.org/Tea</loc></url>
+        <url><loc>https://example.org/tea?size=2</loc></url>
     Fix: List each page once.
     """
     for at, first in block.repeated:
@@ -343,7 +312,7 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
 
     Search engines read both entries, and cannot tell which one is right when they differ. A sitemap for
     news, images, videos or languages may list what another one lists without these, and so may a feed;
-    sitemaps that nothing declares are not compared with the others.
+    sitemaps that nothing declares, and those that are called recent or latest, are not compared.
     Source: protocol#index
     Bad:
         --- /teas.xml (declared)
@@ -359,20 +328,21 @@ def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
         </url>
     Fix: List each page in one sitemap.
     """
-    for at, number in block.repeated:
+    for at, number in () if block.sitemap.is_of_recent else block.repeated:
         first = block.site.sitemaps[number] if number != block.sitemap.number else None
-        if first is not None and first.family == block.sitemap.family:
+        if first is not None and first.family == block.sitemap.family and not first.is_of_recent:
             yield Hit(f"the page is listed in {first.url} already", at)
 
 
 @block_rule("SM411", Severity.ERROR)
 def disallowed_url(block: PageColumns) -> Iterator[Hit]:
-    """A page is disallowed by robots.txt for search engines.
+    """A page, its image, its video or its version in another language is disallowed by robots.txt.
 
-    The sitemap asks them to fetch the page, and robots.txt asks them not to. They obey robots.txt: what
-    is on the page is never seen. This is asked for Googlebot and Bingbot, for Googlebot-News if the page
-    has news, and for all that robots.txt does not name (*); --agent chooses others. A robot with lines
-    of its own obeys only these: what is disallowed for * alone is allowed to it.
+    The sitemap asks search engines to fetch it, and robots.txt asks them not to. They obey robots.txt:
+    what is there is never seen. This is asked for Googlebot and Bingbot, for Googlebot-News if the page
+    has news, Googlebot-Image for images and Googlebot-Video for videos, and for all that robots.txt does
+    not name (*); --agent chooses others. A robot with lines of its own obeys only these: what is
+    disallowed for * alone is allowed to it.
     Source: rfc9309#section-2.2.2 google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
     Bad:
         --- /robots.txt
@@ -404,3 +374,14 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
         found |= {numbers[at]: whom for at, whom in news.items()}
     for at, whom in sorted(found.items()):
         yield Hit(f"robots.txt disallows the page for {whom}", at)
+    listed = {*block.urls}
+    links = [(at, one) for at, some in block.alternates for _, one in some if one not in listed]
+    for kind, what, others in (
+        ("", "version in another language", links),
+        ("image", "image", [(at, url) for at, kind, url in block.media if kind == "image"]),
+        ("video", "video", [(at, url) for at, kind, url in block.media if kind == "video"]),
+    ):
+        refused = robots.disallowed([url for _, url in others], kind=kind) if others else {}
+        for number, whom in refused.items():
+            at, url = others[number]
+            yield Hit(f"robots.txt disallows the {what} {url} for {whom}", at)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap, Site
 
 ENOUGH = 20  # pages that have a value in common by chance: fewer than this
+MOST, MOST_TIMES = 0.9, 0.8  # how many days, or moments, of one value are too many to be true
+BUILD = timedelta(minutes=10)  # how long a website is built
+STALE = timedelta(days=365)
 _LENGTHS = {"year": timedelta(days=366), "month": timedelta(days=31), "day": timedelta(days=1)}
 
 
@@ -37,25 +40,33 @@ def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
 
 @site_rule("SM502", Severity.WARNING)
 def same_lastmod(site: Site) -> Iterator[Hit]:
-    """All pages of a sitemap have the same lastmod.
+    """All pages of a sitemap, or nearly all, have the same lastmod, or changed within ten minutes.
 
     This is usually the time at which the sitemap was made, or the website deployed. Search engines use
     the date to choose what to fetch again; one that is the same everywhere says nothing, and they
-    ignore it. Sitemaps with 20 pages or more are looked at. Days without a time may be the same in a
+    ignore it. Sitemaps with 20 dates or more are looked at. Days without a time may be the same in a
     sitemap for one day, so they must be the same in all sitemaps, and news may be of one day.
     Source: google:crawling-indexing/sitemaps/build-sitemap
         https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
-    Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url> (x 20)
+    Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09.1{n}Z</lastmod></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06</lastmod></url> (x 19)
     Fix: Write when each page itself last changed, or leave the date out.
     """
     tallies = [sitemap.tallies["lastmod"] for sitemap in site.sitemaps]
-    everywhere = {tally.first for tally in tallies if tally.count}
-    varies = len(everywhere) > 1 or any(tally.varies for tally in tallies)
-    for one in site.sitemaps:
-        same = _same(one, "lastmod")
-        if same and (":" in same or not (varies or one.stories)):
-            yield Hit(f"all {one.pages:,} pages have the same lastmod: {same!r}", sitemap=one.url)
+    everywhere = {tally.usual for tally in tallies if tally.count}
+    varies = len(everywhere) > 1 or any(tally.share < MOST for tally in tallies if tally.count)
+    for one, tally in zip(site.sitemaps, tallies, strict=True):
+        is_time, first, last = ":" in tally.usual, *map(moment_of, one.dates or ("", ""))
+        how_many = (
+            f"{'all' if tally.times == tally.count else f'{tally.times:,} of'} {tally.count:,}"
+        )
+        if tally.count < ENOUGH or not (is_time or not (varies or one.stories)):
+            continue
+        if tally.share >= (MOST_TIMES if is_time else MOST):
+            yield Hit(f"{how_many} dates are the same: {tally.usual!r}", sitemap=one.url)
+        elif first and last and abs(last - first) <= BUILD and ":" in one.dates[0]:
+            said = f"all {tally.count:,} dates are within minutes of {one.dates[0]!r}"
+            yield Hit(said, sitemap=one.url)
 
 
 @sitemap_rule("SM503", Severity.WARNING)
@@ -188,8 +199,8 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
 def _same(sitemap: CheckedSitemap, name: str) -> str:
     """Return the value of a field that all pages of a sitemap have, if there are enough of them."""
     tally = sitemap.tallies[name]
-    same = sitemap.pages >= ENOUGH and tally.count == sitemap.pages and not tally.varies
-    return tally.first if same else ""
+    is_same = sitemap.pages >= ENOUGH and tally.times == sitemap.pages
+    return tally.usual if is_same else ""
 
 
 def _is_default(priority: str) -> bool:
@@ -218,3 +229,54 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
     for at, written in enumerate(map(str.strip, values)) if odd else ():
         if written not in _FREQUENCIES and written.lower() in _FREQUENCIES:
             yield Hit(f"changefreq {written!r} should be {written.lower()!r}", at)
+
+
+@block_rule("SM512", Severity.WARNING)
+def empty_or_repeated_field(block: PageColumns) -> Iterator[Hit]:
+    """The lastmod, changefreq or priority of a page is empty, or there twice.
+
+    The schema of the protocol allows each once, and with a value. Search engines ignore an empty one, and
+    of two they may take either.
+    Source: protocol#xmlTagDefinitions https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Bad:
+        <url><loc>https://example.org/tea</loc><lastmod></lastmod></url>
+        <url><loc>https://example.org/cup</loc><priority>0.3</priority><priority>0.8</priority></url>
+    Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
+    Fix: Write each of them once, or leave it out.
+    """
+    for at, name, how in block.examined.odd_fields():
+        yield Hit(f"<{name}> is empty" if how == "empty" else f"<{name}> is there twice", at)
+
+
+@block_rule("SM513", Severity.INFO)
+def time_without_zone(block: PageColumns) -> Iterator[Hit]:
+    """The lastmod of a page has a time, but no time zone.
+
+    W3C Datetime, which the protocol refers to, wants a zone after each time. Search engines assume one,
+    and may be hours off.
+    Source: protocol#lastmoddef w3:NOTE-datetime
+    Bad: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06T07:08:09</lastmod></url>
+    Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url>
+    Fix: Write the zone after the time, such as Z or +02:00, or the day alone.
+    """
+    for at in block.dates.without_zone():
+        yield Hit(f"the time has no zone: {block.dates.texts[at]!r}", at)
+
+
+@site_rule("SM514", Severity.INFO)
+def stale_sitemaps(site: Site) -> Iterator[Hit]:
+    """No page of the website has changed for a year, as its sitemaps say.
+
+    Perhaps that is so. Often, what writes the sitemaps has stopped, or knows no dates of newer pages.
+    Websites with 20 dates or more are looked at.
+    Source: protocol#lastmoddef google:crawling-indexing/sitemaps/build-sitemap
+    Bad: <url><loc>https://example.org/{n}</loc><lastmod>{day-400d}</lastmod></url> (x 20)
+    Good: <url><loc>https://example.org/{n}</loc><lastmod>{day-400d}</lastmod></url> (x 19)
+    Fix: Look whether the sitemaps are still written, and whether they have the newest pages.
+    """
+    dated = [one for one in site.sitemaps if one.dates]
+    newest = max((one for one in dated), key=lambda one: one.dates[-1], default=None)
+    last = None if newest is None else moment_of(newest.dates[-1])
+    enough = sum(one.tallies["lastmod"].count for one in dated) >= ENOUGH
+    if newest is not None and last is not None and enough and last < newest.now - STALE:
+        yield Hit(f"the newest lastmod is {newest.dates[-1]!r}", sitemap=newest.url)

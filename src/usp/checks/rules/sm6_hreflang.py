@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from usp._base.display import counted
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import DEFAULT, wrong_with
-from usp.checks.registry import block_rule, site_rule
+from usp.checks.page_columns import SCHEME
+from usp.checks.registry import block_rule, site_rule, sitemap_rule
 
 if TYPE_CHECKING:
-    from usp.checks.context import Site
+    from usp.checks.context import CheckedSitemap, Site
     from usp.checks.page_columns import PageColumns
 
 
@@ -61,12 +63,14 @@ def no_return_link(site: Site) -> Iterator[Hit]:
     Good:
         <url>
           <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
           <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
           <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
           <xhtml:link rel="alternate" hreflang="fr" href="https://example.net/fr"/>
         </url>
         <url>
           <loc>https://example.org/de</loc>
+          <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
           <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
           <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
         </url>
@@ -84,6 +88,7 @@ def no_self_link(block: PageColumns) -> Iterator[Hit]:
     Each version lists itself as well as all others: that is how its own language is known.
     Bad: <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
     Good:
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
     Fix: Add a link to the page itself, with its own language.
@@ -99,6 +104,7 @@ def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
 
     Search engines cannot tell which of them is right for the language, and may ignore both.
     Bad:
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
         <xhtml:link rel="alternate" hreflang="DE" href="https://example.com/at"/>
@@ -137,13 +143,62 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
     Search engines ask for the whole URL of each version, with its scheme and host, and do not resolve
     others: the link is ignored.
     Bad:
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="/de"/>
     Good: with "https://example.org/de" instead of "/de"
     Fix: Write the whole URL, with its scheme and host.
     """
-    for at, written in block.relative["link"] if block.alternates else ():
-        yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
+    for at, written in block.examined.links() if block.alternates else ():
+        if not SCHEME.match(written):
+            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
+
+
+@site_rule("SM607", Severity.WARNING, "hreflang_groups")
+def language_called_otherwise(site: Site) -> Iterator[Hit]:
+    """Two pages of a group name the same version with different languages.
+
+    A page is for English speakers here and for those in Great Britain there. Search engines cannot tell
+    which one is meant.
+    Bad:
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+        <url>
+          <loc>https://example.org/de</loc>
+          <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="en-GB" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+    Good: with "en" instead of "en-GB"
+    Fix: Write the same links on all pages of a group.
+    """
+    for page, number, line in site.hreflang_groups.other_codes:
+        message = "another page of its group calls these versions otherwise"
+        yield Hit(message, page=page, line=line or None, sitemap=site.sitemaps[number].url)
+
+
+@sitemap_rule("SM608", Severity.INFO)
+def no_x_default(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """Pages have links to other languages, but none to the page for all others, x-default.
+
+    Visitors whose language is not among them are shown any of the pages. An x-default names the one that
+    they should see, such as one where they choose their language.
+    Source: google:specialty/international/localized-versions#xdefault
+    Bad:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="https://example.net/de"/>
+    Good:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="https://example.net/de"/>
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+    Fix: Add a link with hreflang="x-default" to each page of the group.
+    """
+    if count := sitemap.without_default:
+        yield Hit(f"{counted(count, 'page')} with links to other languages, but without x-default")
 
 
 def _conflicts(block: PageColumns) -> Iterator[tuple[int, str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from usp._base.dates import in_utc, precision_of
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import wrong_with
-from usp.checks.page_columns import TOLERANCE, PageColumns
+from usp.checks.page_columns import TOLERANCE, PageColumns, is_well_written, moment_of
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
@@ -130,3 +131,53 @@ def deprecated_news_field(block: PageColumns) -> Iterator[Hit]:
         given = (f"news:{name}" for name in _DEPRECATED if getattr(story, name))
         if names := ", ".join(given):
             yield Hit(f"no longer read: {names}", at)
+
+
+@block_rule("SM707", Severity.WARNING)
+def news_date_format(block: PageColumns) -> Iterator[Hit]:
+    """The publication date of a story is not written as W3C Datetime.
+
+    What is meant can be guessed here, but search engines ignore such a date, and the story with it: it
+    may be the fifth of June or the sixth of May.
+    Source: google:crawling-indexing/sitemaps/news-sitemap w3:NOTE-datetime
+    Bad: <news:publication_date>{day-1d} 10:20</news:publication_date>
+    Good: <news:publication_date>{now-5h}</news:publication_date>
+    Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
+    """
+    for at, _, text in block.written("news", "publication_date") if block.stories else ():
+        if not is_well_written(text) and moment_of(text) is not None:
+            yield Hit(f"the publication date is written as {text!r}", at)
+
+
+@block_rule("SM708", Severity.WARNING)
+def news_name_with_additions(block: PageColumns) -> Iterator[Hit]:
+    """The name of a publication has something in parentheses.
+
+    The name must be exactly the one that the publication has on news.google.com, without anything in
+    parentheses.
+    Bad: <news:name>The Tea Times (subscription)</news:name>
+    Good: <news:name>The Tea Times</news:name>
+    Fix: Leave out the parentheses and what is in them.
+    """
+    for at, story in block.stories:
+        if "(" in (story.publication_name or ""):
+            yield Hit(f"the name of the publication is {story.publication_name!r}", at)
+
+
+@block_rule("SM709", Severity.ERROR)
+def several_stories(block: PageColumns) -> Iterator[Hit]:
+    """A page has two stories.
+
+    A <url> may have one <news:news>. Of several, search engines read one, or none.
+    Bad:
+        <url>
+          <loc>https://example.org/teas</loc>
+          <news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news> (x 2)
+        </url>
+    Good: with (x 1) instead of (x 2)
+    Fix: Write a <url> for each story, with the URL of its page.
+    """
+    counts = Counter(at for at, _ in block.examined.records("news")) if block.stories else {}
+    for at, count in counts.items():
+        if count > 1:
+            yield Hit(f"the page has {count:,} <news:news>", at)

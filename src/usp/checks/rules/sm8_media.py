@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from usp._base.dates import in_utc
-from usp._base.urls import is_http_url
+from usp._base.urls import are_related, host_of, is_http_url
 from usp.checks.finding import Hit, Severity
+from usp.checks.hreflang import COUNTRIES
+from usp.checks.page_columns import is_well_written, moment_of
 from usp.checks.registry import block_rule
 
 if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
+    from usp.objects.video import SitemapVideo
 
 MAX_IMAGES = 1000
 
@@ -53,7 +57,7 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
     """
-    relative = set(block.relative["image"] if block.images else ())
+    relative = block.relative("image", "loc") if block.images else set()
     for at, written in sorted(relative):
         yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
     for at, image in ((at, image) for at, images in block.images for image in images):
@@ -106,6 +110,7 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
 
 
 MAX_VIDEOS = 1000
+_LOCATIONS = ("thumbnail_loc", "content_loc", "player_loc")
 _REQUIRED = ("thumbnail_loc", "title", "description")
 
 
@@ -142,16 +147,21 @@ def video_without_location(block: PageColumns) -> Iterator[Hit]:
 
 @block_rule("SM822", Severity.ERROR)
 def video_is_page(block: PageColumns) -> Iterator[Hit]:
-    """The file or the player of a video is the page itself.
+    """The file or the player of a video is the page itself, or the file is any web page.
 
-    The URL of the video file, or of its player, must not be that of the page.
-    Bad: <video:content_loc>https://example.org/tea</video:content_loc>
-    Good: <video:content_loc>https://example.org/tea.mp4</video:content_loc>
+    The URL of the video file, or of its player, must not be that of the page. The file is the video, such
+    as an .mp4: a page that shows one, on YouTube for example, is at most a player.
+    Bad:
+        <video:content_loc>https://example.org/tea</video:content_loc>
+        <video:player_loc>https://example.org/player?tea</video:player_loc>
+    Good: with /tea.mp4< instead of /tea<
     Fix: Write the URL of the video file as <video:content_loc>, or that of a player alone as <video:player_loc>.
     """
     for at, video in block.videos:
         if block.urls[at] in (video.content_loc, video.player_loc):
             yield Hit("the video has the URL of its page", at)
+        elif video.content_loc and _WEB_PAGE.match(video.content_loc):
+            yield Hit(f"<video:content_loc> is a web page: {video.content_loc}", at)
 
 
 @block_rule("SM823", Severity.WARNING)
@@ -196,17 +206,22 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
     Fix: Write the absolute URL of the file.
     """
-    relative = set(block.relative["video"] if block.videos else ())
+    relative = block.relative("video", *_LOCATIONS) if block.videos else set()
     for at, written in sorted(relative):
         yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
     for at, video in block.videos:
-        for name in ("thumbnail_loc", "content_loc", "player_loc"):
+        for name in _LOCATIONS:
             url = getattr(video, name)
             is_file = name == "content_loc" and url and url.startswith("ftp://")
             if url and not _can_be_fetched(url) and (at, url) not in relative and not is_file:
                 yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
 
 
+_WEB_PAGE = re.compile(
+    r"https?://(?:[^?#]+\.html?(?:[?#]|$)|(?:www\.|m\.)?(?:youtube\.com/(?:watch|embed|shorts)|youtu\.be/"
+    r"|vimeo\.com/[0-9]|dailymotion\.com/video))",
+    re.IGNORECASE,
+)
 MAX_SECONDS = 28_800
 MAX_RATING = 5
 MAX_DESCRIPTION = 2048
@@ -346,3 +361,59 @@ def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
         given = (name for field, name in fields if getattr(video, field) not in (None, ()))
         if names := ", ".join(given):
             yield Hit(f"no longer read: {names}", at)
+
+
+MAX_UPLOADER = 255
+_FLASH = re.compile(r"\.(?:swf|flv)(?:[?#]|$)", re.IGNORECASE)
+_LIKE_ANSWERS = frozenset({"true", "false", "1", "0", "y", "n"})
+_PLATFORMS = frozenset({"web", "mobile", "tv"})
+
+
+@block_rule("SM834", Severity.WARNING)
+def video_value(block: PageColumns) -> Iterator[Hit]:
+    """A value of a video is none of those that search engines know.
+
+    They ignore such a value, or the video. Countries are codes of ISO 3166 with blanks between them, and
+    platforms are web, mobile and tv; family_friendly, requires_subscription and live are yes or no, and
+    view_count is not negative. An uploader has at most 255 characters, and a page of its own on the same
+    host. Dates are written as W3C Datetime. Flash plays nowhere any more.
+    Bad:
+        <video:restriction relationship="allow">Germany UK</video:restriction>
+        <video:requires_subscription>true</video:requires_subscription>
+        <video:publication_date>05/06/2024</video:publication_date>
+    Good:
+        <video:restriction relationship="allow">DE GB</video:restriction>
+        <video:requires_subscription>yes</video:requires_subscription>
+        <video:publication_date>2024-05-06</video:publication_date>
+    Fix: Write the value as the documentation of video sitemaps says.
+    """
+    for at, video in block.videos:
+        for message in _odd_values(video, block.urls[at]):
+            yield Hit(message, at)
+    if block.videos:
+        for at, name, text in block.written("video", *_YES_OR_NO):
+            if text.lower() in _LIKE_ANSWERS:
+                yield Hit(f"<video:{name}> is {text!r} instead of yes or no", at)
+        for at, name, text in block.written("video", "publication_date", "expiration_date"):
+            if not is_well_written(text) and moment_of(text) is not None:
+                yield Hit(f"<video:{name}> is written as {text!r}", at)
+
+
+_YES_OR_NO = ("family_friendly", "live", "requires_subscription")
+
+
+def _odd_values(video: SitemapVideo, page: str) -> Iterator[str]:
+    odd = [(one, "a country") for one in video.restriction if one.upper() not in COUNTRIES]
+    odd += [(one, "a platform") for one in video.platform if one.lower() not in _PLATFORMS]
+    for one, what in odd:
+        yield f"{one!r} is not {what}"
+    if (video.view_count or 0) < 0:
+        yield f"the view_count is {video.view_count}"
+    uploader, host = video.uploader or "", host_of(video.uploader_info or "")
+    if len(uploader) > MAX_UPLOADER:
+        yield f"the name of the uploader has {len(uploader):,} characters"
+    if host and not are_related(host, host_of(page)):
+        yield f"the page of the uploader is on another host: {host}"
+    for name in ("content_loc", "player_loc"):
+        if _FLASH.search(getattr(video, name) or ""):
+            yield f"<video:{name}> is Flash, which no browser plays"
