@@ -1,6 +1,7 @@
 """Fixes what is mechanical in sitemaps: edits their text where something is wrong, and only there.
 
-A document whose pages would not be the same afterwards is left as it is.
+A document that would not be well-formed afterwards, or whose pages would not be the same, is left as it
+is: only what writes it can repair it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from decimal import Decimal, InvalidOperation
 from html.entities import html5
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
+from xml.parsers.expat import ExpatError, ParserCreate
 from xml.sax.saxutils import escape
 
 from usp._base.dates import as_written, known_date, precision_of
@@ -203,11 +205,25 @@ def _fixed(
             first = sitemap_from_bytes(pieces[0].encode()).all_pages()
             home = node.url if node.url.startswith("http") else f"{beginning(next(first).url)}/"
             names, pieces = [name, *names], [_index_of(home, names), *pieces]
-    if not (edits or notes) or not _has_the_same(text, after):
+    is_xml = kind in _KINDS
+    if not (edits or notes) or (is_xml and not _is_well_formed(after)):
+        return None
+    if not _has_the_same(text, after):
         return None
     packed = [piece.encode(errors="replace") for piece in pieces]
     files = [gzip.compress(one, mtime=0) if layers else one for one in packed]
     return FixedDocument(node.url, text, edits, list(zip(names, files, strict=True)), notes)
+
+
+def _is_well_formed(text: str) -> bool:
+    """Return whether a strict parser reads a document; one with entities of its own is not tried."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        return False
+    try:
+        ParserCreate(namespace_separator=" ").Parse(text.encode(errors="replace"), True)
+    except ExpatError:
+        return False
+    return True
 
 
 def _numbered(name: str, number: int) -> str:
