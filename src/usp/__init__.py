@@ -66,12 +66,16 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractIndexSitemap as AbstractIndexSitemap
     from usp.objects.sitemap import AbstractPagesSitemap as AbstractPagesSitemap
     from usp.objects.sitemap import AbstractSitemap as AbstractSitemap
+    from usp.objects.sitemap import IndexJSONFeedSitemap as IndexJSONFeedSitemap
+    from usp.objects.sitemap import IndexLlmsTxtSitemap as IndexLlmsTxtSitemap
     from usp.objects.sitemap import IndexRobotsTxtSitemap as IndexRobotsTxtSitemap
     from usp.objects.sitemap import IndexWebsiteSitemap as IndexWebsiteSitemap
     from usp.objects.sitemap import IndexXMLSitemap as IndexXMLSitemap
     from usp.objects.sitemap import InvalidSitemap as InvalidSitemap
     from usp.objects.sitemap import PagesAtomSitemap as PagesAtomSitemap
     from usp.objects.sitemap import PagesHTMLSitemap as PagesHTMLSitemap
+    from usp.objects.sitemap import PagesJSONFeedSitemap as PagesJSONFeedSitemap
+    from usp.objects.sitemap import PagesLlmsTxtSitemap as PagesLlmsTxtSitemap
     from usp.objects.sitemap import PagesRSSSitemap as PagesRSSSitemap
     from usp.objects.sitemap import PagesTextSitemap as PagesTextSitemap
     from usp.objects.sitemap import PagesXMLSitemap as PagesXMLSitemap

@@ -43,6 +43,7 @@ class CrawlOptions:
         normalize_homepage_url: Reduce the URL to scheme and host; otherwise look below its path.
         use_html_links: Look for sitemaps and feeds that the homepage and ``Link`` headers name.
         use_html_sitemaps: Read HTML sitemaps, too: pages of links, such as ``/sitemap/``.
+        use_llms_txt: Look for ``/llms.txt``, and follow the lists that such a list links to.
         recurse_callback: Called with each child's URL, its level and the URLs above it; False skips it.
         recurse_list_callback: Called first, with all children of an index; returns those to follow.
         recurse_entry_callback: Called with each child as a ``ChildSitemap``; False skips it.
@@ -65,6 +66,7 @@ class CrawlOptions:
     normalize_homepage_url: bool = True
     use_html_links: bool = False
     use_html_sitemaps: bool = False
+    use_llms_txt: bool = False
     recurse_callback: RecurseCallbackType | None = None
     recurse_list_callback: RecurseListCallbackType | None = None
     recurse_entry_callback: RecurseEntryCallbackType | None = None
@@ -135,6 +137,7 @@ class CommonKeywords(TypedDict, total=False):
     """The options that every entry point takes by keyword only."""
 
     use_html_sitemaps: bool
+    use_llms_txt: bool
     recurse_entry_callback: RecurseEntryCallbackType | None
     sitemaps_since: Moment | None
     include_sitemaps: Sequence[str]

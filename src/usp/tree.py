@@ -14,6 +14,7 @@ from usp._crawl.given_documents import parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, in_order, tree_of
 from usp._formats.document import Role
+from usp._formats.llms_txt import LLMS_TXT
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
 from usp.helpers import (
@@ -131,7 +132,7 @@ def website_search(homepage_url: str, options: CrawlOptions) -> Search:
         homepage = f"{url}/"
     known_paths = in_order(
         _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
-        options.extra_known_paths or (),
+        (*((LLMS_TXT,) if options.use_llms_txt else ()), *(options.extra_known_paths or ())),
         pages=options.use_known_paths and options.use_html_sitemaps,
     )
     begin = partial(Website, homepage_url=homepage, known_paths=known_paths)

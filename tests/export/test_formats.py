@@ -90,6 +90,9 @@ def test_any_tree_is_read_back_from_every_format(tree, document):
         assert pq.read_table(io.BytesIO(exported(one, "parquet"))).equals(to_arrow(one))
     seen = {}
     for page in tree.all_pages():
+        story = page.news_story
+        if story is not None:  # a sitemap has no authors
+            object.__setattr__(story, "authors", [])
         seen.setdefault(page.url, page)  # one sitemap has each page once
     assert from_xml(exported(tree, "xml")) == list(seen.values())
 

@@ -63,7 +63,7 @@ def read(pieces, *, url=URL, role=Role.SITEMAP, blocks=None, **options) -> Readi
         del options["scanner_only"], options["fast"]
         options["skip_pages"] = False
         whole = read([b"".join(pieces)], url=url, role=role, blocks=blocks, **options)
-        return whole if whole.kind == "IndexXMLSitemap" else replace(whole, pages=())
+        return whole if whole.kind.startswith("Index") else replace(whole, pages=())
     kind = None
     if parser.refusal is None:
         kind = parser.parser.sitemap_class.__name__

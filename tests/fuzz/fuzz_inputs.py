@@ -13,6 +13,8 @@ _KINDS = {
     "index": "IndexXMLSitemap",
     "rss": "PagesRSSSitemap",
     "atom": "PagesAtomSitemap",
+    "jsonfeed": "PagesJSONFeedSitemap",
+    "llms": "PagesLlmsTxtSitemap",
     "homepage": "IndexWebsiteSitemap",
     "html": "PagesHTMLSitemap",
 }
@@ -40,6 +42,17 @@ TOKENS = (
     *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;", b"<urlset>", b"<sitemapindex>"),
     *(b"<rss>", b"<link>/a</link>", b"<feed>", b"<link href='/b'/>", b"<title>t</title>"),
     *(b"<a href=/1>", b"</a>", b"<ul>", b"</ul>", b"<li>", b"<h2>", b"</h2>", b"<script>", b"<a>"),
+    *(
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\\",
+        b'{"id": "1", "url": "/1"}',
+        b',"next_url": "/2",',
+        b'"items":[',
+    ),
+    *(b"# T\n", b"\n## S\n", b"[a](/b)", b"\n- [", b"](", b"```\n", b"![", b"(<"),
     *(b"</rss>", b"Sitemap: /s.xml\n", b"T07:08", b"+02:00", b"<loc>https://e.org/1</loc>"),
 )
 

@@ -122,8 +122,10 @@ def as_plain(value):
 @EXTENSIONS
 def test_a_dictionary_has_every_field_in_order_and_all_are_read_only(value):
     written = value.to_dict()
-    assert written == as_plain(value)
-    assert list(written) == [one.name for one in dataclasses.fields(value)]
+    fields = as_plain(value)
+    if fields.get("authors") == []:  # of a story that is in no feed
+        del fields["authors"]
+    assert list(written.items()) == list(fields.items())
     for name in written:
         with pytest.raises(AttributeError):
             setattr(value, name, "x")

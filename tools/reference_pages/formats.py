@@ -31,6 +31,8 @@ possible; [problems](problems.md) lists what can be wrong.
 | [XML sitemap](#xml-sitemaps) | the root `<urlset>` | `PagesXMLSitemap` | pages |
 | [RSS](#rss) 2.0, 0.9x and 1.0 | the root `<rss>` or `<rdf:RDF>` | `PagesRSSSitemap` | pages |
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
+| [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, or its `version` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
+| [llms.txt](#llms-txt) | a heading and a list of links in Markdown | `PagesLlmsTxtSitemap`; with links to others, inside an `IndexLlmsTxtSitemap` | pages, and other lists |
 | [text](#text) | no markup, and lines that are URLs | `PagesTextSitemap` | pages |
 | [HTML sitemap](#html-sitemaps) | `use_html_sitemaps`, `--html-sitemaps` | `PagesHTMLSitemap` | pages |
 | [homepage](#homepages) | `use_html_links`, `--html-links` | none | sitemaps |
@@ -105,6 +107,39 @@ An item without a title and a description has no news story; its date is that of
 | `entry/link` with `rel="alternate"` or without `rel`, else another link, else an `id` that is a URL | `url` |
 | `entry/title`, else `entry/summary` | `news_story.title` |
 | `entry/published`, else `entry/updated` | `news_story.publish_date` |
+
+## JSON Feed
+
+| field | field of `SitemapPage` |
+|---|---|
+| `url`, else `external_url`, else an `id` that is a URL | `url` |
+| `title`, else `summary` | `news_story.title` |
+| `date_published`, else `date_modified` | `news_story.publish_date` |
+| `date_modified` | `last_modified` |
+| `authors[].name`, `author.name` | `news_story.authors`; of the feed, if the item has none |
+| `tags` | `news_story.keywords` |
+| `language` | `news_story.publication_language`; of the feed, if the item has none |
+| `image`, `banner_image` | `images` |
+
+An item without a title and a summary has no news story; its date is that of the page. What the feed says for its items counts for those
+after it. `next_url` is a further sitemap, as deep as the limit `depth` allows.
+
+JSON that is damaged, or breaks off, gives all of its complete items: where a bracket, a quote or a comma is missing or too many, reading
+goes on at the next item. Texts of more than 65,536 characters are read as empty, and items of more than 524,288 other characters are lost.
+
+## llms.txt
+
+Looked for at `/llms.txt` with `use_llms_txt=True` (`--llms-txt`); given or declared, it is read in any case. A text is taken for one if it
+has a heading of the first level and a list of links, or if that is its name.
+
+| Markdown | field of `SitemapPage` |
+|---|---|
+| `[text](URL)`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
+| the text of the link | `news_story.title` |
+| the headings above it, from the second level on | `news_story.keywords` |
+
+Images, code, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+`use_llms_txt`, and are in `skipped` of the index without it.
 
 ## Text
 
@@ -192,6 +227,8 @@ def _section(extension: Extension) -> Iterator[str]:
 
 def _rows(prefix: str, record: Table, outer: str = "") -> Iterator[tuple[str, str, str]]:
     for spec in record.specs:
+        if spec.feeds_only:
+            continue
         name = f"{outer}{spec.name}"
         place = _place(prefix, record, spec)
         if isinstance(spec.kind, Table):

@@ -29,8 +29,9 @@ _OFFERED = {
     "usp.objects.problem": "Failure FailureCode Problem ProblemCode",
     "usp.objects.sitemap": (
         "AbstractIndexSitemap AbstractPagesSitemap AbstractSitemap InvalidSitemap "
-        "IndexRobotsTxtSitemap IndexWebsiteSitemap IndexXMLSitemap "
-        "PagesAtomSitemap PagesHTMLSitemap PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
+        "IndexJSONFeedSitemap IndexLlmsTxtSitemap IndexRobotsTxtSitemap IndexWebsiteSitemap "
+        "IndexXMLSitemap PagesAtomSitemap PagesHTMLSitemap PagesJSONFeedSitemap PagesLlmsTxtSitemap "
+        "PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
     ),
     "usp.objects.video": "SitemapVideo",
     "usp.options": "CrawlOptions",

@@ -19,7 +19,7 @@ from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
 from usp.objects.child import ChildSitemap, SkippedSitemap, SkipReason
 from usp.objects.failure_codes import FailureCode
-from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap
+from usp.objects.sitemap import IndexLlmsTxtSitemap, IndexWebsiteSitemap, IndexXMLSitemap
 
 if TYPE_CHECKING:
     from usp._crawl.orders import Probe
@@ -63,6 +63,8 @@ class ChildFilter:
         """
         children = probe.children
         skipped: list[tuple[ChildEntry, SkipReason]] = []
+        if not self._options.use_llms_txt and (links := skipped_links(probe)):
+            return (), links
         if not self.may_skip or probe.kind is IndexWebsiteSitemap:
             return children, []
         if ask and self.has_callbacks:
@@ -116,6 +118,13 @@ class ChildFilter:
             return None
         end = latest(child.lastmod)
         return SkipReason.DATE if end is not None and end <= self._since else None
+
+
+def skipped_links(probe: Probe) -> list[SkippedSitemap]:
+    """Return the children that are followed only if that is asked for: those of an llms.txt."""
+    if probe.kind is not IndexLlmsTxtSitemap:
+        return []
+    return [SkippedSitemap(child.loc, None, SkipReason.LINK) for child in probe.children]
 
 
 def latest(text: str | None) -> datetime | None:

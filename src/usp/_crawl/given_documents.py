@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from usp._crawl import journal
-from usp._crawl.child_filter import child_slot, refuse
+from usp._crawl.child_filter import child_slot, refuse, skipped_links
 from usp._crawl.orders import UNFETCHED, FetchOrder, LeftOut, Received
 from usp._crawl.receiver import DocumentProbe
 from usp._crawl.stored_pages import result_of
@@ -103,7 +103,8 @@ def unfetched_tree(
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
     nodes: list[AbstractSitemap] = []
-    for at, entry in enumerate(probe.children):
+    top.skipped = tuple(skipped_links(probe))
+    for at, entry in enumerate(() if top.skipped else probe.children):
         if above is not None and refuse(entry.loc, 1, above, limits):
             nodes.append(node_of(child_slot(top, at, entry, above, limits), [], limits))
         else:

@@ -156,7 +156,7 @@ def node_of(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> 
     """Return the node of a slot; ``children`` are those of an index."""
     received, result = slot.received, slot.result
     facts: dict[str, Any] = {
-        "last_modified": date(slot.lastmod),
+        "last_modified": slot.lastmod and date(slot.lastmod),
         "failure": failure_of(slot),
         "exchange": result.exchange if result else None,
     }
@@ -176,12 +176,16 @@ def node_of(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> 
         source = StoredPages(document, base, limits, slot.most)
         return kind(url, source, problems=(*known, *slot.problems), **facts)  # type: ignore[no-any-return]
     problems = [*probe.problems, *slot.problems]
+    own = kind._pages_kind or PagesXMLSitemap  # noqa: SLF001 - of the package itself
     if probe.pages_at is not None:
         source = StoredPages(document, base, limits, slot.most)
-        stray = PagesXMLSitemap(url, source, exchange=document.exchange)
+        stray = own(url, source, exchange=document.exchange)
         children.insert(min(probe.pages_at, len(children)), stray)
-        code = ProblemCode.PAGES_IN_INDEX
-        problems.append(Problem(code.message, code=code))
+        if own is PagesXMLSitemap:
+            code = ProblemCode.PAGES_IN_INDEX
+            problems.append(Problem(code.message, code=code))
+        else:  # which has its problems, too
+            problems = [*filter(None, [probe.transfer]), *slot.problems]
     node = kind(url, children, problems=problems, skipped=slot.skipped, **facts)
     node._stored = StoredPages(document, base, limits)  # noqa: SLF001 - for stored_of
     return node  # type: ignore[no-any-return]

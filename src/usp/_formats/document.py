@@ -31,6 +31,8 @@ from usp._formats.html import (
     html_refusal,
     is_challenge,
 )
+from usp._formats.json_feeds import JsonFeedParser, is_json_feed
+from usp._formats.llms_txt import LlmsTxtParser, is_list_of_links
 from usp._formats.plain_text import PlainTextParser, has_url
 from usp._formats.robots import RobotsParser, has_directive
 from usp._formats.root import RootFinder, usual_beginning
@@ -133,6 +135,7 @@ class DocumentParser:
         self.refusal: Reason | None = None
         self._role = role
         self._is_sitemap = role in (Role.SITEMAP, Role.HTML_SITEMAP)
+        self._content_type = content_type
         self._options = ReadOptions(fast, limits.url_length, scanner_only)
         # As XML says: whatever ends a line is one character to everything that follows.
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
@@ -190,6 +193,7 @@ class DocumentParser:
             entries.extend(self.parser.close())
             if self._is_skipping:
                 entries = []
+                self.may_have_children = not self.parser.sitemap_class.lists_pages
         if self._page is not None and self._page.is_empty:
             self.refusal = CHALLENGE if is_challenge(self.beginning) else HTML
         scanning = self._xml or self.markup
@@ -297,6 +301,9 @@ class DocumentParser:
             return True
         if start[:1] == "<" and self._is_sitemap:
             return self._recognise_markup(start, final=final)
+        if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
+            self.parser = JsonFeedParser(self.url, self.problems, self._options)
+            return True
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:
@@ -336,6 +343,8 @@ class DocumentParser:
             self.refusal = html_refusal(start)
         elif _ENTRY.search(start):
             self._xml = RootFinder(self.url, self.problems, self._options)
+        elif is_list_of_links(start, self.url):
+            self.parser = LlmsTxtParser(self.url, self.problems, self._options)
         elif has_url(start):
             self.parser = PlainTextParser(self.url, self.problems, self._options)
         else:

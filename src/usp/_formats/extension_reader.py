@@ -90,6 +90,8 @@ class TableReader:
         self._records: dict[str, tuple[str, TableReader]] = {}  # elements with a table each
         self._inside: dict[str, Table] = {}  # tables whose elements stand inside another one
         for spec in table.specs:
+            if spec.feeds_only:
+                continue
             if not isinstance(spec.kind, Table):
                 self._add(spec, None)
             elif spec.many == EACH:

@@ -184,9 +184,11 @@ class FeedEntry(RawEntry, PageEntry):
             for story, date in zip(stories, dates, strict=True)
         ]
 
-    def _date(self, note: Note | None) -> datetime | None:
-        """Return the first date that can be read."""
-        for text in (text for name in self.dates for text in dict.fromkeys(self._texts(name))):
+    def _date(self, note: Note | None, names: tuple[str, ...] = ()) -> datetime | None:
+        """Return the first date that can be read, of these names or of all."""
+        for text in (
+            text for name in names or self.dates for text in dict.fromkeys(self._texts(name))
+        ):
             date = values.date(text)
             if date is not None:
                 if note:

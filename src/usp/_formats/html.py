@@ -67,8 +67,10 @@ def html_refusal(start: str) -> Reason:
     return CHALLENGE if is_challenge(start) else HTML
 
 
-_FEEDS = frozenset({"application/rss+xml", "application/atom+xml"})
-_FEED_NAMES = frozenset({"feed", "rss", "atom", "feed.xml", "rss.xml", "atom.xml", "rss.php"})
+_FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
+_FEED_NAMES = frozenset(
+    {"feed", "rss", "atom", "feed.xml", "rss.xml", "atom.xml", "rss.php", "feed.json"}
+)
 _FEED_SUFFIXES = frozenset({"rss", "atom", "rdf"})
 _SITEMAP_SUFFIXES = frozenset({"xml", "txt", "php", "asp", "aspx"})
 _PAGE_SUFFIXES = frozenset({"", "html", "htm", "shtml", "php", "asp", "aspx", "jsp", "cfm"})

@@ -27,6 +27,7 @@ from usp._base.urls import TABLES
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.batches import read_core_fields, rows_of_columns
 from usp._formats.decode import Decoder
+from usp._formats.json_feeds import is_json_feed
 from usp._store import SpoolFull, Store
 from usp.helpers import is_http_url
 from usp.limits import LimitReached
@@ -78,7 +79,7 @@ def table_form(head: bytes, text: str, name: str) -> str | None:
     begun = text.lstrip("\ufeff \t\r\n")
     first = _SEPARATOR.sub("", begun, count=1).replace("\r", "\n").partition("\n")[0]
     if first.startswith(("{", "[")):
-        return "json"
+        return None if is_json_feed(begun, None) else "json"
     names = _names(first)
     is_named = name.lower().removesuffix(".gz").endswith(TABLES)
     is_list = len(names) == 1 and is_http_url(names[0])  # a text sitemap that is named as a table

@@ -196,7 +196,8 @@ class CheckedSitemap:
         self.kind = kind_of(node).name
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
-        self.is_feed = self.kind in ("rss", "atom", "html")  # with rules of their own
+        feeds = ("rss", "atom", "jsonfeed", "llms", "html")
+        self.is_feed = self.kind in feeds  # with rules of their own
         self.is_of_recent = bool(_RECENT.search(self.url.rpartition("/")[2]))
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root

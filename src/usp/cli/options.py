@@ -237,6 +237,7 @@ _website_options = table(
         "maps/all.xml.",
         "--html-links": "Also follow sitemaps and feeds that the homepage links to, and Link headers.",
         "--html-sitemaps": "Also read HTML sitemaps: pages of links, such as /sitemap/.",
+        "--llms-txt": "Also look for /llms.txt, and follow the lists that it links to.",
     },
     WEBSITE,
     known_path={"name": "known_paths"},
@@ -308,6 +309,7 @@ def read_requests(
         "extra_known_paths": values.pop("known_paths") or None,
         "use_html_links": values.pop("html_links"),
         "use_html_sitemaps": values.pop("html_sitemaps"),
+        "use_llms_txt": values.pop("llms_txt"),
         "crawl_delay": values.pop("crawl_delay"),
         "wait": values.pop("wait"),
     }

@@ -38,6 +38,9 @@ class SkipReason(StrEnum):
     CALLBACK = "callback"
     """A callback left it out."""
 
+    LINK = "link"
+    """An llms.txt links to it, and such links are followed only with the option ``use_llms_txt``."""
+
 
 @dataclass(frozen=True, slots=True)
 class SkippedSitemap:

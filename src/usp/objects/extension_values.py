@@ -114,6 +114,7 @@ class FieldSpec:
     default: str | None = None
     column: str | None = None  # the name in tables, if it is another
     argument: str | None = None  # the name in the constructor of the value, if it is another
+    feeds_only: bool = False  # whether no XML sitemap has it, but other kinds do
 
     @property
     def tag(self) -> str:
@@ -162,7 +163,8 @@ class Table:
         """The fields by element: those with its text and those with its attributes."""
         elements: dict[str, list[FieldSpec]] = {}
         for spec in self.specs:
-            elements.setdefault(spec.tag, []).append(spec)
+            if not spec.feeds_only:
+                elements.setdefault(spec.tag, []).append(spec)
         return elements
 
     def names(self) -> set[str]:
@@ -174,6 +176,8 @@ class Table:
         for spec in self.specs:
             if isinstance(spec.kind, Table):
                 names |= spec.kind.names()
+            elif spec.feeds_only:
+                continue
             if spec.many is not None or not isinstance(spec.kind, Table):
                 names.add(spec.tag)
         return names - {OWN}
@@ -231,6 +235,7 @@ class SitemapNewsStory(PlainValue):
     genres: list[str] = written(many=",")
     keywords: list[str] = written(many=",")
     stock_tickers: list[str] = written(many=",")
+    authors: list[str] = written(many=",", feeds_only=True)
 
     def __init__(
         self,
@@ -242,6 +247,8 @@ class SitemapNewsStory(PlainValue):
         genres: Iterable[str] | None = None,
         keywords: Iterable[str] | None = None,
         stock_tickers: Iterable[str] | None = None,
+        *,
+        authors: Iterable[str] | None = None,
     ) -> None:
         _set(self, "title", title)
         _set(self, "publish_date", publish_date)
@@ -251,8 +258,23 @@ class SitemapNewsStory(PlainValue):
         _set(self, "genres", list(genres) if genres else [])
         _set(self, "keywords", list(keywords) if keywords else [])
         _set(self, "stock_tickers", list(stock_tickers) if stock_tickers else [])
+        _set(self, "authors", list(authors) if authors else [])
 
-    __setstate__ = _set_state
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a dictionary; ``authors`` only if there are any."""
+        result = PlainValue.to_dict(self)
+        if not self.authors:
+            del result["authors"]
+        return result
+
+    def __repr__(self) -> str:
+        """Return class and fields, ``authors`` only if there are any: 1.8.1 had none."""
+        text = PlainValue.__repr__(self)
+        return text if self.authors else f"{text.removesuffix(', authors=[])')})"
+
+    def __setstate__(self, state: Any) -> None:
+        _set(self, "authors", [])
+        _set_state(self, state)
 
     def __hash__(self) -> int:
         return hash((self.title, self.publication_name))

@@ -55,6 +55,9 @@ class ProblemCode(Code):
     TOO_MANY_FIELDS = "too-many-fields"
     LONG_BASE = "long-base"
     LONG_LINE = "long-line"
+    BAD_JSON = "bad-json"
+    MISSING_FEED_FIELD = "missing-feed-field"
+    NO_TITLE = "no-title"
 
     # URLs
     NO_LOC = "no-loc"

@@ -7,13 +7,17 @@
     ├── AbstractIndexSitemap          lists other sitemaps
     │   ├── IndexWebsiteSitemap       the root: the website itself
     │   ├── IndexRobotsTxtSitemap
-    │   └── IndexXMLSitemap
+    │   ├── IndexXMLSitemap
+    │   ├── IndexJSONFeedSitemap      a JSON Feed with a next one
+    │   └── IndexLlmsTxtSitemap       an llms.txt that links to others
     └── AbstractPagesSitemap          lists pages
         ├── PagesXMLSitemap
         ├── PagesTextSitemap
         ├── PagesRSSSitemap
         ├── PagesAtomSitemap
-        └── PagesHTMLSitemap
+        ├── PagesHTMLSitemap
+        ├── PagesJSONFeedSitemap
+        └── PagesLlmsTxtSitemap
 
 Page nodes do not depend on parsers: they are given their pages, either as a list or as a *page
 source*, which parses a stored document each time it is iterated over.
@@ -55,6 +59,8 @@ __all__ = [
     "AbstractIndexSitemap",
     "AbstractPagesSitemap",
     "AbstractSitemap",
+    "IndexJSONFeedSitemap",
+    "IndexLlmsTxtSitemap",
     "IndexRobotsTxtSitemap",
     "IndexWebsiteSitemap",
     "IndexXMLSitemap",
@@ -62,6 +68,8 @@ __all__ = [
     "PageSource",
     "PagesAtomSitemap",
     "PagesHTMLSitemap",
+    "PagesJSONFeedSitemap",
+    "PagesLlmsTxtSitemap",
     "PagesRSSSitemap",
     "PagesTextSitemap",
     "PagesXMLSitemap",
@@ -126,6 +134,9 @@ class InvalidSitemap(AbstractSitemap):
 
 class AbstractIndexSitemap(AbstractSitemap):
     """A sitemap that lists other sitemaps."""
+
+    # The kind of its first child, which has the pages that it lists itself; None if it must not.
+    _pages_kind: type[AbstractPagesSitemap] | None = None
 
     @shows_facts
     def __init__(
@@ -297,6 +308,29 @@ class PagesHTMLSitemap(AbstractPagesSitemap):
     """An HTML sitemap: a page of links, for people."""
 
 
+class PagesJSONFeedSitemap(AbstractPagesSitemap):
+    """A JSON Feed 1.0 or 1.1."""
+
+
+class IndexJSONFeedSitemap(AbstractIndexSitemap):
+    """A JSON Feed that names a next one: its own pages are in its first child, a page sitemap."""
+
+    _pages_kind = PagesJSONFeedSitemap
+
+
+class PagesLlmsTxtSitemap(AbstractPagesSitemap):
+    """An llms.txt, or another list of links in Markdown."""
+
+
+class IndexLlmsTxtSitemap(AbstractIndexSitemap):
+    """An llms.txt that links to others: its own links are in its first child, a page sitemap.
+
+    The others are followed with ``use_llms_txt``; otherwise, they are ``skipped``.
+    """
+
+    _pages_kind = PagesLlmsTxtSitemap
+
+
 # What the package itself asks of nodes --------------------------------------------------------------
 
 
@@ -377,6 +411,10 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     PagesRSSSitemap: SitemapKind("rss", "RSS"),
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
     PagesHTMLSitemap: SitemapKind("html", "HTML"),
+    PagesJSONFeedSitemap: SitemapKind("jsonfeed", "JSON Feed"),
+    IndexJSONFeedSitemap: SitemapKind("index", "index"),
+    PagesLlmsTxtSitemap: SitemapKind("llms", "llms.txt"),
+    IndexLlmsTxtSitemap: SitemapKind("index", "index"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
 

@@ -1,0 +1,143 @@
+"""llms.txt: a list of links in Markdown, below headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from usp._base.loc_urls import absolute_url
+from usp._base.urls import url_parts
+from usp._formats import values
+from usp._formats.abstract_parser import ChildEntry, FormatParser, PageEntry
+from usp._formats.plain_text import Lines
+from usp.objects.page import PageFields, SitemapNewsStory
+from usp.objects.problem import ProblemCode
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    IndexLlmsTxtSitemap,
+    PagesLlmsTxtSitemap,
+)
+
+if TYPE_CHECKING:
+    from usp._formats.abstract_parser import Entry, Note
+
+LLMS_TXT = "llms.txt"
+"""The path of such a list, below that of the website or of a part of it."""
+
+_LINK = re.compile(
+    r"(?<![!\\])\[((?:[^\[\]\\]++|\\.|\[[^\[\]]*+\](?:\([^()\s]*+\))?+)*+)\]"  # the text, or an image
+    r"\(\s*+(?:<([^<>]*+)>|((?:[^\s()<>]++|\([^\s()]*+\))*+))(?:\s[^()]*+)?\)"  # the URL, and a title
+    r"|<(https?://[^\s<>]++)>"
+)
+_DEFINITION = re.compile(r"\s{0,3}\[[^\[\]]++\]:\s*+<?([^\s<>]++)")  # of a link by its name
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)(.*)")
+_ITEM = re.compile(r"[-*+]\s+\S")
+_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_MARKS = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_|_(?!\w)")
+_BEGINNING = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
+
+
+def is_list_of_links(start: str, url: str | None) -> bool:
+    """Return whether a text is Markdown with a title and a list of links; one by its name."""
+    is_named = url is not None and url_parts(url).path.endswith(f"/{LLMS_TXT}")
+    has_title = _BEGINNING.search(start) is not None
+    has_links = _ENTRY.search(start) is not None
+    return (has_title or has_links) if is_named else (has_title and has_links)
+
+
+def _plain(text: str) -> str | None:
+    """Return a text without its Markdown."""
+    return values.text(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text))
+
+
+class MarkdownLink(PageEntry):
+    """A link, and the headings that it stands below."""
+
+    def __init__(self, url: str, written: str, line: int, title: str, section: list[str]) -> None:
+        self.url, self.as_written, self.line = url, written, line
+        self._title, self._section = title, section
+
+    def fields(self, note: Note | None = None) -> PageFields:
+        """Return the text of the link as the title of a story, whose keywords are the headings."""
+        del note
+        title = _plain(self._title)
+        story = SitemapNewsStory(title, None, keywords=self._section) if title else None
+        return PageFields(news_story=story)
+
+
+class LlmsTxtParser(FormatParser):
+    """Reads an llms.txt; the lists of others that it links to are children, if they are followed."""
+
+    sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesLlmsTxtSitemap
+    is_always_read = True
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._lines = Lines(self.problems)
+        self._headings: list[tuple[int, str]] = []  # with their levels
+        self._has_title = False
+        self._fence: str | None = None  # that ends what is code
+        self._lists: dict[str, ChildEntry] = {}
+
+    def feed(self, text: str) -> list[Entry]:
+        """Return the links in the lines that are complete so far."""
+        return self._read(self._lines.feed(text))
+
+    def close(self) -> list[Entry]:
+        """Return the links in the last line, and the lists."""
+        pages = self._read(self._lines.close())
+        if not self._has_title:
+            self.problems.add(ProblemCode.NO_TITLE, 1)
+        return [*pages, *self._lists.values()]
+
+    def _read(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
+        pages: list[Entry] = []
+        for number, line in lines:
+            fence, heading = _FENCE.match(line), _HEADING.match(line)
+            if fence is not None:
+                self._fence = None if self._fence == fence[1] else self._fence or fence[1]
+            elif self._fence is not None:
+                continue
+            if heading is not None:
+                self._begin_section(len(heading[1]), heading[2])
+            links = list(_LINK.finditer(line))
+            for title, *addresses in map(re.Match.groups, links):
+                pages += self._link(next(filter(None, addresses), ""), title or "", number)
+            if definition := _DEFINITION.match(line):
+                pages += self._link(definition[1], "", number)
+            if self._headings and not links and _ITEM.match(line):
+                self.problems.add(ProblemCode.NO_LINK, number, line)
+        return pages
+
+    def _begin_section(self, level: int, text: str) -> None:
+        """Leave the sections that a heading ends; the title of the list is not one."""
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        if level == 1 and not self._has_title:
+            self._has_title = True
+        elif title := _plain(text.rstrip().rstrip("#")):
+            self._headings.append((level, title))
+
+    def _link(self, address: str, title: str, line: int) -> list[Entry]:
+        """Return a link to a page; take a link to another list."""
+        address = address.strip()
+        if address[:1] in ("", "#") or _is_other_scheme(address):
+            return []
+        url = absolute_url(address, self.url)
+        if url is None:
+            self.problems.add(ProblemCode.BAD_LINK, line, address, lost=1)
+            return []
+        if url_parts(url).path.endswith(f"/{LLMS_TXT}") and url != self.url:
+            self._lists.setdefault(url, ChildEntry(url, None, address, line))
+            self.sitemap_class = IndexLlmsTxtSitemap
+        section = [text for _, text in self._headings]
+        return [MarkdownLink(url, address, line, title, section)]
+
+
+def _is_other_scheme(address: str) -> bool:
+    """Return whether an address is none of a page: mail, a phone number, a place in an app."""
+    scheme, colon, _ = address.partition(":")
+    return bool(colon) and scheme.isalpha() and scheme.lower() not in ("http", "https")

@@ -1,0 +1,83 @@
+"""Sitemaps that are not of the protocol: what they declare is followed, as the children of an index are."""
+
+import json
+
+from fronts import every_front
+from usp.limits import Limits
+from usp.tree import sitemap_tree_for_sitemap
+from website import Answer, outline, robots
+
+JSON_FEED = "https://jsonfeed.org/version/1.1"
+
+
+def json_feed(*paths, **more):
+    items = [{"id": path, "url": path, "title": path, "content_text": ""} for path in paths]
+    return json.dumps({"version": JSON_FEED, "title": "T", **more, "items": items})
+
+
+FEEDS = {
+    "/feed.json": json_feed("/1", "/2", next_url="/feed.json?page=2"),
+    "/feed.json?page=2": Answer(json_feed("/2", "/3", next_url="/feed.json?page=3")),
+    "/feed.json?page=3": Answer(json_feed("/4", next_url="/feed.json")),
+}
+
+
+@every_front
+def test_the_next_page_of_a_json_feed_is_followed(serve, front):
+    site = serve({"/robots.txt": robots("/feed.json"), **FEEDS})
+    tree = front.tree(site.base + "/")
+    own, more = ("PagesJSONFeedSitemap", "/feed.json"), "/feed.json?page="
+    back = ("InvalidSitemap", "/feed.json")
+    third = [("PagesJSONFeedSitemap", f"{more}3"), back]
+    second = [("PagesJSONFeedSitemap", f"{more}2"), ("IndexJSONFeedSitemap", f"{more}3", third)]
+    below = [own, ("IndexJSONFeedSitemap", f"{more}2", second)]
+    feed = ("IndexJSONFeedSitemap", "/feed.json", below)
+    assert outline(tree, site.base)[2] == [("IndexRobotsTxtSitemap", "/robots.txt", [feed])]
+    assert tree.failures() == []  # what leads back to itself is not missing
+    assert [node.problems for node in tree.all_sitemaps()] == [[]] * 8
+    expected = [site.url(path) for path in ("/1", "/2", "/2", "/3", "/4")]
+    assert [page.url for page in tree.all_pages()] == expected
+    assert [page.url for page in front.pages(site.base + "/")] == expected
+
+
+def test_a_json_feed_is_followed_as_deep_as_the_limit_allows(serve):
+    site = serve(FEEDS)
+    tree = sitemap_tree_for_sitemap(site.url("/feed.json"), limits=Limits(depth=1))
+    assert [failure.code for failure in tree.failures()] == ["limit-depth"]
+    assert tree.page_count() == 4
+
+
+def test_a_json_feed_that_breaks_off_is_incomplete(serve):
+    site = serve({"/feed.json": json_feed("/1", "/2")[:-10]})
+    tree = sitemap_tree_for_sitemap(site.url("/feed.json"))
+    assert [failure.code for failure in tree.failures()] == ["truncated"]
+    assert [page.url for page in tree.all_pages()] == [site.url("/1")]
+
+
+LISTS = {
+    "/llms.txt": "# T\n## A\n- [1](/1)\n- [B](/b/llms.txt)\n",
+    "/b/llms.txt": "# B\n- [2](/2)\n- [back](/llms.txt)\n",
+}
+
+
+@every_front
+def test_an_llms_txt_is_looked_for_and_its_links_to_others_are_followed_if_asked(serve, front):
+    site = serve(LISTS)
+    assert front.tree(site.base + "/").sub_sitemaps == []
+    assert site.hits["/llms.txt"] == 0
+    (top,) = front.tree(site.base + "/", extra_known_paths=["llms.txt"]).sub_sitemaps
+    assert [(one.url, one.reason) for one in top.skipped] == [(site.url("/b/llms.txt"), "link")]
+    assert site.hits["/b/llms.txt"] == 0
+    tree = front.tree(site.base + "/", use_llms_txt=True)
+    own, back = ("PagesLlmsTxtSitemap", "/b/llms.txt"), ("InvalidSitemap", "/llms.txt")
+    below = [
+        ("PagesLlmsTxtSitemap", "/llms.txt"),
+        ("IndexLlmsTxtSitemap", "/b/llms.txt", [own, back]),
+    ]
+    assert outline(tree, site.base)[2] == [("IndexLlmsTxtSitemap", "/llms.txt", below)]
+    assert tree.is_complete
+    paths = ("/1", "/b/llms.txt", "/2", "/llms.txt")
+    pages = front.pages(site.base + "/", use_llms_txt=True)
+    assert [page.url for page in pages] == [site.url(path) for path in paths]
+    assert pages == list(tree.all_pages())
+    assert pages[0].news_story.keywords == ["A"]
