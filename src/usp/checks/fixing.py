@@ -9,8 +9,9 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import time
 from decimal import Decimal, InvalidOperation
 from html.entities import html5
 from itertools import zip_longest
@@ -38,6 +39,22 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 50_000
 MOST_BYTES = 50 * 1024 * 1024
+FIXES: Mapping[str, tuple[str, ...]] = {
+    "text": ("SM356", "SM357", "SM358", "SM359", "SM361", "SM362"),
+    "prolog": ("SM307", "SM374", "SM375"),
+    "encoding": ("SM208", "SM209", "SM386"),
+    "compression": ("SM205", "SM206", "SM207"),
+    "namespace": ("SM301", "SM302", "SM303", "SM304"),
+    "case": ("SM305",),
+    "url": ("SM408", "SM414"),
+    "duplicate": ("SM409",),
+    "lastmod": ("SM504", "SM510", "SM550"),
+    "changefreq": ("SM511", "SM551"),
+    "priority": ("SM552",),
+    "size": ("SM202", "SM203"),
+}
+"""What is fixed, by a name for each kind, and the rules that ask for it."""
+
 _KINDS = ("urlset", "index", "rss", "atom")
 _PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _ROOTS = ("urlset", "sitemapindex")
@@ -147,8 +164,14 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def fixes(tree: AbstractSitemap) -> Iterator[FixedDocument]:
-    """Yield the documents of a tree that can be fixed; those that others declare come first."""
+def fixes(tree: AbstractSitemap, chosen: Container[str] | None = None) -> Iterator[FixedDocument]:
+    """Yield the documents of a tree that can be fixed; those that others declare come first.
+
+    Only what the ``chosen`` rules ask for is fixed, by default everything.
+    """
+    kinds = frozenset(
+        kind for kind, codes in FIXES.items() if chosen is None or any(c in chosen for c in codes)
+    )
     seen: set[int | str] = set()
     parts: dict[str, list[str]] = {}
     nodes = [tree, *tree.all_sitemaps()]
@@ -156,7 +179,7 @@ def fixes(tree: AbstractSitemap) -> Iterator[FixedDocument]:
     listed = {_name(child) for index in indexes for child in index.sub_sitemaps}
     for node in reversed(nodes):
         if is_new(node, seen):
-            fixed = _fixed(node, parts, listed)
+            fixed = _fixed(node, parts, listed, kinds)
             if fixed is not None:
                 yield fixed
 
@@ -169,50 +192,66 @@ def _name(node: AbstractSitemap) -> str:
 
 
 def _fixed(
-    node: AbstractSitemap, parts: dict[str, list[str]], listed: set[str]
+    node: AbstractSitemap, parts: dict[str, list[str]], listed: set[str], kinds: frozenset[str]
 ) -> FixedDocument | None:
     stored, kind = stored_of(node), kind_of(node).name
     if stored is None or kind not in (*_KINDS, "text"):
         return None
     exchange = stored.document.exchange
-    decoder = Decoder(
-        content_type=exchange.content_type, content_encoding=exchange.content_encoding
-    )
+    content_type, encoding = exchange.content_type, exchange.content_encoding
+    decoder = Decoder(content_type=content_type, content_encoding=encoding)
     data = b"".join(stored.document.chunks())
     text = decoder.feed(data) + decoder.close()
+    is_other = decoder.encoding not in _UTF_8 or decoder.is_mislabelled
     codes = {one.code for one in decoder.problems.listed()}
-    if codes & {ProblemCode.BAD_BYTES} or stored.document.broken is not None:
-        return None  # what they were is not known
-    notes = []
-    if decoder.encoding not in _UTF_8 or decoder.is_mislabelled:
-        notes.append(f"from {decoder.encoding} to utf-8")
+    is_lossy = ProblemCode.BAD_BYTES in codes or (kind == "text" and bool(codes))
+    if is_lossy or (is_other and "encoding" not in kinds) or stored.document.broken is not None:
+        return None
+    notes = [f"from {decoder.encoding} to utf-8"] if is_other else []
     name = _name(node)
     layers = int(name.lower().endswith(".gz"))
-    if exchange.status is None and decoder.layers != layers:  # a file
+    if exchange.status is None and decoder.layers != layers and "compression" in kinds:  # a file
         notes.append(f"compressed {layers} times rather than {decoder.layers}")
-    edits = _Editor(text, parts).edits if kind in _KINDS else []
+    edits = _Editor(text, parts, kinds).edits if kind in _KINDS else []
     after = applied(text, edits)
     pieces = [after]
-    if kind == "urlset" and "?" not in node.url:
-        pieces = _pieces(after, _Editor(after, {}).entries)
-    names = [name, *(_numbered(name, number) for number in range(2, len(pieces) + 1))]
+    if kind == "urlset" and "?" not in node.url and "size" in kinds:
+        pieces = _pieces(after, _Editor(after, {}, kinds).entries)
+    if not (edits or notes or len(pieces) > 1) or not _is_sound(text, after, kind):
+        return None
+    files = [(name, after)]
     if len(pieces) > 1:
         notes.append(f"split into {len(pieces)} files")
-        if name in listed:
-            parts[name] = names[1:]
-        else:  # what is declared becomes the index
-            names[0] = _numbered(name, 1)
-            first = sitemap_from_bytes(pieces[0].encode()).all_pages()
-            home = node.url if node.url.startswith("http") else f"{beginning(next(first).url)}/"
-            names, pieces = [name, *names], [_index_of(home, names), *pieces]
-    is_xml = kind in _KINDS
-    if not (edits or notes) or (is_xml and not _is_well_formed(after)):
-        return None
-    if not _has_the_same(text, after):
-        return None
-    packed = [piece.encode(errors="replace") for piece in pieces]
-    files = [gzip.compress(one, mtime=0) if layers else one for one in packed]
-    return FixedDocument(node.url, text, edits, list(zip(names, files, strict=True)), notes)
+        files = _split(node, name, pieces, parts if name in listed else None)
+    packed = [(one, content.encode(errors="replace")) for one, content in files]
+    if layers:
+        packed = [(one, gzip.compress(content, mtime=0)) for one, content in packed]
+    return FixedDocument(node.url, text, edits, packed, notes)
+
+
+def _is_sound(text: str, after: str, kind: str) -> bool:
+    decoder = Decoder()
+    decoder.feed(after.encode(errors="replace"))
+    decoder.close()
+    is_labelled = decoder.encoding in _UTF_8 and not decoder.is_mislabelled
+    is_read = kind not in _KINDS or _is_well_formed(after)
+    return is_labelled and is_read and _has_the_same(text, after)
+
+
+def _split(
+    node: AbstractSitemap, name: str, pieces: list[str], parts: dict[str, list[str]] | None
+) -> list[tuple[str, str]]:
+    """Return the files of a document in pieces: ``parts`` gets their names if an index lists it."""
+    first = 1 if parts is None else 2
+    names = [_numbered(name, number) for number in range(first, first + len(pieces))]
+    if parts is not None:
+        parts[name] = names[:-1]
+        return list(zip([name, *names], pieces, strict=False))
+    home = node.url
+    if not home.startswith("http"):  # its pages show where it will be
+        pages = sitemap_from_bytes(pieces[0].encode(errors="replace")).all_pages()
+        home = f"{beginning(next(pages).url)}/"
+    return [(name, _index_of(home, names)), *zip(names, pieces, strict=True)]
 
 
 def _is_well_formed(text: str) -> bool:
@@ -304,9 +343,12 @@ class _Editor:
     ``entries`` are where its entries are; ``parts`` are more files of sitemaps that an index lists.
     """
 
-    def __init__(self, text: str, parts: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self, text: str, parts: Mapping[str, Sequence[str]], kinds: frozenset[str]
+    ) -> None:
         self._text = text
         self._parts = parts
+        self._kinds = kinds
         self.edits: list[Edit] = []
         self.entries: list[tuple[int, int]] = []
         self._open: list[_Element] = []
@@ -320,8 +362,8 @@ class _Editor:
         self._declare()
         self.edits.sort()
 
-    def _edit(self, start: int, end: int, text: str) -> None:
-        if self._text[start:end] != text:
+    def _edit(self, kind: str, start: int, end: int, text: str) -> None:
+        if kind in self._kinds and self._text[start:end] != text:
             self.edits.append(Edit(start, end, text))
 
     def _read(self) -> None:
@@ -335,7 +377,7 @@ class _Editor:
                 assert tag is not None
                 self._field(self._open[-1], start, tag.end())
             else:
-                self._edit(at, start, _mended(text[at:start]))
+                self._edit("text", at, start, _mended(text[at:start]))
             if start == len(text):
                 return
             if tag is not None:
@@ -352,19 +394,20 @@ class _Editor:
         blank = len(text) - len(text.lstrip(_AROUND))
         if not text.startswith("<?xml", blank):
             return blank
-        self._edit(0, blank, "")
+        self._edit("prolog", 0, blank, "")
         end = text.find("?>", blank)
         said = _DECLARED.search(text, blank, max(end, blank))
         if said and known_encoding(said[2]) not in _UTF_8:
-            self._edit(said.start(2), said.end(2), "UTF-8")
+            self._edit("encoding", said.start(2), said.end(2), "UTF-8")
         return max(end + len("?>"), blank)
 
     def _other(self, start: int) -> int:
         """Pass a comment, a section, an instruction or a declaration; return where it ends."""
         text = self._text
         doctype = _DOCTYPE.match(text, start)
-        if doctype and self._root is None:
-            self._edit(start, doctype.end(), "")
+        is_first = self._root is None and text[:start].rstrip()[-1:] in ("", ">")
+        if doctype and is_first:
+            self._edit("prolog", start, doctype.end(), "")
             return doctype.end()
         ends = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
         mark = next((one for one in ends if text.startswith(one, start)), "")
@@ -375,7 +418,7 @@ class _Editor:
         closes, name, rest = tag[1], tag[2], tag[3]
         lower, prefix = name.lower(), name.rpartition(":")[0]
         if not prefix and lower in _NAMES:
-            self._edit(tag.start(2), tag.end(2), lower)
+            self._edit("case", tag.start(2), tag.end(2), lower)
             name = lower
         if closes:
             self._close(name, tag.end())
@@ -392,17 +435,19 @@ class _Editor:
                 self._url, self._first_edit = "", len(self.edits)
             self._open.append(_Element(name, tag.start(), tag.end()))
         elif name in _OPTIONAL and not _ATTRIBUTE.search(rest):
-            self._remove(tag.start(), tag.end())
+            self._remove(name, tag.start(), tag.end())
 
     def _attributes(self, tag: re.Match[str], name: str) -> None:
         """Fix the references in attributes, and the URLs of links."""
         for one in _ATTRIBUTE.finditer(tag[3]):
             group = 2 if one[2] is not None else 3
             raw, offset = one[group], tag.start(3)
-            after = _mended(raw)
-            if one[1] == "href" and name.rpartition(":")[2] == "link":
+            after = self._text_of(raw)
+            is_link = one[1] == "href" and name.rpartition(":")[2] == "link"
+            if is_link and "url" in self._kinds:
                 after = _written(after, fixed_url).replace('"', "&quot;").replace("'", "&apos;")
-            self._edit(offset + one.start(group), offset + one.end(group), after)
+            kind = "url" if is_link else "text"
+            self._edit(kind, offset + one.start(group), offset + one.end(group), after)
 
     def _close(self, name: str, end: int) -> None:
         if not self._open or self._open[-1].name != name:
@@ -414,33 +459,39 @@ class _Editor:
         content, url = "".join(self._text[element.end : end].split()), normal_url(self._url)
         first = self._seen.setdefault(url, content) if url else ""
         is_again = url and self.entries[-1] != self.entries[0] and first is not content
+        if "duplicate" not in self._kinds:
+            is_again = False
         if is_again and (first == content or ":" not in _TAG_NAMES.sub(r"\1", content)):
             del self.edits[self._first_edit :]
-            self._remove(element.start, end)
+            self._remove("duplicate", element.start, end)
             self.entries.pop()
         more = self._parts.get(unquote(self._url.rpartition("/")[2]), ())
         if more and name == "sitemap":
             text, before = self._text[element.start : end], self._url.rpartition("/")[2]
             added = "".join("\n" + text.replace(before, quote(one)) for one in more)
-            self._edit(end, end, added)
+            self._edit("size", end, end, added)
 
-    def _remove(self, start: int, end: int) -> None:
+    def _remove(self, kind: str, start: int, end: int) -> None:
         """Remove something, and the blanks before it."""
         before = self._text[:start] if start < _NEAR else self._text[start - _NEAR : start]
-        self._edit(start - (len(before) - len(before.rstrip())), end, "")
+        self._edit(kind, start - (len(before) - len(before.rstrip())), end, "")
 
     def _field(self, element: _Element, end: int, close: int) -> None:
         """Fix the text of an element without others inside."""
         raw, local = self._text[element.end : end], element.name.rpartition(":")[2]
-        after = _mended(raw)
+        after = self._text_of(raw)
         if element.name in _OPTIONAL and not after.strip(_AROUND):
-            self._remove(element.start, close)
+            self._remove(element.name, element.start, close)
             return
-        if local in _FIXED:
-            after = _written(after, _FIXED[local])
-        self._edit(element.end, end, after)
+        kind, fixed = _FIXED.get(local, ("text", None))
+        if fixed and kind in self._kinds:
+            after = _written(after, fixed)
+        self._edit(kind if kind in self._kinds else "text", element.end, end, after)
         if element.name == "loc" and self._open[-2:-1] and self._open[-2].name in _ENTRIES:
             self._url = decode_text(after, ignore).strip(_AROUND)
+
+    def _text_of(self, raw: str) -> str:
+        return _mended(raw) if "text" in self._kinds else raw
 
     def _declare(self) -> None:
         """Correct the namespaces of the root, and declare those that are missing."""
@@ -465,7 +516,8 @@ class _Editor:
                 right = known.namespace if known else _BY_PREFIX.get(one[1][6:])
                 right = given if space_of(given) is Space.OTHER and not right else right
             if right is not None:
-                self._edit(offset + one.start(group), offset + one.end(group), right)
+                place = offset + one.start(group), offset + one.end(group)
+                self._edit("namespace", *place, right)
         missing = [] if own in found else [own]
         undeclared = self._used - self._declared
         missing += [f"xmlns:{one}" for one in sorted(undeclared & _BY_PREFIX.keys())]
@@ -475,7 +527,7 @@ class _Editor:
             if one not in found
         )
         at = root.end(2)
-        self._edit(at, at, added)
+        self._edit("namespace", at, at, added)
 
 
 _TAG_NAMES = re.compile(r"<[^<>:]*+(:?)[^<>]*+>|[^<]++")
@@ -512,7 +564,7 @@ def fixed_url(url: str) -> str:
     """Return a URL with all characters escaped that must be, and without blanks around it."""
     url = url.strip(_AROUND)
     start = beginning(url)
-    if not start or any(letter in url for letter in "\t\r\n"):
+    if (not start and not url.startswith("/")) or any(letter in url for letter in "\t\r\n"):
         return url
     rest = _BROKEN.sub("%25", url.removeprefix(start))
     return start + _ESCAPED.sub(lambda found: quote(found[0], safe="%", errors="replace"), rest)
@@ -530,7 +582,10 @@ def _fixed_date(text: str) -> str:
     if is_well_written(text) or is_ambiguous:
         return text
     date = known_date(text)
-    return text if date is None or precision_of(date) in ("month", "year") else as_written(date)
+    if date is None or precision_of(date) in ("month", "year"):
+        return text
+    is_certain = date.tzinfo is not None or date.time() == time()
+    return as_written(date) if is_certain else text
 
 
 def _fixed_frequency(text: str) -> str:
@@ -547,9 +602,9 @@ def _fixed_priority(text: str) -> str:
     return number if is_right else text
 
 
-_FIXED: Mapping[str, Callable[[str], str]] = {
-    **dict.fromkeys(("loc", "thumbnail_loc", "content_loc", "player_loc"), fixed_url),
-    **dict.fromkeys(("lastmod", "publication_date", "expiration_date"), _fixed_date),
-    "changefreq": _fixed_frequency,
-    "priority": _fixed_priority,
+_FIXED: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    **dict.fromkeys(("loc", "thumbnail_loc", "content_loc", "player_loc"), ("url", fixed_url)),
+    **dict.fromkeys(("lastmod", "publication_date", "expiration_date"), ("lastmod", _fixed_date)),
+    "changefreq": ("changefreq", _fixed_frequency),
+    "priority": ("priority", _fixed_priority),
 }
