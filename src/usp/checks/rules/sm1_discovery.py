@@ -199,7 +199,7 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write the whole URL, with its scheme and host.
     """
     schemeless = {one.line for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME}
-    for child in sitemap.children:
+    for child in () if sitemap.is_feed else sitemap.children:
         written = (child.written or "").strip()
         is_whole = not written or "://" in written or is_http_url(written)
         if not is_whole and child.line not in schemeless:
