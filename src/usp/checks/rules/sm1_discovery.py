@@ -25,7 +25,8 @@ _OK = range(200, 300)
 _TEST_HOST = re.compile(
     r"localhost|(?:127|10|192\.168)\.[\d.]+|.+\.(?:test|local|localhost|internal)"
     r"|(?:.+[.-])?(?:dev|develop|development|local|preprod|preview|qa|stage|staging|stg|test|testing|uat)"
-    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)"
+    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)",
+    re.DOTALL,  # or many places would be tried for a host with a line break
 )
 
 

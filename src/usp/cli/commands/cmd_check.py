@@ -17,7 +17,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted
 from usp.cli import options
-from usp.cli.errors import PARTIAL, messages
+from usp.cli.errors import PARTIAL, messages, remedy
 from usp.cli.option_values import SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
 
@@ -181,6 +181,7 @@ def command(
                 width=shutil.get_terminal_size().columns if is_shown else None,
                 counts=counts,
                 trees=trees,
+                remedy=remedy,
             )
             if baseline is not None:
                 baseline.follow(tree.url for tree in trees)
