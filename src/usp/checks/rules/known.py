@@ -63,6 +63,7 @@ def mass_removal(site: Site) -> Iterator[Hit]:
     from sitemaps for less important, and forget them sooner. News and feeds do not count. This rule is
     asked with ``--compare``.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc></url> (x 10)
@@ -88,6 +89,7 @@ def shrunken_sitemap(site: Site) -> Iterator[Hit]:
     A query that fails, or a limit, leaves a sitemap that looks sound. This rule is asked with
     ``--compare``, if there are several sitemaps; news and feeds do not count.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./blog.xml
         <url><loc>https://tea.example/blog/{n}</loc></url> (x 5)
@@ -120,6 +122,7 @@ def redated_pages(site: Site) -> Iterator[Hit]:
     The date is that of the build or the request, not that of the content. Google uses lastmod only if it
     is consistently right. This rule is asked with ``--compare``.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc><lastmod>2025-02-0{n}</lastmod></url> (x 10)
@@ -147,6 +150,7 @@ def page_not_built(site: Site) -> Iterator[Hit]:
     After the deployment, the page does not exist. The files of /tea are tea, tea.html and
     tea/index.html. This rule is asked if a folder is checked in which pages were built.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/</loc></url>
@@ -173,6 +177,7 @@ def unlisted_page(site: Site) -> Iterator[Hit]:
     URL are left out, and so are error pages and further pages of lists. This rule is asked if a folder
     is checked in which pages were built, and with ``--against``.
     Source: google:crawling-indexing/sitemaps/overview
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/</loc></url>
@@ -201,6 +206,7 @@ def unknown_page(block: PageColumns) -> Iterator[Hit]:
     The list is older than the sitemap, or the page should not be listed. This rule is asked with
     ``--against``.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/tea</loc></url>
