@@ -17,6 +17,7 @@ from usp._base.display import excerpt
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
+from usp._crawl.neighbours import NamedHosts
 from usp._crawl.orders import (
     Arrival,
     ClientRaised,
@@ -56,11 +57,19 @@ class DocumentProbe:
     """Reads a document for the first time, while it is received: ``steps`` of chunks, then ``close``.
 
     Relative URLs are resolved against ``base``; the ``options`` are those of the parser. Pages are
-    parsed only if their number is limited.
+    parsed only if their number is limited, or it ``names_hosts``: those where they are.
     """
 
-    def __init__(self, base: str | None, limits: Limits = DEFAULT, **options: Any) -> None:
-        options.setdefault("skip_pages", limits.pages is None)
+    def __init__(
+        self,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        *,
+        names_hosts: bool = False,
+        **options: Any,
+    ) -> None:
+        options.setdefault("skip_pages", limits.pages is None and not names_hosts)
+        self._hosts = NamedHosts() if names_hosts else None
         self.parser = DocumentParser(base, fast=True, limits=limits, **options)
         self._base = base
         self._limits = limits
@@ -105,6 +114,8 @@ class DocumentProbe:
                     self._pages = UniquePages(limits.url_length)
                     self._pages_at = len(self._children)
                 self._count += sum(1 for _ in self._pages.of(entry))
+                if self._hosts is not None:
+                    self._hosts.add(entry)
             elif limits.too_long(entry.loc):
                 note_length(self.parser.problems, limits, entry.loc)
             elif entry.loc not in self._children:
@@ -153,6 +164,8 @@ class DocumentProbe:
             start=self._start,
             is_doubtful=self.parser.is_doubtful,
             software=getattr(parser, "software", ""),
+            hosts=tuple(self._hosts.of_pages) if self._hosts else (),
+            language_hosts=tuple(self._hosts.of_languages) if self._hosts else (),
         )
 
     def again(
@@ -167,7 +180,11 @@ class DocumentProbe:
         ``late`` is called after each step: a reason ends the reading.
         """
         probe = DocumentProbe(
-            self._base, self._limits, exchange=document.exchange, skip_pages=False
+            self._base,
+            self._limits,
+            names_hosts=self._hosts is not None,
+            exchange=document.exchange,
+            skip_pages=False,
         )
         for chunk in document.chunks():
             for _ in probe.steps(chunk):
@@ -198,6 +215,7 @@ class FetchContext:
     stop_reason: Callable[[], Reason | None] = lambda: None
     announce: Callable[[FetchOrder, Arrival], object] | None = None
     earlier: HasEarlierResults | None = None
+    names_hosts: bool = False  # whether the hosts of pages are wanted
 
 
 class BodyReceiver:
@@ -238,7 +256,8 @@ class BodyReceiver:
             content_encoding=excerpt(_text(response.header("Content-Encoding"))) or None,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
-        self._probe = DocumentProbe(final_url, limits, exchange=self._exchange, role=order.role)
+        names, how = context.names_hosts, {"exchange": self._exchange, "role": order.role}
+        self._probe = DocumentProbe(final_url, limits, names_hosts=names, **how)
         self._writer = DocumentWriter(context.store)
 
     @property

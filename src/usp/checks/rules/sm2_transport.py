@@ -22,6 +22,8 @@ _RIGHT_TYPES = {  # by the kind of document, unless it is XML
     "robots": ("robots.txt", _TEXT_TYPE),
     "text": ("a list of URLs", _TEXT_TYPE),
     "html": ("a page", re.compile(r"text/html|application/xhtml\+xml")),
+    "jsonfeed": ("a JSON Feed", re.compile(r"application/(?:feed\+)?json")),
+    "llms": ("llms.txt", re.compile(r"text/(?:plain|markdown)")),
 }
 _GZIP_TYPE = re.compile(
     r"(?:application|binary)/(?:x-)?(?:gzip|gunzip|gzip-compressed|octet-stream)"
