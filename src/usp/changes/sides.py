@@ -68,8 +68,10 @@ class Matching:
 
         ``given`` are more such hosts; none at all if it is empty.
         """
-        tables = [tree.columns for tree in (before, after) if isinstance(tree, TableSitemap)]
-        columns = frozenset.intersection(*tables) if tables else None
+        tables = [tree for tree in (before, after) if isinstance(tree, TableSitemap)]
+        columns = frozenset.intersection(*(one.columns for one in tables)) if tables else None
+        if any(one.has_many_sites for one in tables):
+            return cls(given or {}, columns)
         old, new = _url_in(before), _url_in(after)
         host, new_host = host_of(old), host_of(new)
         if given is None or given:
