@@ -49,7 +49,7 @@ def codes(run, *argv: str) -> set[str]:
 
 def test_findings_are_folded_by_rule_or_lines_that_editors_can_open(run, folder):
     written = (folder / "public" / "bad.xml").read_text()
-    at = [f"1:{entry.start() + 1}" for entry in re.finditer("<url>", written)]
+    at = [f"1:{entry.start() + 1}" for entry in re.finditer("<loc>", written)]
     ended = run("check", "public", *TWO)
     assert ended.lines == [
         "error SM401 relative-url: 5 findings",

@@ -349,7 +349,7 @@ class ExaminedBlock:
         """Return where an entry begins, or an element in it that is there once."""
         if self._block is None:
             entry = self.entries[at] if self.entries else None
-            inside = entry.places.get(element) if isinstance(entry, RawEntry) else None
+            inside = places_in(entry).get(element)
             column = entry.column if entry else None
             return SourcePosition(*inside or (self._lines[at], column)) if self._lines else _NOWHERE
         if at >= len(self._starts):
@@ -394,6 +394,11 @@ def _tags(text: str, tag: str) -> Iterator[int]:
         if text[at + length : at + length + 1] in _AFTER_NAME:
             yield at
         at = text.find(tag, at + length)
+
+
+def places_in(entry: PageEntry | None) -> Mapping[str, tuple[int, int] | None]:
+    """Return line and column of the elements of an entry, as far as these are known."""
+    return (entry.places if isinstance(entry, RawEntry) else None) or {}
 
 
 class Examination:
@@ -474,8 +479,7 @@ class Examination:
 
     def _note(self, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
         field = next((name for name, core in CORE_FIELDS.items() if core.problem is code), "")
-        places = entry.places if isinstance(entry, RawEntry) else {}
-        line, column = places.get(field) or (entry.line, entry.column)
+        line, column = places_in(entry).get(field) or (entry.line, entry.column)
         self.parser.problems.add(code, line, excerpt or None, page=entry.url, column=column)
         self.on_page_problem(code, entry.url)
 

@@ -131,6 +131,9 @@ class RawEntry:
     nested_loc: str | None = None
     """A loc that is nested too deeply, for an entry that has no other."""
 
+    places: dict[str, tuple[int, int] | None] | None = None
+    """Line and column of its elements, if it was read tag by tag."""
+
     size = 0
     """How many elements were added."""
 
@@ -143,10 +146,10 @@ class RawEntry:
         self.line = line
         self.base = base
         self.records: dict[Space, list[Record]] = {}
-        self.places: dict[str, tuple[int, int] | None] = {}
 
     def note_place(self, name: str, line: int, column: int) -> None:
         """Remember where a field or a record begins; of several of one name, none."""
+        self.places = self.places or {}
         self.places[name] = None if name in self.places else (line, column)
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
