@@ -29,7 +29,7 @@ from usp._crawl.orders import (
     Received,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
+from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry, RemovedEntry
 from usp._formats.document import DocumentParser
 from usp._http.identity import safe_headers
 from usp._store import Document, DocumentWriter, SpoolFull, Store
@@ -100,6 +100,8 @@ class DocumentProbe:
     def _sort(self, entries: Iterable[Entry]) -> None:
         limits = self._limits
         for entry in entries:
+            if isinstance(entry, RemovedEntry):
+                continue
             if not isinstance(entry, ChildEntry):
                 if self._pages is None:
                     self._pages = UniquePages(limits.url_length)

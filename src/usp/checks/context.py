@@ -273,7 +273,7 @@ class CheckedSitemap:
     @property
     def markup(self) -> XmlParser | None:
         """What knows the root and the elements of a urlset or an index; None for all others."""
-        return self.xml if self.kind in ("urlset", "index") else None
+        return self.xml if self.kind in ("urlset", "resourcesync", "index") else None
 
     @property
     def xml(self) -> XmlParser | None:

@@ -100,8 +100,10 @@ def crawl_fleet(
     if how.engine == "ray":
         ray_module()
     logins: dict[str, Login] = {}
-    listed = dict.fromkeys(homepages(sites, logins))
-    options = replace(how.options, logins=how.options.logins | logins)
+    feeds: dict[str, tuple[str, ...]] = {}
+    listed = dict.fromkeys(homepages(sites, logins, feeds))
+    logins, feeds = how.options.logins | logins, how.options.feeds | feeds
+    options = replace(how.options, logins=logins, feeds=feeds)
     dataset = Dataset(root)
     aside = InterruptibleThread()
     number, before, wanted, older = aside(_begin, dataset, listed, how)

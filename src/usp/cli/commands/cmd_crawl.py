@@ -77,12 +77,12 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 def command(sites: str, output: str, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: three tables.
 
-    SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
-    host or domain; - is standard input. Run the same command again to complete a dataset: sites that
-    are already in it are skipped, however the last run ended. A site that fails gets a row with the
-    reason. The exit status is 0 if every site of the list is in the dataset, and 1 if not, because the
-    run could not go on. It is also 1 if sites that were crawled again failed, or have lost more than
-    half of their pages: they keep what they had.
+    SITES is a file with one site per line, a CSV, TSV or Parquet file with a column site, url, host or
+    domain, or an OPML file, whose feeds are read with their sites; - is standard input. Run the same
+    command again to complete a dataset: sites that are already in it are skipped, however the last run
+    ended. A site that fails gets a row with the reason. The exit status is 0 if every site of the list
+    is in the dataset, and 1 if not, because the run could not go on. It is also 1 if sites that were
+    crawled again failed, or have lost more than half of their pages: they keep what they had.
 
     \b
     Examples:
