@@ -73,26 +73,6 @@ def test_without_callbacks_children_are_fetched_although_their_place_is_not_deci
     assert crawl.complete
 
 
-def test_with_callbacks_nothing_is_fetched_that_nobody_has_agreed_to():
-    asked = []
-    options = CrawlOptions(recurse_callback=lambda child, *_: bool(asked.append(child)))
-    crawl = want("slow", "i", options=options)
-    slow, order = crawl.next_fetches(8, 0.0)
-    tell(crawl, order, index("a"))
-    assert crawl.next_fetches(8, 0.0) == []
-    assert asked == []
-    tell(crawl, slow, pages())
-    assert asked == [url("a")]
-    assert crawl.complete
-
-
-def test_a_document_with_two_places_is_ordered_once():
-    answers = {"i": index("a", "b"), "j": index("b", "a"), "a": pages(), "b": pages()}
-    world, nodes = played(answers, "i", "j", "a", room=4)
-    assert sorted(world.asked) == [url(name) for name in ("a", "b", "i", "j")]
-    assert list(map(outline, nodes)) == [{"i": ["a", "b"]}, {"j": ["b", "a"]}, "a"]
-
-
 def test_what_is_asked_for_in_another_role_is_another_document():
     crawl = Crawl(per_host=8)
     crawl.want(url("x"), role=Role.HOMEPAGE)
@@ -114,14 +94,6 @@ def test_reasons_say_what_failed():
         "Unable to add sub-sitemap from URL ftp://x/s.xml: URL ftp://x/s.xml is not a HTTP(s) URL.",
         f"Recursion detected when {url('r')} redirected to {url('i')} {top}",
     ]
-
-
-def test_a_redirect_to_a_page_sitemap_that_is_no_parent_is_fine():
-    answers = {"i": index("a", "b"), "a": pages(final="c"), "b": pages(final="c")}
-    _, (top,) = played(answers, "i")
-    assert [(type(node), node.url) for node in top.sub_sitemaps] == [
-        (PagesTextSitemap, url("c"))
-    ] * 2
 
 
 def test_a_place_that_was_never_fetched_is_invalid():

@@ -101,26 +101,6 @@ def test_bytes_of_a_document_from_both_sides(serve, front, limit):
         assert site.hits["/a.xml"] == 2  # what we cut off ourselves is not asked for again
 
 
-def test_a_document_that_is_cut_off_at_its_limit_costs_its_siblings_nothing(serve):
-    site = serve(
-        {"/i.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset(*PAGES), "/b.xml": urlset("/b")}
-    )
-    tree = crawl(site, "/i.xml", document_bytes=1000)
-    assert paths(tree, site.base)[-1] == "/b"
-    assert 1 < tree.page_count() < 100
-    the_failure(tree, "document_bytes", site.url("/a.xml"))
-
-
-@every_front
-def test_an_endless_document_ends_at_its_limit(serve, front):
-    filler = b"<url><loc>http://h/p</loc></url>" * 100
-    site = serve({"/a.xml": Answer("<urlset>", endless=filler)})
-    tree = crawl(site, "/a.xml", front, document_bytes=100_000)
-    assert tree.page_count() == 1
-    the_failure(tree, "document_bytes", site.url("/a.xml"))
-    assert site.hits["/a.xml"] == 1
-
-
 def test_an_index_that_is_cut_off_at_its_limit_keeps_the_children_before(serve):
     names = [f"/{n}.xml" for n in range(50)]
     site = serve({"/i.xml": index(*names)} | {name: urlset(f"/of{name}") for name in names})
@@ -291,25 +271,6 @@ def test_counting_pages_does_not_hide_that_a_document_breaks_off(serve):
             tree = crawl(site, "/a.xml", pages=allowed)
             assert not tree.is_complete
             assert "breaks off" in tree.failures()[0].reason
-
-
-@every_front
-def test_redirects_from_both_sides(serve, front):
-    site = serve({f"/{n}": Answer(redirect=f"{{base}}/{n + 1}") for n in range(5)})
-    site.answers["/5"] = urlset("/p")
-    for allowed in (5, 6, None):
-        tree = crawl(site, "/0", front, redirects=allowed)
-        assert paths(tree, site.base) == ["/p"], allowed
-        assert tree.is_complete
-    site.requests.clear()
-    tree = crawl(site, "/0", front, redirects=4)
-    assert tree.page_count() == 0
-    failure = the_failure(tree, "redirects", site.url("/0"))
-    assert failure.attempts == 1
-    assert site.hits["/5"] == 0
-    assert crawl(site, "/5", front, redirects=0).is_complete
-    the_failure(crawl(site, "/4", front, redirects=0), "redirects", site.url("/4"))
-    assert site.hits["/5"] == 1
 
 
 # Time ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from usp._crawl.website import Search
 from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, index, indexed, paths, urlset
+from website import Answer, indexed, urlset
 
 MANY = [f"/{n}.xml" for n in range(24)]
 SITE = indexed(*MANY) | {path: urlset(f"/of{path}") for path in MANY}
@@ -48,14 +48,3 @@ def test_a_crawl_of_nothing_ends_at_once():
     with ThreadDriver(Search(id, H + "/", CrawlOptions()), Client(Web({}))) as driver:
         driver.step()
     assert driver.crawl.complete
-
-
-def test_a_redirect_to_a_dead_host_costs_only_the_document_that_redirects(serve):
-    """The host that sent us there has answered: it is not dead."""
-    names = [f"/{n}.xml" for n in range(5)]
-    site = serve({name: urlset(f"/of{name}") for name in names} | {"/i.xml": index("/x", *names)})
-    site.answers["/x"] = Answer(redirect="http://127.0.0.1:9/")
-    client = RequestsWebClient(max_concurrent_requests=1)
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), client)
-    client.close()
-    assert paths(tree, site.base) == [f"/of{name}" for name in names]

@@ -36,30 +36,7 @@ PACKED = gzip.compress(urlset("https://h/packed/1", "https://h/packed/2").encode
 HALF = urlset(*(f"https://h/half/{n}" for n in range(200)))
 
 SITES: dict[str, dict[str, Any]] = {
-    "one index": indexed(*LEAVES),
     "nothing": {},
-    "declared twice": {
-        "/robots.txt": robots("/i.xml", "/j.xml", "/a.xml"),
-        "/i.xml": index("/a.xml", "/b.xml", "/a.xml"),
-        "/j.xml": index("/b.xml", "/c.xml", "/a.xml#again"),
-    },
-    "known path in the subtree of robots.txt": indexed("/sitemap.xml", "/a.xml")
-    | {"/sitemap.xml": urlset("/known"), "/sitemap_index.xml": Answer(redirect="/i.xml")},
-    "known path that the subtree redirects to": {
-        "/robots.txt": robots("/i.xml"),
-        "/i.xml": Answer(redirect="/sitemap.xml"),
-        "/sitemap.xml": index("/a.xml", "/sitemap_news.xml"),
-        "/sitemap_news.xml": rss("/n"),
-    },
-    "known paths beside robots.txt": {
-        "/robots.txt": robots("/a.xml"),
-        "/sitemap.xml": index("/b.xml", "/a.xml"),
-    },
-    "known paths that lead to one place": {
-        "/sitemap.xml": Answer(redirect="/real.xml"),
-        "/sitemap_index.xml": Answer(redirect="/real.xml"),
-        "/real.xml": index(*LEAVES),
-    },
     "redirects": {
         "/robots.txt": Answer(redirect="/other/robots.txt"),
         "/other/robots.txt": robots("/i.xml", "{alt}/j.xml"),
@@ -72,19 +49,6 @@ SITES: dict[str, dict[str, Any]] = {
         "/c1.xml": Answer(redirect="/c2.xml", status=307),
         "/c2.xml": urlset("/far"),
         "/a.xml": LEAVES["/a.xml"],
-    },
-    "redirects to a parent": {
-        "/robots.txt": robots("/i.xml", "/p.xml"),
-        "/i.xml": index("/j.xml", "/a.xml", "/q.xml"),
-        "/j.xml": index("/k.xml", "/b.xml"),
-        "/k.xml": Answer(redirect="/i.xml"),
-        "/q.xml": Answer(redirect="/a.xml"),
-        "/p.xml": urlset("/p"),
-    },
-    "a page sitemap that redirects to its parent elsewhere": {
-        "/robots.txt": robots("/k.xml", "/i.xml"),
-        "/i.xml": index("/k.xml", "/a.xml"),
-        "/k.xml": [Answer(redirect="/i.xml")],
     },
     "too deep": {"/robots.txt": robots("/0.xml")} | deep(14),
     "broken bodies": {
@@ -146,23 +110,11 @@ SITES: dict[str, dict[str, Any]] = {
         "/many.txt": "".join(f"https://h/line/{n}\n" for n in range(4000)),
         "/i.xml": index("/rss", "/few.txt"),
     },
-    "stray pages before the children of an index": indexed(STRAY, STRAY_2, *LEAVES),
     "stray pages between the children of an index": {
         "/robots.txt": robots("/i.xml", "/c.xml"),
         "/i.xml": index("/a.xml", STRAY, "/j.xml", STRAY_2),
         "/j.xml": index("/b.xml", STRAY),
     },
-    "stray pages behind the children of an index": indexed(*LEAVES, STRAY),
-    "stray pages behind a child that is declared twice": indexed(
-        "/a.xml", "/a.xml", "/b.xml", STRAY, "/c.xml"
-    ),
-    "links of the homepage": {
-        "/": html("/a.xml", "/gone.xml", "b.xml", "/sitemap.xml"),
-        "/sitemap.xml": index("/c.xml"),
-        "/robots.txt": robots("/c.xml"),
-    },
-    "links of the homepage to what robots.txt has": indexed("/a.xml", "/b.xml")
-    | {"/": html("/a.xml", "/i.xml", "/b.xml")},
     "links of a homepage that has moved": {
         "/": Answer(redirect="/en/"),
         "/en/": html("map.xml", "../a.xml", "/en/"),

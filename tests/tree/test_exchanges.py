@@ -45,6 +45,7 @@ def test_a_node_knows_its_exchange(serve, crawl):
     assert (read.header("x-cache"), read.header("X-None")) == ("HIT", None)
     assert read.content_type == GZIP["Content-Type"]
     assert (read.status, read.attempts, read.broken) == (200, 2, None)
+    assert read.charset == "utf-8"  # whatever its label says
     assert read.received == nodes["a.xml"].size
     assert before - timedelta(seconds=1) <= read.started <= datetime.now(UTC)
     assert read.seconds >= 0

@@ -3,10 +3,9 @@
 import itertools
 from datetime import UTC, datetime
 
-from cases import cases
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
-from website import Answer, index, paths, robots, urlset
+from website import Answer, index, robots, urlset
 
 
 def test_last_modified_is_what_the_declaring_index_said(serve):
@@ -36,25 +35,6 @@ def test_last_modified_is_what_the_declaring_index_said(serve):
     assert first.last_modified is None
 
 
-def test_damage_costs_the_entry_it_is_in_and_is_listed_with_its_line(serve):
-    bad = "<url><loc>{base}/1</loc><lastmod>soon</lastmod><priority>high</priority></url>"
-    for body, found, lost in cases(
-        [
-            (urlset("/1", "/2"), ["/1", "/2"], []),
-            ("{base}/1\n{base}/2", ["/1", "/2"], []),
-            (index(), [], []),
-            (urlset("/1", "<url><loc></loc></url>", "/2"), ["/1", "/2"], [1]),
-            (urlset(bad), ["/1"], [0, 0]),
-        ]
-    ):
-        site = serve({"/a.xml": body})
-        node = sitemap_tree_for_sitemap(site.url("/a.xml"))
-        assert paths(node, site.base) == found
-        assert [problem.lost for problem in node.problems] == lost
-        assert {problem.line for problem in node.problems} <= {1}
-        assert node.problems == node.problems
-
-
 def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
     site = serve({"/a.xml": urlset(*(f"/{n}" for n in range(500)))})
     node = sitemap_tree_for_sitemap(site.url("/a.xml"))
@@ -63,15 +43,6 @@ def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
         (page.url, page.url) for page in node.pages
     ]
     assert site.hits["/a.xml"] == 1
-
-
-def test_a_dtd_that_is_only_named_is_not_loaded(serve):
-    doctype = '<?xml version="1.0"?><!DOCTYPE urlset SYSTEM "{base}/x.dtd">'
-    site = serve({"/a.xml": doctype + "<urlset><url><loc>{base}/p</loc></url></urlset>"})
-    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
-    assert [page.url for page in node.all_pages()] == [site.url("/p")]
-    assert "DOCTYPE" in str(node.problems[0])
-    assert set(site.hits) == {"/a.xml"}
 
 
 def test_the_log_has_one_info_line_a_sitemap_and_expected_404s_are_debug(serve, caplog):

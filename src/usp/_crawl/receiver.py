@@ -124,7 +124,8 @@ class DocumentProbe:
 
     def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Probe:
         """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
-        self._sort(self.parser.close(ended or broken))
+        if rest := self.parser.close(ended or broken):
+            self._sort(rest)
         parser = self.parser.parser
         problems = self.parser.problems.listed()
         transfer = None
@@ -137,12 +138,13 @@ class DocumentProbe:
         left_out = None
         if self._left_out:
             left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
+        kind: Any = parser.sitemap_class if parser and not self.parser.refusal else None
         return Probe(
-            kind=parser.sitemap_class if parser and not self.parser.refusal else None,
+            kind=kind,
             refusal=self.parser.refusal,
             children=tuple(self._children.values()),
             left_out=left_out,
-            pages_at=None if self.page_kind else self._pages_at,
+            pages_at=None if kind is not None and kind.lists_pages else self._pages_at,
             problems=tuple(problems),
             transfer=transfer,
             broken=broken if ended is None else None,

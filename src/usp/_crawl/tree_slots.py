@@ -156,7 +156,7 @@ def node_of(slot: TreeSlot, children: list[AbstractSitemap], limits: Limits) -> 
     """Return the node of a slot; ``children`` are those of an index."""
     received, result = slot.received, slot.result
     facts: dict[str, Any] = {
-        "last_modified": date(slot.lastmod),
+        "last_modified": slot.lastmod and date(slot.lastmod),
         "failure": failure_of(slot),
         "exchange": result.exchange if result else None,
     }

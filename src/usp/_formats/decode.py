@@ -150,6 +150,8 @@ class Decoder:
 
     def close(self) -> str:
         """Return the rest of the text."""
+        if self._unpacker.is_plain and self.encoding == "utf-8" and not self._rest:
+            return ""
         text = "".join(self.texts(None))
         if self.encoding is None:
             text += self._start()

@@ -88,7 +88,7 @@ class RobotsParser(FormatParser):
 
     def close(self) -> list[ChildEntry]:
         """Return the child of the last line."""
-        children = self._read(self._lines.close())
+        children = [] if self._lines.idle else self._read(self._lines.close())
         if self._empty_line is not None:
             self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, self._empty_line)
         return children
@@ -98,7 +98,8 @@ class RobotsParser(FormatParser):
         low = text.lower()
         if len(low) != len(text) or any(map(text.__contains__, _ODD_ENDS)):
             return self._read(self._lines.feed(text))
-        self._follow(self._rules.splitlines())
+        if self._rules:
+            self._follow(self._rules.splitlines())
         self._rules = text
         if "delay" in low:
             self._follow(text.splitlines())

@@ -139,7 +139,7 @@ class Unpacker:
         self._head = b""
         self._inflater: Inflater | None = None
         self._inner: Unpacker | None = None
-        self._plain = False
+        self.is_plain = False  # whether there is nothing to remove
 
     @property
     def full(self) -> bool:
@@ -156,7 +156,7 @@ class Unpacker:
 
         The first bytes of a layer decide what it is.
         """
-        if self._inflater is None and not self._plain:
+        if self._inflater is None and not self.is_plain:
             self._head += data
             if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(MAGIC)) and not final:
                 return ()
@@ -164,8 +164,8 @@ class Unpacker:
             window = GZIP if data.startswith(MAGIC) else None
             if window is None and self._deflated:
                 window = _deflate_window(data)
-            self._plain = window is None or self._layer >= MAX_LAYERS
-            if window is not None and not self._plain:
+            self.is_plain = window is None or self._layer >= MAX_LAYERS
+            if window is not None and not self.is_plain:
                 self._inflater = Inflater(window, self._problems, self._limits)
                 self._inner = Unpacker(
                     self._problems,
@@ -179,7 +179,7 @@ class Unpacker:
 
     def close(self) -> Iterable[bytes]:
         """Return what is left, and note a stream that broke off."""
-        return () if self._plain else self._rest()
+        return () if self.is_plain else self._rest()
 
     def _rest(self) -> Iterator[bytes]:
         if self._inflater is None:
