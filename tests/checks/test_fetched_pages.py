@@ -43,6 +43,7 @@ class Pages:
     def __init__(self, first, count):
         self.urls = [str(number) for number in range(first, first + count)]
         self.sitemap = type("Sitemap", (), {"url": "s"})
+        self.alternates = self.media = ()
         self.examined = self
 
     def place(self, at):
@@ -167,7 +168,7 @@ def test_noindex_is_found_however_it_is_written():
         '<meta name="robots" content="noindex">',
         "<META NAME=GoogleBot CONTENT='NOINDEX,nofollow'>",
         '<meta content="none" name="robots"/>',
-        '<body><meta name="robots" content="follow, noindex"></body>',
+        '<body><meta name="robots" content="follow, noindex">Tea</body>',
     ]
     headers = ["noindex", "googlebot: noindex", "nofollow, NOINDEX"]
     found = all_found(pages, [*headers, "otherbot: nofollow, bingbot: noindex"])
@@ -183,8 +184,54 @@ def test_a_canonical_url_is_found_in_a_header_and_in_another_case():
     assert list(found.values()) == told
 
 
+SAID = {
+    '<meta http-equiv="Refresh" content="0; URL=\'/b\'">': f"the page redirects to {HOME}/b with a meta refresh",
+    '<link rel=canonical href="/a"><link rel=canonical href="/b">': (
+        f"the page names several canonical URLs: {HOME}/a, {HOME}/b"
+    ),
+    '<meta name="robots" content="unavailable_after: 2020-01-01">': (
+        "the page says that it is not available after 2020-01-01"
+    ),
+    '<meta name="robots" content="noarchive, unavailable_after: 25 Jun 2010 15:00:00 UTC">': (
+        "the page says that it is not available after 2010-06-25"
+    ),
+    "<title>Page not found - Tea shop</title>": "the page says that it was not found: 'Page not found - Tea shop'",
+    "<title>Tea</title><body><h1>Error 404</h1>": "the page says that it was not found: 'Tea'",
+    "<body><div> </div></body>": "the page is empty",
+    " ": "the page is empty",
+}
+
+
+def test_a_page_that_search_engines_do_not_show_is_found():
+    assert {html: [message for _, message in one(html)] for html in SAID} == {
+        html: [message] for html, message in SAID.items()
+    }
+
+
+def test_what_the_sitemap_has_for_a_page_is_fetched_if_that_is_asked_for():
+    page = (
+        f'<url><loc>{HOME}/a</loc><xhtml:link rel="alternate" hreflang="de" href="{HOME}/de"/>'
+        f"<image:image><image:loc>{HOME}/a.png</image:loc></image:image></url>"
+    )
+    replies = replies_of(page) | {f"{HOME}/a": Doc(b"<p>Tea", headers=HTML)}
+    tree = usp.sitemap_tree_for_homepage(f"{HOME}/", Client(replies))
+    given = {"select": ["SM9"], "fetch_pages": 1}
+    assert list(usp.check(tree, Client(replies), **given)) == []
+    found = list(usp.check(tree, Client(replies), fetch_linked=True, **given))
+    assert {(one.page, one.message) for one in found} == {
+        (f"{HOME}/a", f"the image {HOME}/a.png does not exist: the server returned 404"),
+        (f"{HOME}/a", f"the version {HOME}/de does not exist: the server returned 404"),
+    }
+
+
 def test_a_page_that_says_nothing_of_the_kind_is_fine():
     pages = [
+        "<title>How to fix a 404 - page not found, and more | Tea</title>",
+        "<title>404 teas</title><body><h1>404 not found pages</h1>",
+        '<meta http-equiv="refresh" content="300">',
+        '<meta http-equiv="refresh" content="0;url=https://example.org/a">',
+        '<body><div id="root"></div><script src="app.js"></script></body>',
+        '<body><img src="tea.jpg"></body>',
         '<script>document.write(\'<meta name="robots" content="noindex">\')</script>',
         '<!-- <meta name="robots" content="noindex"> -->',
         '<meta name="description" content="noindex">',
@@ -194,7 +241,7 @@ def test_a_page_that_says_nothing_of_the_kind_is_fine():
         '<link rel="canonical" href="//EXAMPLE.org:443/a">',
         '<link rel="canonical" href="">',
         '<link rel="canonical" href="http://[">',
-        '<body><link rel="canonical" href="/other"></body>',
+        '<body><link rel="canonical" href="/other">Tea</body>',
         '<link rel="alternate" href="/other">',
         "\0<<<meta",
     ]

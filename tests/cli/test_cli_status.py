@@ -173,6 +173,7 @@ def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run, serve):
         2, "403 Forbidden: the server blocks robots"
     )
     assert "no sitemaps were found" not in ended.err
+    assert "Try --user-agent NAME, --concurrency 1 or --wait 2." in ended.out
 
 
 def test_redirects_in_a_circle_are_named_and_no_limit_is_to_be_raised(run, serve):
@@ -252,6 +253,30 @@ def test_every_command_ends_every_situation_with_the_documented_status(run, serv
             ended.append(run(*words, "-k").status)
         assert "".join(map(str, ended)) == statuses
         assert set(ended) <= STATUSES[name].keys()
+
+
+UPDATES = {
+    # complete partial feed empty nothing page gone blocked nobody
+    "update {known}": "000111111",
+    "update {known} --strict": "030111111",
+    "update {known} --accept": "000000111",
+}
+"""The same for a snapshot of the time when the website was complete."""
+
+
+def test_an_update_ends_every_situation_with_the_documented_status(run, serve):
+    for line, statuses in cases(UPDATES.items()):
+        ended = []
+        for number, given in enumerate([*SITUATIONS.values()][: len(statuses)]):
+            site, known = serve(SITUATIONS["complete"]), f"{number}{len(line)}.warc.gz"
+            run("snapshot", site, "-k", "-o", known)
+            if isinstance(given, str):
+                site.web.close()
+            else:
+                site.web.answers = dict(given)
+            ended.append(run(*line.format(known=known).split()).status)
+        assert "".join(map(str, ended)) == statuses
+        assert set(ended) <= STATUSES["update"].keys()
 
 
 def test_every_command_ends_a_wrong_call_with_2(run, here):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import click
 import pytest
 
 from usp.cli.commands import COMMANDS
@@ -133,3 +134,18 @@ def test_every_command_has_json_for_the_standard_error_and_nothing_else(run, sit
         plain, told = run(name, site, *options), run(name, site, *options, "--log-format", "json")
         assert told.out == plain.out
         assert [json.loads(line) for line in told.err.splitlines()]
+
+
+def test_a_table_of_pages_fits_the_terminal_and_is_whole_elsewhere(run, put, monkeypatch):
+    put({"a.xml": urlset(*(f"https://www.example.org/tea/{'long-' * n}{n}" for n in range(9)))})
+    whole = run("ls", "a.xml", "-f", "table").lines
+    assert whole[0].split("\t")[:2] == ["url", "lastmod"]
+    assert whole[9].startswith(f"https://www.example.org/tea/{'long-' * 8}8\t")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for columns, last in [(80, "https://www.example.org/tea/"), (60, "…/tea/"), (30, "…/tea/")]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = [click.unstyle(line) for line in run("ls", "a.xml", "-f", "table").lines]
+        assert lines[0] == "url"
+        assert max(map(len, lines)) <= columns
+        assert lines[9].startswith(last)
+        assert lines[9].endswith("long-8")

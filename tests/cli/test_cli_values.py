@@ -17,7 +17,7 @@ WRONG = {
         *(["ls", text] for text in ("file:///etc/passwd", "http://example.org:99999/")),
         *(["ls", text] for text in ("http://[::1/", "http://exa mple.org/", "mailto:a@b.c:x")),
     ],
-    "is neither a URL nor an existing file": [
+    "is neither an HTTP URL nor an existing file": [
         *(["no-such-file.xml"], ["no/such/file"]),
         *(["ls", name] for name in ("none.warc.gz", "none.warc", "NONE.WACZ", "none.csv.gz")),
     ],

@@ -273,7 +273,13 @@ def test_the_treemap_stays_in_its_place_however_it_is_clicked(pages, width):
             drawn = shape.bounding_box()
             assert drawn is None or drawn["x"] >= box["x"] - 12
             assert drawn is None or drawn["x"] + drawn["width"] <= box["x"] + box["width"] + 12
-        return sorted(filter(re.compile("/.*/").fullmatch, texts)), box["width"], box["height"]
+        down = box["y"] - tab.locator("#sections").bounding_box()["y"]
+        return (
+            sorted(filter(re.compile("/.*/").fullmatch, texts)),
+            box["width"],
+            box["height"],
+            down,
+        )
 
     def click(text):
         tab.locator("#chart-sections text", has_text=text).first.click(force=True)

@@ -16,8 +16,9 @@ from usp.cli.commands import COMMANDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_EARLY = " (also if the reader of a pipe stopped early)"
 _READ = {
-    0: "something was read, or there are no sitemaps (also if the reader of a pipe stopped early)",
+    0: f"something was read, or there are no sitemaps{_EARLY}",
     1: "no sitemap with pages could be read (for a file or standard input: the document itself), "
     "or the result could not be written",
 }
@@ -43,7 +44,7 @@ STATUSES: dict[str, dict[int, str]] = {
         1: "more of the pages are gone than `--max-removed`, or more than half could not be read, or sitemaps have suddenly lost theirs: the snapshot still has them",
     },
     "diff": {
-        0: "nothing changed",
+        0: f"nothing changed{_EARLY}",
         1: "something changed",
         2: "A or B could not be read, the result could not be written, or wrong usage",
         3: "no confirmed change, but one side is incomplete; "
@@ -61,7 +62,7 @@ STATUSES: dict[str, dict[int, str]] = {
         "nothing could be read",
     },
     "check": {
-        0: "nothing was found that is as severe as `--fail-on` says",
+        0: f"nothing was found that is as severe as `--fail-on` says{_EARLY}",
         1: "something was",
         2: "something could not be checked, whatever was found elsewhere: wrong usage, no response, no sitemaps at all, robots "
         "are turned away, a file that cannot be written",

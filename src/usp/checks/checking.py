@@ -68,6 +68,7 @@ class Checking:
 
     chosen: RuleSelection
     fetch_pages: int = 0
+    fetch_linked: bool = False
     web_client: AbstractWebClient | None = None
     options: CrawlOptions = field(default_factory=CrawlOptions)
     is_live: bool = False
@@ -122,7 +123,8 @@ class Checking:
             known = site.robots_txt
             robots = {} if known is None else {origin_of(known.url): site.robots}
             pages, start = site.sample.pages, site.start_url
-            fetched = fetched_pages(pages, start, self.web_client, self.options, robots)
+            given = self.web_client, self.options, robots
+            fetched = fetched_pages(pages, start, *given, linked=self.fetch_linked)
             for page in chain(site.built.pages(), fetched):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
@@ -215,6 +217,7 @@ class CheckKeywords(TypedDict, total=False):
     ignore: Sequence[str]
     severities: Mapping[str, Severity | str] | None
     fetch_pages: int
+    fetch_linked: bool
     agents: Iterable[str]
     profile: str | None
     url: str | None
@@ -230,6 +233,7 @@ def check(
     ignore: Sequence[str] = (),
     severities: Mapping[str, Severity | str] | None = None,
     fetch_pages: int = 0,
+    fetch_linked: bool = False,
     agents: Iterable[str] = AGENTS,
     profile: str | None = None,
     url: str | None = None,
@@ -245,7 +249,8 @@ def check(
     snapshot, a sitemap or a folder. ``select`` and ``ignore`` are codes of rules, the beginnings of
     codes (``SM4``) or names; of two that fit, the longer one counts. ``severities`` are other
     severities of rules, by code, beginning or name; ``off`` is one, too. ``fetch_pages`` is how many of
-    the listed pages are fetched themselves, a sample, if robots.txt allows it. ``agents`` are the
+    the listed pages are fetched themselves, a sample, if robots.txt allows it; with ``fetch_linked``
+    their images, videos and versions in other languages, too. ``agents`` are the
     robots for which robots.txt is judged; beside ``Googlebot``, those for news, images and videos too.
     A ``profile`` (``google``, ``bing``, ``news``, ``video``, ``strict``) is what one of them wants.
     ``url`` is where a folder or a file will be; ``against`` are pages that are known, ``compare`` is an
@@ -258,7 +263,7 @@ def check(
     anything is fetched.
     """
     rules = {"select": select, "ignore": ignore, "severities": severities, "profile": profile}
-    more = {"fetch_pages": fetch_pages, "agents": agents, "url": url}
+    more = {"fetch_pages": fetch_pages, "fetch_linked": fetch_linked, "agents": agents, "url": url}
     find = _prepared(source, web_client, options, baseline, ignores, **rules, **more)
     others = (one and tree_of(one, web_client, options) for one in (against, compare))
     return find(tree_of(source, web_client, options), *others)

@@ -32,6 +32,7 @@ from usp.checks.robots_access import AGENTS, robots_of
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexWebsiteSitemap,
+    IndexXMLSitemap,
     kind_of,
     stored_of,
 )
@@ -194,7 +195,8 @@ class CheckedSitemap:
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
         feeds = ("rss", "atom", "jsonfeed", "llms", "html")
-        self.is_feed = self.kind in feeds  # with rules of their own
+        lists_both = self.is_index and not isinstance(node, IndexXMLSitemap)
+        self.is_feed = self.kind in feeds or lists_both  # with rules of their own
         self.is_of_recent = bool(_RECENT.search(self.url.rpartition("/")[2]))
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root

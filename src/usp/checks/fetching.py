@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPStatus
 from math import inf
@@ -15,14 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from protego import Protego
 from requests.utils import parse_header_links
 
-from usp._base.urls import HttpUrl, origin_of, urljoin
+from usp._base.dates import in_utc, read_date
+from usp._base.urls import HttpUrl, is_http_url, origin_of, urljoin
 from usp._crawl.fetch import fetch_pages, text_of
 from usp._crawl.orders import Failed, Received
 from usp._formats.abstract_parser import ignore
 from usp._formats.html import MAX_HEAD, HeadParser
 from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.references import decode_text
 from usp._formats.xml.scanner import DEAF
-from usp.checks.page_urls import normal_all, same_page
+from usp.checks.page_urls import normal_all, normal_url, same_page
 from usp.checks.robots_access import Robots
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
@@ -76,6 +80,7 @@ class CrossHostDeclarations:
 # Some of the listed pages, fetched themselves: which ones, and what they say -----------------------
 
 _HTML = ("text/html", "application/xhtml+xml")
+_LONGEST_TITLE = 300
 _SEED = 20  # any: the same pages each time, so that a check can be repeated
 _MAX_PAUSE = 60.0
 _ROBOTS = frozenset({"", "*", "robots", "googlebot", "bingbot"})
@@ -85,11 +90,26 @@ _VALUED = frozenset(
 
 
 class Listed(NamedTuple):
-    """A page where it is listed."""
+    """A page where it is listed; ``alternates`` and ``media`` are what the sitemap says of it."""
 
     url: str
     sitemap: str
     place: SourcePosition
+    alternates: Sequence[tuple[str, str]] = ()
+    media: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def at(cls, block: PageColumns, at: int) -> Listed:
+        """Return a page of a block."""
+        links = next((links for number, links in block.alternates if number == at), ())
+        media = [(kind, url) for number, kind, url in block.media if number == at]
+        return cls(block.urls[at], block.sitemap.url, block.examined.place(at), links, media)
+
+    def linked(self) -> Iterator[tuple[str, str]]:
+        """Yield the other URLs that the sitemap has for the page, and what they are."""
+        yield from ((url, f"the {kind} {url}") for kind, url in self.media)
+        others = dict.fromkeys(url for _, url in self.alternates)
+        yield from ((url, f"the version {url}") for url in others if not same_page(url, self.url))
 
 
 class Sample:
@@ -103,19 +123,33 @@ class Sample:
 
     def add(self, block: PageColumns) -> None:
         """Look at the pages of a block."""
-        for at, url in enumerate(block.urls if self._size else ()):
+        for at in range(len(block.urls) if self._size else 0):
             self._seen += 1
             if self._seen <= self._size:
-                self.pages.append(Listed(url, block.sitemap.url, block.examined.place(at)))
+                self.pages.append(Listed.at(block, at))
             elif (number := self._random.randrange(self._seen)) < self._size:
-                self.pages[number] = Listed(url, block.sitemap.url, block.examined.place(at))
+                self.pages[number] = Listed.at(block, at)
+
+
+_SHOWN = frozenset(
+    {"audio", "canvas", "embed", "form", "iframe", "img", "object", "script", "svg", "video"}
+)
+_REFRESH = re.compile(r"\s*[0-9.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
+_PARTS = re.compile("\\s+[-|\u00b7\u2013\u2014:]+\\s+|\\s*[|\u00b7\u2013\u2014]\\s*")  # of a title
+_NOT_FOUND = re.compile(
+    r"(?:error\W*)?404(?:\W*error)?(?:\W*(?:page |file )?not found)?|(?:page |file )?not found"
+    r"|(?:oops|sorry)?\W*(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
+    r"|(?:this |the |that )?page (?:doesn.t|does not) exist|(?:die )?seite (?:wurde )?nicht gefunden"
+    r"|page (?:introuvable|non trouvée)|página no encontrada|pagina non trovata|pagina niet gevonden",
+    re.IGNORECASE,
+)
 
 
 class PageHeadParser(HeadParser):
     """Reads what a page tells search engines: whether to index it, and which page it is a copy of.
 
-    ``robots`` are the contents of ``<meta name="robots">``, ``canonical`` is the address in
-    ``<link rel="canonical">``, as written.
+    ``robots`` are the contents of ``<meta name="robots">``; ``canonicals``, ``alternates`` and
+    ``refresh`` are addresses as written. ``titles`` are its title and the first headings.
     """
 
     silent = HeadParser.silent | {"noscript"}  # search engines run scripts
@@ -123,8 +157,12 @@ class PageHeadParser(HeadParser):
     def __init__(self) -> None:
         super().__init__()
         self.robots: list[str] = []
-        self.canonical: str | None = None
-        self._in_body = False
+        self.canonicals: list[str] = []
+        self.alternates: list[tuple[str, str]] = []
+        self.refresh: str | None = None
+        self.titles: dict[str, str] = {}
+        self.has_body = self.has_content = False
+        self._heading = ""
 
     def read(self, text: str) -> None:
         """Read the beginning of a page."""
@@ -132,29 +170,66 @@ class PageHeadParser(HeadParser):
         self._scanner.close()
         self._scanner.handler = DEAF  # they know each other
 
+    @property
+    def says_not_found(self) -> bool:
+        """Whether the page is one that a server sends for what does not exist."""
+        parts = (part.strip(" .!?") for text in self.titles.values() for part in _PARTS.split(text))
+        return any(_NOT_FOUND.fullmatch(part) for part in parts)
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Look at a tag."""
+        self.has_content |= self.has_body and name.lower() in _SHOWN
+        super().start(name, attributes, empty)
+
+    def text(self, raw: str) -> None:
+        """Keep titles, and remember whether there is any other text."""
+        inside = self._inside or self._heading
+        if inside in ("title", "h1") and len(self.titles.get(inside, "")) < _LONGEST_TITLE:
+            self.titles[inside] = self.titles.get(inside, "") + " ".join(
+                decode_text(raw[:_LONGEST_TITLE], ignore).split()
+            )
+        self.has_content |= self.has_body and not self._inside and not raw.isspace()
+
+    def end(self, name: str) -> None:
+        """Look at an end tag."""
+        super().end(name)
+        if name.lower() == "h1":
+            self._heading = ""
+
     def _look_at(self, name: str, attributes: str) -> None:
         if name == "body":
-            self._in_body = True
+            self.has_body = True
+        elif name == "h1":
+            self._heading = name
         elif name == "meta":
             given = read_attributes(attributes, ignore)
             if given.get("name", "").strip().lower() in ("robots", "googlebot", "bingbot"):
                 self.robots.append(given.get("content", ""))
-        elif name == "link" and not self._in_body and self.canonical is None:
+            if given.get("http-equiv", "").strip().lower() == "refresh":
+                found = _REFRESH.match(given.get("content", ""))
+                self.refresh = found[1].strip() if found else self.refresh
+        elif name == "link" and not self.has_body:
             given = read_attributes(attributes, ignore)
-            if "canonical" in given.get("rel", "").lower().split():
-                self.canonical = given.get("href", "").strip() or None
+            rel, href = given.get("rel", "").lower().split(), given.get("href", "").strip()
+            if "canonical" in rel and href:
+                self.canonicals.append(href)
+            elif "alternate" in rel and href and given.get("hreflang"):
+                self.alternates.append((given["hreflang"].strip().lower(), href))
 
 
 class FetchedPage:
     """A page that was fetched: how, and what it says.
 
     ``exchange`` is the request and its response, as far as they are known, ``failure`` why there is
-    no page, ``leads_to`` the URL to which it redirects.
+    no page, ``leads_to`` the URL to which it redirects. It may be something else that the sitemap has
+    for a listed page: ``name`` is what messages call it.
     """
 
-    def __init__(self, listed: Listed, result: Received | Failed) -> None:
+    def __init__(
+        self, listed: Listed, result: Received | Failed, url: str = "", name: str = "the page"
+    ) -> None:
         self.listed = listed
-        self.url = listed.url
+        self.url, self.name = url or listed.url, name
         self._received = result if isinstance(result, Received) else None
         self.failure: Reason | None = None
         if isinstance(result, Received):
@@ -165,11 +240,14 @@ class FetchedPage:
         self.status = None if self.exchange is None else self.exchange.status
         final = self.url if self.exchange is None else self.exchange.final_url
         self.leads_to = None if same_page(final, self.url) else final
+        if self.leads_to is None and self.head.refresh and self.failure is None:
+            target = self._resolved(self.head.refresh)
+            self.leads_to = target if target and not same_page(target, self.url) else None
 
     def located(self, hit: Hit) -> Hit:
         """Return a hit with the page, and where that is listed."""
         place = self.listed.place
-        return replace(hit, page=self.url, line=place.line, column=place.column)
+        return replace(hit, page=self.listed.url, line=place.line, column=place.column)
 
     @cached_property
     def head(self) -> PageHeadParser:
@@ -199,16 +277,44 @@ class FetchedPage:
         return [value for name, value in headers if name.lower() == wanted]
 
     @property
-    def canonical(self) -> str | None:
-        """The URL of the page that this one is a copy of, if it names one."""
+    def expired(self) -> datetime | None:
+        """The time after which the page asks not to be shown, if that is over."""
+        for text in (*self.head.robots, *self._headers("x-robots-tag")):
+            _, found, after = text.lower().partition("unavailable_after:")
+            date = read_date(after) or read_date(after.rpartition(",")[0]) if found else None
+            if date is not None and in_utc(date) < datetime.now(UTC):
+                return date
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing on the page."""
+        if self._received is None:
+            return False
+        head = self.head
+        return not text_of(self._received).strip() or (head.has_body and not head.has_content)
+
+    @property
+    def canonicals(self) -> Sequence[str]:
+        """The URLs of the page that this one is a copy of, as it says: there should be one."""
         # PDF documents have no other place for it than the header ``Link``.
         links = (link for value in self._headers("link") for link in parse_header_links(value))
         named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
-        written = self.head.canonical or next(named, None)
-        if self.exchange is None or not written:
-            return None
+        found = map(self._resolved, (*self.head.canonicals, *filter(None, named)))
+        by_page = {
+            normal_url(url.partition("#")[0]): url for url in reversed([*filter(None, found)])
+        }
+        return list(by_page.values())[::-1]
+
+    @property
+    def alternates(self) -> Mapping[str, str]:
+        """Its versions in other languages, as it says, by their codes."""
+        found = ((code, self._resolved(href)) for code, href in self.head.alternates)
+        return {code: url for code, url in found if url}
+
+    def _resolved(self, written: str) -> str | None:
         try:
-            return urljoin(self.exchange.final_url, written)
+            return urljoin(self.exchange.final_url, written) if self.exchange else None
         except ValueError:
             return None
 
@@ -219,18 +325,47 @@ def fetched_pages(
     web_client: AbstractWebClient | None,
     options: CrawlOptions,
     robots: dict[str, Robots],
+    *,
+    linked: bool = False,
 ) -> Iterator[FetchedPage]:
-    """Fetch those of some pages that robots may fetch.
+    """Fetch those of some pages that robots may fetch, and if they are ``linked``, their other URLs.
 
     ``start`` is the URL of the website, and ``robots`` the robots.txt of origins: others are added. A
     host that does not respond to the request for its robots.txt is not asked for its pages as well.
     """
-    origins = {listed.url: origin_of(listed.url) for listed in sample}
+    asked = {listed.url: (listed, "the page") for listed in sample}
+    for listed in sample if linked else ():
+        for url, name in filter(lambda one: is_http_url(one[0]), listed.linked()):
+            asked.setdefault(url, (listed, name))
+    origins = {url: origin_of(url) for url in asked}
     if start is None:  # of files: the website that most of the pages are on
         start = next((one for one, _ in Counter(origins.values()).most_common(1)), "")
-    others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
+    others = set(origins.values()) - robots.keys()
+    silent = _add_robots(robots, others, start, web_client, options)
+    allowed = []
+    for url, origin in origins.items():
+        listed, name = asked[url]
+        if origin in silent:
+            yield FetchedPage(listed, silent[origin], url, name)
+        elif robots[origin].allows(url):
+            allowed.append(url)
+    pause = min(max((robots[origins[url]].delay for url in allowed), default=0.0), _MAX_PAUSE)
+    for url, result in fetch_pages(allowed, start, web_client, options, pause):
+        listed, name = asked[url]
+        yield FetchedPage(listed, result, url, name)
+
+
+def _add_robots(
+    robots: dict[str, Robots],
+    origins: Iterable[str],
+    start: str,
+    web_client: AbstractWebClient | None,
+    options: CrawlOptions,
+) -> Mapping[str, Failed]:
+    """Add the robots.txt of more origins; return why there was no response at all from others."""
     silent: dict[str, Failed] = {}
-    for url, result in fetch_pages(sorted(others), start, web_client, options):
+    urls = sorted(f"{origin}/robots.txt" for origin in origins)
+    for url, result in fetch_pages(urls, start, web_client, options):
         origin = origin_of(url)
         if isinstance(result, Received):
             robots[origin] = Robots(text_of(result))
@@ -239,14 +374,4 @@ def fetched_pages(
         else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
             is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
             robots[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
-    by_url = {}
-    for listed in sample:
-        origin = origins[listed.url]
-        if origin in silent:
-            yield FetchedPage(listed, silent[origin])
-        elif robots[origin].allows(listed.url):
-            by_url[listed.url] = listed
-    pause = max((robots[origins[url]].delay for url in by_url), default=0.0)
-    pause = min(pause, _MAX_PAUSE)
-    for url, result in fetch_pages(list(by_url), start, web_client, options, pause):
-        yield FetchedPage(by_url[url], result)
+    return silent

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from usp.checks.registry import Rule
     from usp.checks.verdicts import Verdict
     from usp.objects.abstract_sitemap import AbstractSitemap
+    from usp.objects.problem import FailureCode
 
 
 @dataclass(slots=True)
@@ -47,8 +48,9 @@ class CheckReport:
     below the severity ``fail_on`` are not failures; None: none is one. ``everything`` shows
     findings one by one that are otherwise grouped by rule, or ``by_sitemap``. ``paint`` returns text in
     a style (a severity, ``title``, ``dim``), for terminals with colors; ``width`` is where lines are
-    wrapped, None if no terminal shows them. The verdict is one on ``trees``, if they are given.
-    Findings in the ``baseline`` are left out.
+    wrapped, None if no terminal shows them. The verdict is one on ``trees``, if they are given;
+    ``remedy`` returns what helps against a failure, in the words of whoever shows it. Findings in
+    the ``baseline`` are left out.
     """
 
     findings: Iterable[Finding]
@@ -63,6 +65,7 @@ class CheckReport:
     counts: CheckList = field(default_factory=CheckList)
     trees: Sequence[AbstractSitemap] = ()
     baseline: Baseline | None = None
+    remedy: Callable[[FailureCode], str] | None = None
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()
@@ -76,7 +79,10 @@ class CheckReport:
 
     def verdict(self) -> Verdict:
         """Return the verdict."""
-        return judge(self.trees, self.counts, known=self.known)
+        result = judge(self.trees, self.counts, known=self.known)
+        if result.code is None or self.remedy is None:
+            return result
+        return replace(result, advice=self.remedy(result.code))
 
     def relative(self, url: str) -> str | None:
         """Return the path of a local sitemap inside the folder, with slashes."""

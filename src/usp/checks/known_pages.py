@@ -39,7 +39,6 @@ _UNLISTED = re.compile(
 )
 _SUFFIX = re.compile(r"(?:/index)?\.html?$")
 _FILES = tuple(MEDIA)
-_REFRESH = re.compile(rb"http-equiv\s*=\s*[\"']?refresh", re.IGNORECASE)
 
 
 class BuiltPages:
@@ -157,11 +156,11 @@ class BuiltPages:
                 continue
             url = self.url_of(name)
             head, page = self._read(name, Listed(url, "", SourcePosition()))
-            is_alias = _REFRESH.search(head) is not None or not PAGE_START.match(head)
+            is_alias = page.head.refresh is not None or not PAGE_START.match(head)
             if is_alias or {"noindex", "none"}.intersection(page.directives):
                 continue
-            canonical = page.canonical
-            if self.folder and (canonical is None or _same_path(canonical, url)):
+            is_own = all(_same_path(one, url) for one in page.canonicals)
+            if self.folder and is_own:
                 yield (self.folder / name).resolve().as_uri(), url
 
 

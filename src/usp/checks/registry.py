@@ -350,5 +350,5 @@ def _unknown(rules: Mapping[str, Rule], text: str) -> str:
         names = {rule.name: rule for rule in rules.values()}
         near = get_close_matches(text.lower().replace("_", "-"), names, _MOST_ALIKE, _ALIKE)
     said = " or ".join(near)
-    hint = f"did you mean {said}?" if near else "'usp rule --all' lists them"
+    hint = f"did you mean {said}?" if near else "'usp rule' lists them"
     return f"no rule has the code or name {text!r}; {hint}"

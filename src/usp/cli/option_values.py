@@ -10,6 +10,7 @@ import errno
 import math
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,6 +101,14 @@ class Integer(click.IntRange):
     """An integer within bounds."""
 
     name = "integer"  # click's messages call it an integer range
+
+
+class SampleSize(Integer):
+    """How many of some things, or ``all``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number; that of all is larger than any other."""
+        return sys.maxsize if value == "all" else int(super().convert(value, param, ctx))
 
 
 class Number(click.FloatRange):

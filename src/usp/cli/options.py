@@ -166,7 +166,7 @@ def input_type(text: str) -> Input:
         return read_input(text)
     except BadUrl:
         raise click.UsageError(
-            f"{redact_url(text)!r} is neither a URL nor an existing file or folder; "
+            f"{redact_url(text)!r} is neither an HTTP URL nor an existing file or folder; "
             "use for example https://example.org"
         ) from None
 

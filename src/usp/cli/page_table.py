@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock
 
 _USUAL = ("url", "lastmod", "changefreq", "priority", "news.title", "image_count")
-_WIDEST = 30  # of all columns but those with URLs
+_WIDEST = 24  # of all columns but those with URLs
 _LEAST = 20  # columns of the terminal for URLs, whatever else there is
 _GAP = "  "
 
@@ -79,9 +79,12 @@ def _widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _fitting(text: str, width: int) -> str:
-    """Return a text of this width: a URL is cut in the middle, as its ends tell most."""
+    """Return a text of this width: a URL loses its host, then its middle, as its ends tell most."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
+    scheme, _, path = text.partition("://")
+    if path and scheme.isalpha():
+        return _fitting(f"…/{path.partition('/')[2]}", width)
     keep = width - 1
     tail = keep // 2 if "/" in text and " " not in text else 0
     end = chop_cells(text[::-1], tail)[0][::-1] if tail else ""

@@ -25,7 +25,8 @@ _OK = range(200, 300)
 _TEST_HOST = re.compile(
     r"localhost|(?:127|10|192\.168)\.[\d.]+|.+\.(?:test|local|localhost|internal)"
     r"|(?:.+[.-])?(?:dev|develop|development|local|preprod|preview|qa|stage|staging|stg|test|testing|uat)"
-    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)"
+    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)",
+    re.DOTALL,  # or many places would be tried for a host with a line break
 )
 
 
@@ -199,7 +200,7 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: Write the whole URL, with its scheme and host.
     """
     schemeless = {one.line for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME}
-    for child in sitemap.children:
+    for child in () if sitemap.is_feed else sitemap.children:
         written = (child.written or "").strip()
         is_whole = not written or "://" in written or is_http_url(written)
         if not is_whole and child.line not in schemeless:

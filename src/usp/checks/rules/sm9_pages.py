@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import same_page
+from usp.checks.hreflang import DEFAULT
+from usp.checks.page_urls import normal_url, same_page
 from usp.checks.registry import fetched_rule
 
 if TYPE_CHECKING:
@@ -17,10 +18,11 @@ _GONE = (404, 410)
 
 @fetched_rule("SM901", Severity.ERROR)
 def page_not_found(page: FetchedPage) -> Iterator[Hit]:
-    """A listed page does not exist.
+    """A listed page does not exist, or its image, its video or its version in another language.
 
     The server returns 404 or 410. Search engines waste requests on such pages, and trust a sitemap with
-    many of them less. Pages are fetched only with ``--fetch-pages``.
+    many of them less. Pages are fetched only with ``--fetch-pages``, and the others with
+    ``--fetch-linked``, too.
     Source: rfc9110#section-15.5 google:crawling-indexing/sitemaps/build-sitemap
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -28,7 +30,7 @@ def page_not_found(page: FetchedPage) -> Iterator[Hit]:
     Fix: Remove the page from the sitemap, or bring it back.
     """
     if page.failure is not None and page.status in _GONE:
-        yield Hit(f"the page does not exist: the server returned {page.status}")
+        yield Hit(f"{page.name} does not exist: the server returned {page.status}")
 
 
 @fetched_rule("SM902", Severity.ERROR)
@@ -44,7 +46,7 @@ def page_error(page: FetchedPage) -> Iterator[Hit]:
     Fix: Find out why the server fails, or remove the page from the sitemap.
     """
     if page.failure is not None and page.status not in _GONE:
-        yield Hit(f"the page could not be fetched: {page.failure.plain}")
+        yield Hit(f"{page.name} could not be fetched: {page.failure.plain}")
 
 
 @fetched_rule("SM903", Severity.WARNING)
@@ -52,7 +54,7 @@ def page_redirects(page: FetchedPage) -> Iterator[Hit]:
     """A listed page redirects to another one.
 
     A sitemap should list the pages that are to be found in search results: those at the end of a
-    redirect. Pages are fetched only with ``--fetch-pages``.
+    redirect, also of one that is written in the page (<meta http-equiv="refresh">). Pages are fetched only with ``--fetch-pages``.
     Source: rfc9110#section-15.4 google:crawling-indexing/sitemaps/build-sitemap
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -66,15 +68,16 @@ def page_redirects(page: FetchedPage) -> Iterator[Hit]:
     Fix: List the URL to which the page redirects.
     """
     if page.failure is None and page.leads_to is not None:
-        yield Hit(f"the page redirects to {page.leads_to}")
+        how = " with a meta refresh" if page.exchange and not page.exchange.redirects else ""
+        yield Hit(f"{page.name} redirects to {page.leads_to}{how}")
 
 
 @fetched_rule("SM904", Severity.ERROR)
 def page_noindex(page: FetchedPage) -> Iterator[Hit]:
-    """A listed page asks search engines not to index it.
+    """A listed page asks search engines not to index it, or not any more.
 
-    The sitemap offers the page, and the page says noindex, in its head or in the header X-Robots-Tag.
-    One of the two is a mistake. Pages are fetched only with ``--fetch-pages``.
+    The sitemap offers the page, and the page says noindex, or unavailable_after and a date that is over,
+    in its head or in the header X-Robots-Tag. One of the two is a mistake. Pages are fetched only with ``--fetch-pages``.
     Source: https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
         google:crawling-indexing/block-indexing
     Bad:
@@ -85,15 +88,17 @@ def page_noindex(page: FetchedPage) -> Iterator[Hit]:
     Fix: Remove the page from the sitemap, or the noindex from the page.
     """
     if page.failure is None and {"noindex", "none"}.intersection(page.directives):
-        yield Hit("the page says noindex")
+        yield Hit(f"{page.name} says noindex")
+    elif page.failure is None and (date := page.expired):
+        yield Hit(f"{page.name} says that it is not available after {date:%Y-%m-%d}")
 
 
 @fetched_rule("SM905", Severity.WARNING)
 def canonical_elsewhere(page: FetchedPage) -> Iterator[Hit]:
-    """A listed page names another one as its canonical URL.
+    """A listed page names another one as its canonical URL, or several.
 
-    A sitemap should list canonical URLs only: search engines show the other page instead. Pages are
-    fetched only with ``--fetch-pages``.
+    A sitemap should list canonical URLs only: search engines show the other page instead. Of several
+    they believe none. Pages are fetched only with ``--fetch-pages``.
     Source: rfc6596 google:crawling-indexing/consolidate-duplicate-urls
     Bad:
         <url><loc>https://example.org/tea?sort=price</loc></url>
@@ -105,6 +110,66 @@ def canonical_elsewhere(page: FetchedPage) -> Iterator[Hit]:
         <!DOCTYPE html><head><link rel="canonical" href="/tea"><title>Tea</title></head>
     Fix: List the canonical URL, or correct the one that the page names.
     """
-    canonical = page.canonical if page.failure is None and page.leads_to is None else None
-    if canonical is not None and not same_page(canonical, page.url):
-        yield Hit(f"the canonical URL of the page is {canonical}")
+    canonicals = page.canonicals if page.failure is None and page.leads_to is None else ()
+    if len(canonicals) > 1:
+        yield Hit(f"{page.name} names several canonical URLs: {', '.join(canonicals[:3])}")
+    elif canonicals and not same_page(canonicals[0], page.url):
+        yield Hit(f"the canonical URL of {page.name} is {canonicals[0]}")
+
+
+@fetched_rule("SM906", Severity.WARNING)
+def nothing_on_page(page: FetchedPage) -> Iterator[Hit]:
+    """A listed page is empty, or says that it was not found, with a status of success.
+
+    Search engines call the latter a soft 404, and leave both out of their results. Pages are fetched only
+    with ``--fetch-pages``.
+    Source: google:crawling-indexing/http-network-errors#soft-404-errors
+    Bad:
+        <url><loc>https://example.org/tea</loc></url>
+        --- /tea
+        <!DOCTYPE html><title>404 Not Found | Tea shop</title><body>Sorry!</body>
+    Fix: Return 404 for pages that do not exist, and remove them from the sitemap.
+    """
+    if page.failure is None and page.leads_to is None:
+        if page.head.says_not_found:
+            title = next(iter(page.head.titles.values()))
+            yield Hit(f"{page.name} says that it was not found: {title!r}")
+        elif page.is_empty:
+            yield Hit(f"{page.name} is empty")
+
+
+@fetched_rule("SM907", Severity.WARNING)
+def hreflang_contradiction(page: FetchedPage) -> Iterator[Hit]:
+    """The links to other languages in a listed page are not those in the sitemap.
+
+    The page has another URL for a language, or another language for a URL. Search engines cannot tell
+    which one is right, and may ignore both. Pages are fetched only with ``--fetch-pages``.
+    Source: google:specialty/international/localized-versions
+    Bad:
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+        --- /en
+        <!DOCTYPE html><link rel="alternate" hreflang="de" href="https://example.org/at"><title>Tea</title>
+    Good:
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.net/de"/>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        </url>
+        --- /en
+        <!DOCTYPE html><link rel="alternate" hreflang="de" href="https://example.net/de"><title>Tea</title>
+    Fix: Write the links in one of the two places only, or the same ones in both.
+    """
+    if page.failure is not None or page.url != page.listed.url:
+        return
+    listed = {code.lower(): url for code, url in page.listed.alternates}
+    codes = {normal_url(url): code for code, url in listed.items() if code != DEFAULT}
+    for code, url in page.alternates.items():
+        if code in listed and not same_page(listed[code], url):
+            yield Hit(f"{code!r} is {url} in the page, and {listed[code]} in the sitemap")
+        elif code not in listed and code != DEFAULT and (other := codes.get(normal_url(url))):
+            yield Hit(f"{url} is {code!r} in the page, and {other!r} in the sitemap")

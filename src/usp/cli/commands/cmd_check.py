@@ -17,8 +17,8 @@ from click.exceptions import Exit
 
 from usp._base.display import counted
 from usp.cli import options
-from usp.cli.errors import PARTIAL, messages
-from usp.cli.option_values import Integer, bad_value, new_path, value_of
+from usp.cli.errors import PARTIAL, messages, remedy
+from usp.cli.option_values import SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ _SEVERITIES = ("error", "warning", "info")
         "URLs, a snapshot, a folder of built pages.",
         "--compare SOURCE": "Compare with an earlier state, such as a snapshot: what was lost, and "
         "dates that changed alone.",
-        "--fetch-pages N": "Also fetch a sample of N pages, as robots.txt allows, and check that "
-        "they exist and are indexable.",
+        "--fetch-pages N": "Also fetch a sample of N pages, or all, as robots.txt allows, and check "
+        "that they exist and are indexable.",
+        "--fetch-linked": "Also fetch the images, videos and versions in other languages of these "
+        "pages.",
     },
     profile={"type": click.Choice(_PROFILES)},
     min_severity={"type": click.Choice(_SEVERITIES), "default": "info"},
@@ -78,7 +80,8 @@ _SEVERITIES = ("error", "warning", "info")
     url={"name": "place"},
     against={"type": options.input_type},
     compare={"type": options.input_type},
-    fetch_pages={"type": Integer(0), "default": 0, "show_default": False},
+    fetch_pages={"type": SampleSize(0), "default": 0, "show_default": False},
+    fetch_linked={"is_flag": True},
 )
 @options.results(
     _FORMATS,
@@ -178,6 +181,7 @@ def command(
                 width=shutil.get_terminal_size().columns if is_shown else None,
                 counts=counts,
                 trees=trees,
+                remedy=remedy,
             )
             if baseline is not None:
                 baseline.follow(tree.url for tree in trees)
@@ -221,7 +225,8 @@ def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
             "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
         )
     more = {"options": run.options, "agents": agents, "url": place}
-    return Checking(_chosen_rules(given), given["fetch_pages"], **more)
+    fetched = given["fetch_pages"], given["fetch_linked"]
+    return Checking(_chosen_rules(given), *fetched, **more)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:

@@ -156,7 +156,7 @@
     if (opened[name]) {
       step(opened[name], opened[name]);
       if (opened[name].startsWith("/") && document.getElementById("pages-place")) {
-        const pages = element("button", "chip", "show its pages in the table");
+        const pages = element("button", "chip", "show its pages");
         pages.type = "button";
         pages.addEventListener("click", () => {
           document.dispatchEvent(new CustomEvent("show-section", { detail: opened[name] }));
