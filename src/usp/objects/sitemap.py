@@ -454,6 +454,10 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
 }
 
 
+FEEDS = frozenset({"rss", "atom", "jsonfeed"})
+"""The kinds that list the latest pages, not all."""
+
+
 def kind_of(node: AbstractSitemap) -> SitemapKind:
     """Return the kind of a node; a subclass has the kind of its base class."""
     return next(KINDS[kind] for kind in (*type(node).__mro__, InvalidSitemap) if kind in KINDS)
