@@ -447,7 +447,7 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     PagesHTMLSitemap: SitemapKind("html", "HTML"),
     PagesJSONFeedSitemap: SitemapKind("jsonfeed", "JSON Feed"),
     IndexJSONFeedSitemap: SitemapKind("index", "index"),
-    IndexOPMLSitemap: SitemapKind("index", "index"),
+    IndexOPMLSitemap: SitemapKind("opml", "OPML"),
     PagesLlmsTxtSitemap: SitemapKind("llms", "llms.txt"),
     IndexLlmsTxtSitemap: SitemapKind("index", "index"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
