@@ -20,7 +20,7 @@ from usp.limits import DEFAULT, Limits
 from usp.options import CommonKeywords, CrawlOptions, SitemapKeywords, WebsiteKeywords
 
 WEBSITE = {"use_robots", "use_known_paths", "extra_known_paths", "normalize_homepage_url"}
-WEBSITE |= {"use_html_links"}
+WEBSITE |= {"use_html_links", "use_neighbours"}
 
 OF_A_WEBSITE = [
     tree.sitemap_tree_for_homepage, aio.sitemap_tree_for_homepage, stream.pages, aio.pages,

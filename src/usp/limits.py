@@ -37,6 +37,9 @@ class Limits:
     sitemaps: int | None = 100_000
     """Sitemaps in one tree."""
 
+    neighbours: int | None = 50
+    """Other hosts whose sitemaps are looked for with ``use_neighbours``."""
+
     pages: int | None = None
     """Pages in one tree; if it is set, every page is counted as it arrives."""
 

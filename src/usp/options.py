@@ -33,7 +33,7 @@ class CrawlOptions:
     """Where a crawl looks for sitemaps, which ones it follows, and how much it may use.
 
     Every entry point takes these as keywords, or all of them at once as ``options``; keywords given
-    in addition to ``options`` take precedence. The first five are about a website and have no effect
+    in addition to ``options`` take precedence. The first six are about a website and have no effect
     on a single sitemap.
 
     Args:
@@ -42,6 +42,7 @@ class CrawlOptions:
         extra_known_paths: More paths to try, relative to the homepage.
         normalize_homepage_url: Reduce the URL to scheme and host; otherwise look below its path.
         use_html_links: Look for sitemaps and feeds that the homepage and ``Link`` headers name.
+        use_neighbours: Also crawl the subdomains, and languages on other hosts, that it names.
         use_html_sitemaps: Read HTML sitemaps, too: pages of links, such as ``/sitemap/``.
         use_llms_txt: Look for ``/llms.txt``, and follow the lists that such a list links to.
         recurse_callback: Called with each child's URL, its level and the URLs above it; False skips it.
@@ -65,6 +66,7 @@ class CrawlOptions:
     extra_known_paths: Iterable[str] | None = None
     normalize_homepage_url: bool = True
     use_html_links: bool = False
+    use_neighbours: bool = False
     use_html_sitemaps: bool = False
     use_llms_txt: bool = False
     recurse_callback: RecurseCallbackType | None = None
@@ -167,6 +169,7 @@ class WebsiteKeywords(SitemapKeywords, total=False):
     extra_known_paths: Iterable[str] | None
     normalize_homepage_url: bool
     use_html_links: bool
+    use_neighbours: bool
 
 
 def combined(

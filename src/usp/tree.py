@@ -75,6 +75,7 @@ class _TreeKeywords(CommonKeywords, total=False):
     """The options after those that can be passed by position."""
 
     use_html_links: bool
+    use_neighbours: bool
 
 
 @shows(_TreeKeywords)

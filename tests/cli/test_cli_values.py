@@ -104,7 +104,7 @@ WRONG = {
     "choose one of them": [[*CRAWL, "--again", "--retry-failed"]],
     f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],
     "choose a folder for the dataset": [["crawl", "-", "-o", " "]],
-    "Missing option '-o' / '--output'": [["crawl", "-"]],
+    "choose a folder for the dataset with -o": [["crawl", "-"]],
     "'usp crawl SITES -o": [["stats", "."]],
 }
 """Wrong calls, by what is said of them."""

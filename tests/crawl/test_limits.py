@@ -187,16 +187,6 @@ def test_depth_and_sitemaps_from_both_sides(front, options):
             assert tree.sitemap_count() == 6
 
 
-def test_the_tree_is_cut_at_the_same_place_on_every_front(serve):
-    site = serve(THREE)
-    for limit in cases(
-        [{"sitemaps": 4}, {"depth": 1}, {"document_bytes": 150}, {"unpacked_bytes": 150}]
-    ):
-        trees = [front.tree(site.base + "/", limits=Limits(**limit)) for front in FRONTS]
-        assert not trees[0].is_complete
-        assert trees[0] == trees[1] == trees[2]
-
-
 # Pages --------------------------------------------------------------------------------------------
 
 THREE = indexed("/a.xml", "/b.xml", "/c.xml") | {"/a.xml": urlset("/a1", "/a2", "/a1")}

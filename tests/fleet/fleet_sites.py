@@ -175,7 +175,6 @@ def circular(site: FleetSite, number: int) -> None:
     site.robots("/index.xml")
     site.index("/index.xml", "/map.xml", "/index.xml")
     site.urlset("/map.xml", 4)
-    site.sitemaps.append((site.at("/index.xml"), "invalid", None))
 
 
 def entities(site: FleetSite, number: int) -> None:

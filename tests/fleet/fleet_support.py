@@ -1,12 +1,12 @@
 """What the tests of the fleet share: the websites, the command, and the truth."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +15,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
-from deltalake import DeltaTable
 from fleet_sites import FleetSite, fleet_of
-from pyarrow import dataset
 
+from usp._base.files import StoredFile
 from usp.cli import main
 from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
+from usp.fleet.current import open_dataset
 from usp.fleet.dataset import Dataset
+from usp.fleet.site_list import Assignment, Assignments
 from usp.web_client.zones import Zones
 
 HERE = Path(__file__).parent
@@ -96,6 +97,14 @@ def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
     return [row for batch in unwrap(batches, table) for row in batch.to_pylist()]
 
 
+def handed_out(*sites: tuple[str, str]) -> Assignments:
+    """Give sites, with their keys, that have all come."""
+    left = Assignments((site, Assignment(key)) for site, key in sites)
+    while left.total is None:
+        left.look()
+    return left
+
+
 def invoke(command: Any, *arguments: object, stdin: str | None = None) -> Result:
     """Run a command in this process."""
     return CliRunner().invoke(command, [str(one) for one in arguments], input=stdin)
@@ -110,62 +119,58 @@ def ended(capsys: Any, *arguments: object) -> tuple[object, str]:
     return status.value.code, told
 
 
+OF_A_VISIT = {
+    "visit",
+    "duration",
+    "started",
+    "fetched_at",
+    "changed_at",
+    "due",
+    "interval",
+    "failures",
+}
 CHANGING = {
-    "sites": {"duration", "started", "requests", "run"},
-    "sitemaps": {"duration"},
-    "pages": set[str](),
+    "sites": OF_A_VISIT | {"requests", "run"},
+    "sitemaps": OF_A_VISIT | {"pages_visit", "first_seen"},
+    "pages": {"first_seen", "last_seen"},
 }
 
 
+def rows_of(root: Path | str, view: str) -> list[dict[str, Any]]:
+    """Read what a dataset has now: its pages, sitemaps or sites."""
+    rows: list[dict[str, Any]] = getattr(open_dataset(root), view)().read_all().to_pylist()
+    return rows
+
+
 def tables_of(root: Path, more: Mapping[str, set[str]] | None = None) -> dict[str, list[str]]:
-    """Read a dataset as anybody would, by its folders; rows are sorted, some columns left out."""
+    """Read all of it; rows are sorted, some columns left out."""
     found = {}
-    for table, changing in CHANGING.items():
-        rows = dataset.dataset(root / table, format="parquet").to_table().to_pylist()
-        left_out = changing | (more or {}).get(table, set())
-        found[table] = sorted(
-            repr(sorted((name, repr(row[name])) for name in row.keys() - left_out)) for row in rows
+    for view, changing in CHANGING.items():
+        left_out = changing | (more or {}).get(view, set())
+        found[view] = sorted(
+            repr(sorted((name, repr(row[name])) for name in row.keys() - left_out))
+            for row in rows_of(root, view)
         )
     return found
 
 
-def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
-    """Read a table of a dataset as its log says."""
-    rows: list[dict[str, Any]] = Dataset(root).table(table).to_pyarrow_table().to_pylist()
+def outcomes_of(root: Path | str) -> dict[str, str]:
+    """Give the outcome of every site that a dataset has."""
+    return {row["site"]: row["outcome"] for row in rows_of(root, "sites")}
+
+
+def stored(root: Path | str, table: str) -> list[dict[str, Any]]:
+    """Read all rows that a table has, whether they count or not."""
+    rows: list[dict[str, Any]] = (
+        Dataset(root).query(f"select * from {table}", table).read_all().to_pylist()
+    )
     return rows
 
 
-def counts_of(root: Path | str, table: str) -> Counter[str]:
-    """Count the rows of each site in a table of a dataset."""
-    read = DeltaTable(f"{root}/{table}").to_pyarrow_table(columns=["site"])
-    return Counter(read.column("site").to_pylist())
-
-
-def files_of(root: Path) -> set[str]:
-    """Give the names of all data files that a dataset in a folder has."""
-    return {path.relative_to(root).as_posix() for path in root.glob("*/*.parquet")}
-
-
-def committed_files(root: Path) -> set[str]:
-    """Give the names of those that count."""
-    found = Dataset(root)
-    return set().union(*map(found.files, CHANGING))
-
-
 def check_truth(root: Path | str, sites: list[FleetSite]) -> None:
-    """Compare a dataset with what its websites serve: its tables, and the files in its folders."""
-    tables = Dataset(root)
-    check_rows({name: tables.table(name).to_pyarrow_dataset() for name in CHANGING}, sites)
-    if not tables.store.is_remote:
-        folder = Path(root)
-        check_rows(
-            {name: dataset.dataset(folder / name, format="parquet") for name in CHANGING}, sites
-        )
-
-
-def check_rows(read: dict[str, Any], sites: list[FleetSite]) -> None:
+    """Compare what a dataset has now with what its websites serve."""
     rows: dict[str, dict[str, Any]] = {}
-    for row in read["sites"].to_table().to_pylist():
+    for row in rows_of(root, "sites"):
         assert row["site"] not in rows, f"{row['site']} stands twice"
         rows[row["site"]] = row
     assert rows.keys() == {site.url for site in sites}
@@ -175,12 +180,14 @@ def check_rows(read: dict[str, Any], sites: list[FleetSite]) -> None:
         assert told == (site.outcome, len(site.pages), len(site.sitemaps)), (site.kind, row)
         assert (site.reason or "") in (row["reason"] or ""), (site.kind, row)
         assert (row["reason"] is None) == (site.reason is None), (site.kind, row)
-    pages = read["pages"].to_table(columns=["site", "sitemap", "url"]).to_pylist()
+    pages = rows_of(root, "pages")
     assert sorted((p["site"], p["sitemap"], p["url"]) for p in pages) == sorted(
         (site.url, sitemap, url) for site in sites for sitemap, url in site.pages
     )
-    sitemaps = read["sitemaps"].to_table().to_pylist()
-    assert sorted((s["site"], s["url"], s["type"], str(s["pages"])) for s in sitemaps) == sorted(
+    sitemaps = rows_of(root, "sitemaps")
+    assert sorted(
+        (s["site"], s["sitemap"], s["type"], str(s["pages"])) for s in sitemaps
+    ) == sorted(
         (site.url, url, kind, str(count)) for site in sites for url, kind, count in site.sitemaps
     )
 
@@ -262,3 +269,16 @@ def never_begins(pipe, job):
 
 def has_no_room(pipe, job):
     pipe.send("OSError: [Errno 28] No space left on device")
+
+
+def on_a_full_disk(table, pipe, job):
+    """Work as a worker does, where there is no room for the files of a table."""
+    write = StoredFile.write
+
+    def fail(self, data):
+        if self._name.startswith(f"{table}/"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(self, data)
+
+    StoredFile.write = fail
+    engines.work(pipe, job)

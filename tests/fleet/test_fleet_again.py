@@ -1,22 +1,24 @@
-"""A crawl of all sites again: rows are replaced, and what has not changed is not downloaded."""
+"""Sites are visited again: what has not changed is not downloaded, what failed keeps what it had."""
 
 import asyncio
 import json
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
-from fleet_support import ALLOWED, OPTIONS, crawled, invoke, rows_of, tables_of
+from fleet_support import ALLOWED, OPTIONS, crawled, invoke, outcomes_of, rows_of, stored, tables_of
 
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
-from usp.fleet import DatasetError
+from usp.fleet import DatasetError, FleetRun, crawl_fleet
 from usp.fleet.crawler import Job, killer_part
 from usp.fleet.dataset import Dataset
+from usp.fleet.known_sites import KnownSites, Shard
 from usp.fleet.site_list import Assignment
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset
@@ -40,59 +42,130 @@ def web(served, root) -> list[TaggedSite]:
 
 
 def all_rows(root: Path) -> dict[str, list[str]]:
-    """Read the tables without what differs from one crawl to the next."""
+    """Read what there is, without what differs from one crawl to the next."""
     return tables_of(root, {"sites": {"bytes"}, "sitemaps": {"bytes", "status"}})
 
 
 def statuses(root: Path) -> dict[str, int]:
-    return {row["url"].rpartition("/")[2]: row["status"] for row in rows_of(root, "sitemaps")}
+    return {row["sitemap"].rpartition("/")[2]: row["status"] for row in rows_of(root, "sitemaps")}
 
 
-def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_crawl(
+def changes_of(root: Path) -> Counter[tuple[str, str]]:
+    """Give the kinds and the paths of all changes."""
+    found = stored(root, "changes")
+    return Counter((row["kind"], "/" + row["url"].split("/", 3)[3]) for row in found)
+
+
+def test_only_what_has_changed_is_downloaded_and_the_rest_is_as_after_a_new_crawl(
     web, root, tmp_path
 ):
     for site in web:
         site.forget()
-    web[0].answers["/b.xml"] = urlset("/d", "/new")
+    before, pages = rows_of(root, "pages"), len(stored(root, "pages"))
+    web[0].answers["/b.xml"] = urlset("/d", "/new", "/e")
     del web[0].answers["/c.xml"]
     web[0].answers["/index.xml"] = index("/a.xml", "/b.xml", "/z.xml")
     web[0].answers["/z.xml"] = urlset("/z")
     summary = crawled(web, root, again=True)
     assert summary["sites"] == 3
-    assert sorted(web[0].bodies) == ["/b.xml", "/index.xml", "/robots.txt", "/z.xml"]
-    assert [site.bodies for site in web[1:]] == [["/robots.txt"], ["/robots.txt"]]
+    assert sorted(web[0].bodies) == ["/b.xml", "/index.xml", "/z.xml"]
+    assert [site.bodies for site in web[1:]] == [[], []]
+    assert [sum(site.hits.values()) for site in web[1:]] == [2, 2]  # requests that nothing answers
     told = statuses(root)
-    assert {name for name, status in told.items() if status == 304} == {"a.xml", "m.xml", "t.txt"}
+    assert {name for name, status in told.items() if status == 304} == {
+        *("a.xml", "m.xml", "t.txt", "robots.txt")
+    }
     assert told["b.xml"] == told["z.xml"] == 200
     crawled(web, tmp_path / "new")
     assert all_rows(root) == all_rows(tmp_path / "new")
+    assert changes_of(root) == {
+        ("added", "/new"): 1,
+        ("added", "/z"): 1,
+        ("moved", "/e"): 1,
+        ("removed", "/ff"): 1,
+    }
+    assert len(stored(root, "pages")) == pages + 4  # of the two sitemaps that are new
+    seen = {row["url"]: row["first_seen"] for row in before}
+    now = {row["url"]: row["first_seen"] for row in rows_of(root, "pages")}
+    assert {url for url, at in now.items() if at == seen.get(url)} == seen.keys() & now.keys() - {
+        web[0].url("/e")
+    }
     web[0].forget()
     crawled(web, root, again=True)  # the validators are still there
     assert all_rows(root) == all_rows(tmp_path / "new")
-    assert sorted(web[0].bodies) == ["/index.xml", "/robots.txt"]
+    assert web[0].bodies == []
 
 
-def test_a_sitemap_that_is_declared_once_more_has_its_pages_once_more(web, root, tmp_path):
-    web[0].answers["/robots.txt"] = robots("/a.xml", "/index.xml")
-    crawled(web, root, again=True)
-    assert statuses(root)["a.xml"] == 304
-    crawled(web, tmp_path / "new")
-    assert all_rows(root) == all_rows(tmp_path / "new")
+def test_dates_of_an_index_are_trusted_if_that_is_wanted(served, root):
+    entry = "<sitemap><loc>{base}/a.xml</loc><lastmod>2024-01-0%s</lastmod></sitemap>"
+
+    def indexed(day: int) -> str:
+        return index("/b.xml").replace("</sitemapindex>", entry % day + "</sitemapindex>")
+
+    answers = {"/robots.txt": robots("/i.xml"), "/i.xml": indexed(1), "/a.xml": urlset("/a")}
+    (site,) = served(answers | {"/b.xml": urlset("/b")}, kind=TaggedSite)
+    trusting = replace(OPTIONS, trust_lastmod=True)
+    crawled([site], root, trusting)
+    for day, asked in ((1, 0), (2, 1)):
+        site.answers["/i.xml"] = indexed(day)
+        site.forget()
+        crawled([site], root, trusting, again=True)
+        assert (site.hits["/a.xml"], site.hits["/b.xml"]) == (asked, 1)
+
+
+def make_due(root: Path, site: Site | None = None) -> None:
+    """Let everything be due, or what is of one site."""
+    past = f"timestamp '{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d %H:%M:%S}'"
+    where = None if site is None else f"site = '{site.base}/'"
+    for table in ("visits", "fetches"):
+        Dataset(root).table(table).update(
+            {"due": f"arrow_cast({past}, 'Timestamp(Microsecond, Some(\"UTC\"))')"}, predicate=where
+        )
+
+
+def test_what_is_due_is_requested_and_nothing_else(web, root):
+    for site in web:
+        site.forget()
+    options = replace(OPTIONS, use_known_paths=False)
+
+    def run_due(**more: Any) -> Any:
+        return crawl_fleet(None, root, FleetRun(workers=1, options=options, due=True, **more))
+
+    assert run_due()["sites"] == 0
+    make_due(root, web[1])
+    assert run_due()["sites"] == 1
+    assert [sum(site.hits.values()) for site in web] == [0, 2, 0]
+    assert run_due()["sites"] == 0  # it has a new date
+    make_due(root)
+    web[0].answers["/a.xml"] = urlset("/a", "/new")
+    assert run_due()["sites"] == 3
+    assert web[0].bodies == ["/a.xml"]
+    before = {row["sitemap"]: row for row in rows_of(root, "sitemaps")}
+    changed, same = (before[web[0].url(path)] for path in ("/a.xml", "/b.xml"))
+    assert changed["interval"] < same["interval"]
+    assert changed["changed_at"] > same["changed_at"]
+
+
+def test_known_paths_at_which_nothing_is_are_asked_for_once(served, root):
+    (site,) = served({"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m")}, kind=TaggedSite)
+    for requests in (21, 2):
+        site.forget()
+        run = FleetRun(workers=1, options=OPTIONS, again=requests == 2)
+        assert crawl_fleet([site.base], root, run)["requests"] == requests
+        assert sum(site.hits.values()) == requests
+    assert len(stored(root, "pages")) == 1  # an unchanged sitemap writes no pages
 
 
 CHOSEN = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
 
 
 def test_rows_that_other_options_have_chosen_are_not_kept(web, root, tmp_path):
-    columns = replace(OPTIONS, columns=("url", "lastmod"))
     unique = replace(OPTIONS, selection=Selection(unique=True))
-    for number, options in enumerate((columns, CHOSEN, unique)):
+    for number, options in enumerate((CHOSEN, unique)):
         crawled(web, root, options, again=True)
         assert set(statuses(root).values()) == {200}
         crawled(web, tmp_path / f"new-{number}", options)
-        ours, new = all_rows(root), all_rows(tmp_path / f"new-{number}")
-        assert len(ours["pages"]) == len(new["pages"])
-        assert ours["sites"] == new["sites"]
+        assert all_rows(root) == all_rows(tmp_path / f"new-{number}")
 
 
 @pytest.mark.parametrize(
@@ -103,10 +176,10 @@ def test_rows_that_other_options_have_chosen_are_not_kept(web, root, tmp_path):
 def test_options_that_are_the_same_keep_what_they_have_chosen(web, tmp_path, options, pages):
     root = tmp_path / "chosen"
     crawled(web, root, options)
-    before = Dataset(root).sites("pages"), options.pages and all_rows(root)
+    before = all_rows(root)
     assert crawled(web, root, options, again=True)["pages"] == pages
     assert 304 in statuses(root).values()
-    assert (Dataset(root).sites("pages"), options.pages and all_rows(root)) == before
+    assert all_rows(root) == before
 
 
 def test_what_was_begun_is_continued_and_then_begun_anew(web, root, monkeypatch):
@@ -119,22 +192,7 @@ def test_what_was_begun_is_continued_and_then_begun_anew(web, root, monkeypatch)
     assert crawled(web, root)["sites"] == 0  # nothing is missing meanwhile
     assert crawled(web, root, again=True)["sites"] == 1
     assert crawled(web, root, again=True)["sites"] == 3
-    assert len(Dataset(root).sites()) == 3
-
-
-def test_older_versions_can_be_read_if_they_are_kept(web, root):
-    table = Dataset(root).table("pages")
-    version, pages = table.version(), table.to_pyarrow_table().num_rows
-    web[1].answers["/m.xml"] = urlset("/m")
-    for _ in range(2):
-        crawled(web, root, again=True, keep_versions=True)
-    table = Dataset(root).table("pages")
-    assert table.to_pyarrow_table().num_rows == pages - 1
-    table.load_as_version(version)
-    assert table.to_pyarrow_table().num_rows == pages
-    before = tables_of(root)
-    crawled(web, root)  # without them, plain globs are exact again
-    assert len(tables_of(root)["pages"]) == pages - 1 < len(before["pages"])
+    assert len(outcomes_of(root)) == 3
 
 
 # One bad round does not empty a dataset: what failed or collapsed keeps what it had ---------------
@@ -201,18 +259,17 @@ ROUNDS: dict[str, Answers] = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("bad", ROUNDS.values(), ids=ROUNDS)
 def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, root, bad):
     pair[0].answers |= bad
-    for _ in range(2):  # the second time, there is only what was kept
-        summary = crawled(pair, root, again=True)
-        assert summary["kept"] == summary["outcomes"]["kept"] == 1
-        assert [paths(root, site) for site in pair] == [ALL, ALL]
-        check_counts(root)
-        (row,) = (row for row in rows_of(root, "sites") if row["outcome"] == "kept")
-        assert row["site"] == f"{pair[0].base}/"
-        assert "of an earlier crawl kept: " in row["reason"]
+    summary = crawled(pair, root, again=True)
+    assert summary["kept"] == summary["outcomes"]["kept"] == 1
+    assert [paths(root, site) for site in pair] == [ALL, ALL]
+    check_counts(root)
+    (row,) = (row for row in rows_of(root, "sites") if row["outcome"] == "kept")
+    assert row["site"] == f"{pair[0].base}/"
+    assert "of an earlier visit kept: " in row["reason"]
+    assert not stored(root, "changes")
     pair[0].answers = dict(ANSWERS)
     assert crawled(pair, root, retry_failed=True)["outcomes"] == {"complete": 1}
     assert [paths(root, site) for site in pair] == [ALL, ALL]
@@ -232,7 +289,7 @@ def test_a_failure_keeps_only_what_has_failed(pair, root):
     pair[0].answers |= {"/b.xml": DOWN, "/a.xml": urlset("/a0", "/new", "/newer", "/last")}
     assert crawled(pair, root, again=True)["kept"] == 1
     assert set(paths(root, pair[0])) == {"/a0", "/new", "/newer", "/last", "/b0", "/b1"}
-    (row,) = (row for row in rows_of(root, "sitemaps") if row["url"] == pair[0].url("/b.xml"))
+    (row,) = (row for row in rows_of(root, "sitemaps") if row["sitemap"] == pair[0].url("/b.xml"))
     assert (row["pages"], row["status"], row["code"]) == (2, 404, "not-found")
     check_counts(root)
 
@@ -306,12 +363,39 @@ def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, root):
 
 def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, root):
     site = f"{pair[0].base}/"
-    older = Dataset(root).files_with({site}, [site])
+    with KnownSites(Dataset(root), Shard()) as known:
+        (found,) = (one for one in known.known("true") if one.row["site"] == site)
 
     async def in_a_loop() -> Any:  # as in a notebook
-        return killer_part(Job(str(root), 2, OPTIONS), site, Assignment("", older[site]))
+        return killer_part(Job(str(root), 2, OPTIONS), site, Assignment("", found))
 
-    group = asyncio.run(in_a_loop())
-    ((row,), rows) = group.sites, {part.table: part.rows for part in group.files}
-    assert (row["outcome"], row["code"]) == ("kept", "internal-error")
-    assert rows == {"pages": 8, "sitemaps": 4, "sites": 1}
+    part = asyncio.run(in_a_loop())
+    ((row,), rows) = part.sites, {file.table: file.rows for file in part.files}
+    assert (row["outcome"], row["code"], row["pages"]) == ("kept", "internal-error", 8)
+    assert rows == {"visits": 1}
+    Dataset(root).commit([part])
+    assert paths(root, pair[0]) == ALL
+
+
+def test_pages_that_are_suddenly_gone_are_gone_once_the_next_visit_finds_the_same(pair, root):
+    pair[0].answers["/a.xml"] = urlset("/a0")
+    for pages, outcome in ((8, "kept"), (3, "complete")):
+        crawled(pair, root, again=True)
+        assert len(paths(root, pair[0])) == pages
+        assert outcomes_of(root)[f"{pair[0].base}/"] == outcome
+    check_counts(root)
+
+
+def test_an_outage_is_said_loudly_and_loses_nothing(pair, root):
+    for site in pair:
+        site.answers = dict.fromkeys(ANSWERS, DOWN)
+    make_due(root)
+    told = invoke(crawl.command, root, "--due", *ALLOWED, "-q")
+    assert told.exit_code == 1
+    assert "2 of 2 sites that were good before failed, more than 20%" in told.output
+    assert [paths(root, site) for site in pair] == [ALL, ALL]
+    for row in rows_of(root, "sites"):
+        assert row["failures"] == 1
+        assert row["due"] > row["started"] + timedelta(minutes=5)
+    make_due(root, pair[0])
+    assert invoke(crawl.command, root, "--due", "--max-failed", "100%", *ALLOWED).exit_code == 0

@@ -11,7 +11,17 @@ from unittest.mock import Mock
 
 import pytest
 from click.testing import Result
-from fleet_support import ALLOWED, OPTIONS, Served, check_truth, ended, invoke, rows_of, tables_of
+from fleet_support import (
+    ALLOWED,
+    OPTIONS,
+    Served,
+    check_truth,
+    ended,
+    invoke,
+    outcomes_of,
+    rows_of,
+    tables_of,
+)
 
 from patience import soon
 from usp.cli.commands import cmd_crawl as crawl
@@ -65,7 +75,9 @@ def test_the_feeds_of_an_opml_file_are_read_with_their_sites(serve, tmp_path):
 
 def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):
     def full(sites, output, run, heard):
-        heard(FleetProgress(2))
+        progress = FleetProgress()
+        progress.total = 2
+        heard(progress)
         raise DatasetError("the disk\x1b is full")
 
     monkeypatch.setattr("usp.fleet.run.crawl_fleet", full)
@@ -93,7 +105,7 @@ def test_only_those_that_failed_are_tried_again(some, root, tmp_path):
     sites.write_text(f"site,rank\n{good.url},1\n{bad.url},2\n")
     result = run(sites, "-o", root, "--workers", "1")
     assert result.exit_code == 0  # both are in the dataset, as failures
-    assert set(Dataset(root).sites().values()) == {"failed"}
+    assert set(outcomes_of(root).values()) == {"failed"}
     result = run(sites, "-o", root, *ALLOWED)
     assert "nothing to do (2 were already there; 2 failed, --retry-failed" in result.output
     result = run(sites, "-o", root, *ALLOWED, "--retry-failed")
@@ -159,8 +171,9 @@ class Terminal(io.StringIO):
 def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere(
     monkeypatch, capsys
 ):
-    progress = FleetProgress(4)
-    progress.take({"site": "http://a/", "outcome": "failed", "duration": 2.0})
+    progress = FleetProgress()
+    progress.total = 4
+    progress.take({"site": "http://a/", "visit": "1", "outcome": "failed", "duration": 2.0})
     monkeypatch.setattr(crawl, "_EVERY", 0.0)
     with crawl._shown("dataset") as show:
         show(progress)
@@ -281,8 +294,8 @@ def test_the_table_has_the_pages_that_the_filters_select_and_they_are_counted(fl
     )
     assert truth
     assert sorted((row["site"], row["url"]) for row in rows_of(root, "pages")) == truth
-    for table in ("sites", "sitemaps"):
-        assert sum(row["pages"] or 0 for row in rows_of(root, table)) == len(truth)
+    for view in ("sites", "sitemaps"):
+        assert sum(row["pages"] or 0 for row in rows_of(root, view)) == len(truth)
 
 
 @pytest.mark.parametrize("more", [(), ("--no-skip",)])
@@ -293,7 +306,7 @@ def test_sitemaps_that_the_patterns_leave_out_are_not_downloaded_unless_asked_fo
     pattern = "sitemap:*part1.xml"
     assert run("-", "-o", root, *ALLOWED, "--include", pattern, *more, stdin=site.url)
     assert {row["sitemap"] for row in rows_of(root, "pages")} == {site.at("/part1.xml")}
-    asked = {row["url"] for row in rows_of(root, "sitemaps")}
+    asked = {row["sitemap"] for row in rows_of(root, "sitemaps")}
     needed = {site.at(path) for path in ("/robots.txt", "/index.xml", "/part1.xml")}
     assert asked == ({url for url, _, _ in site.sitemaps} if more else needed)
 

@@ -61,7 +61,7 @@ def web() -> Iterator[Web]:
 
 
 def outcomes(urls: list[str], options: FleetOptions = OPTIONS) -> dict[str, dict[str, object]]:
-    return {row["site"]: row for row in rows_in(wide_rows(urls, options), "sites")}
+    return {row["site"]: row for row in rows_in(wide_rows(urls, options), "visits")}
 
 
 def test_sites_of_one_host_follow_each_other(web):
@@ -132,7 +132,7 @@ def test_problems_are_counted_if_they_are_wanted(web):
     web.serve("127.0.12.1", "/sitemap.xml", urlset(entry))
     for wanted, count in ((True, 1), (False, None)):
         options = FleetOptions(zones=ZONES, problems=wanted)
-        (row,) = rows_in(wide_rows([web.url("127.0.12.1")], options), "sitemaps")
+        (row,) = rows_in(wide_rows([web.url("127.0.12.1")], options), "fetches")
         assert row["problems"] == count
 
 
@@ -200,7 +200,7 @@ REFUSED = [
 ]
 RUNS = [
     ({"again": True, "retry_failed": True}, "choose one of them"),
-    ({"accept": True}, "add again or retry_failed"),
+    ({"accept": True}, "add again, retry_failed or due"),
     ({"engine": "steam"}, "unknown engine 'steam'; choose from local, ray"),
     ({"address": "auto"}, "it needs engine='ray'"),
 ]
@@ -263,7 +263,7 @@ def test_sites_are_crawled_with_the_options_of_a_crawl(serve):
     (failed,) = [event for event in events if isinstance(event, SitemapFailed)]
     assert failed.url == site.url("/gone.xml")
     assert [failure.url for failure in failures] == [failed.url]
-    (row,) = rows_in(batches, "sites")
+    (row,) = rows_in(batches, "visits")
     assert row["outcome"] == "partial"
     assert row["requests"] == sum(site.hits.values())
 
@@ -276,9 +276,9 @@ import sys
 import usp.fleet.engines, usp.fleet.site
 from usp.fleet.crawler import Job
 from usp.fleet.options import FleetOptions
-from usp.fleet.tables import rows_of
-writer = Job(sys.argv[1], 1, FleetOptions()).writer()
-writer.add("sites", rows_of("sites", [{"site": "https://example.org/", "outcome": "empty"}]))
+writer = Job(sys.argv[1], 1, FleetOptions()).part_writer()
+row = {"site": "https://example.org/", "domain": "example.org", "outcome": "empty"}
+writer.add("visits", [row])
 (group,) = writer.finish()
 assert len(group.files) == 1
 print(*sorted(name for name in ("deltalake", "duckdb", "ray", "rich_click") if name in sys.modules))
@@ -289,7 +289,7 @@ def test_a_worker_that_writes_to_a_folder_does_without_deltalake(tmp_path):
     command = [sys.executable, "-c", _WORKER, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
-    assert list(tmp_path.glob("sites/*.parquet"))
+    assert list(tmp_path.glob("visits/bucket=*/*.parquet"))
 
 
 _ARRAYS = """

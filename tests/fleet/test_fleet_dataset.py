@@ -1,70 +1,62 @@
-"""Nothing is lost and nothing stands twice, wherever a run was cut off."""
+"""Nothing is lost and nothing counts twice, wherever a run was cut off and whoever else writes."""
 
 import contextlib
-import gc
 import itertools
 import json
 import shutil
-import threading
 from collections import Counter
+from datetime import UTC, datetime
 
 import deltalake
 import polars as pl
 import pyarrow as pa
 import pytest
 from deltalake.exceptions import CommitFailedError
-from fleet_support import OPTIONS, committed_files, counts_of, ended, files_of
-from pyarrow import compute
-from pyarrow import dataset as arrow_dataset
+from fleet_support import ended, outcomes_of, rows_of, stored
 
-from usp._base.files import FileStore
 from usp.export.arrow import record_batches
-from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, crawler, dataset_stats
-from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.site_list import Assignment
+from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, current_sql, dataset_stats
+from usp.fleet.dataset import Dataset, first_number
+from usp.fleet.known_sites import KnownSites, Shard
 from usp.fleet.tables import (
     TABLES,
     Part,
     PartFile,
     PartWriter,
+    bucket_of,
+    domain_of,
     page_columns,
     pages_of,
-    rewritten,
-    rows_of,
 )
 from usp.tree import sitemap_from_str
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
 
 def row_of(site, outcome="complete", pages=3, **more):
-    return {"site": site, "outcome": outcome, "pages": pages, "duration": 0.0} | more
+    known = {"site": site, "domain": domain_of(site), "visit": f"{site}!", "started": NOW}
+    return known | {"outcome": outcome, "pages": pages, "duration": 0.0} | more
 
 
-def group_of(dataset, names, outcome="complete", pages=3, columns=None) -> Part:
+def part_of(dataset, names, run=1, writer="0/1.0", columns=None, **more) -> Part:
     """Write sites as a worker would."""
-    writer = PartWriter(dataset.store, 1, columns)
+    parts = PartWriter(dataset.store, writer, first_number(run), columns=columns)
     for site in names:
-        tree = sitemap_from_str("\n".join(f"{site}page-{number}" for number in range(pages)))
+        row = row_of(site, visit=f"{run}.{writer}.{site}", **more)
+        tree = sitemap_from_str("\n".join(f"{site}page-{number}" for number in range(3)))
         for batch in record_batches(tree, page_columns(columns)):
-            writer.add("pages", pages_of(site, batch, columns))
-        writer.add("sitemaps", rows_of("sitemaps", [{"site": site, "url": f"{site}map.txt"}]))
-        writer.add("sites", rows_of("sites", [row_of(site, outcome, pages)]))
-    (group,) = writer.finish()
-    return group
+            (sitemap,) = set(batch.column("sitemap").to_pylist())
+            parts.add("pages", pages_of(batch, row, {sitemap: "digest"}, columns))
+        fetch = {"sitemap": sitemap, "pages_visit": row["visit"], "pages": 3, "good": True}
+        parts.add("fetches", [row | fetch | {"type": "text", "fetched_at": row["started"]}])
+        parts.add("visits", [row])
+    (part,) = parts.finish()
+    return part
 
 
-def write(dataset, names, outcome="complete") -> None:
+def write(dataset, names, outcome="complete", **more) -> None:
     """Crawl sites in a run of their own."""
-    number = dataset.begin_run()
-    older = dataset.files_with(set(names), names)
-    committer = Committer(dataset, number, older)
-    committer.take(group_of(dataset, names, outcome))
-    committer.close()
-
-
-def in_folder(dataset, table) -> Counter[str]:
-    """Read a table by its folder, as anybody can."""
-    found = arrow_dataset.dataset(dataset.store.path(table), format="parquet")
-    return Counter(found.to_table(columns=["site"]).column("site").to_pylist())
+    dataset.commit([part_of(dataset, names, dataset.begin_run(), outcome=outcome, **more)])
 
 
 def sites(*names: str) -> list[str]:
@@ -73,114 +65,102 @@ def sites(*names: str) -> list[str]:
 
 def check(dataset, names) -> None:
     """Every reader sees these sites, and each of them once."""
-    for table, count in (("sites", 1), ("pages", 3), ("sitemaps", 1)):
+    root = dataset.store.root
+    for view, count in (("sites", 1), ("pages", 3), ("sitemaps", 1)):
         expected = Counter(dict.fromkeys(names, count))
-        assert counts_of(dataset.store.root, table) == expected
-        seen = pl.read_delta(dataset.store.path(table)).get_column("site").to_list()
-        assert Counter(seen) == expected
+        assert Counter(row["site"] for row in rows_of(root, view)) == expected
+        tables = {
+            name: pl.scan_delta(dataset.store.path(name)) for name in ("visits", "fetches", "pages")
+        }
+        columns = ["site"] if view != "pages" else ["site", "url"]
+        seen = pl.SQLContext(tables).execute(current_sql(view, columns), eager=True)
+        assert Counter(seen.get_column("site").to_list()) == expected
 
 
 class CutError(Exception):
     """The machine is gone."""
 
 
-def cut_at(monkeypatch, number: int) -> None:
-    """Let every step that changes a table fail from the given one on."""
-    done: Counter[str] = Counter()
-    real = Dataset._write
-
-    def step(self, *arguments, **options):
-        if done["steps"] >= number:
-            raise CutError
-        done["steps"] += 1
-        real(self, *arguments, **options)
-
-    monkeypatch.setattr(Dataset, "_write", step)
-
-
-@pytest.mark.parametrize("step", range(7))
-def test_a_commit_that_is_cut_off_at_any_step_is_there_as_a_whole_or_not_at_all(
+@pytest.mark.parametrize("step", range(4))
+def test_a_commit_that_is_cut_off_at_any_step_counts_as_a_whole_or_not_at_all(
     dataset, monkeypatch, step, root
 ):
     write(dataset, sites("a"))
+    done = itertools.count()
+    real = Dataset._commit
+
+    def commit(self, *arguments):
+        if next(done) >= step:
+            raise CutError
+        real(self, *arguments)
+
     with monkeypatch.context() as patch:
-        cut_at(patch, step)
-        try:
+        patch.setattr(Dataset, "_commit", commit)
+        with contextlib.suppress(CutError):
             write(dataset, sites("b", "c"))
-        except CutError:
-            assert step < 6
-        else:
-            assert step == 6
     after = Dataset(root)
-    after.begin_run()
-    expected = sites("a") if step < 6 else sites("a", "b", "c")
+    expected = sites("a") if step < len(TABLES) else sites("a", "b", "c")
     check(after, expected)
-    assert files_of(root) == committed_files(root)
     write(after, sites("d"))
-    write(after, sites("e"))
-    check(after, [*expected, *sites("d", "e")])
+    write(after, sites("b"))
+    check(after, [*expected, *sites("b", "d")])
 
 
-def test_taking_back_what_was_cut_off_can_be_cut_off_itself(dataset, monkeypatch, root):
-    write(dataset, sites("a"))
-    with monkeypatch.context() as patch:
-        cut_at(patch, 5)  # pages and sitemaps have it, sites has not
-        with pytest.raises(CutError):
-            write(dataset, sites("b"))
-    for step in (0, 3, 3):
-        with monkeypatch.context() as patch:
-            cut_at(patch, step)
-            with pytest.raises(CutError):
-                Dataset(root).begin_run()
-    after = Dataset(root)
-    write(after, sites("b", "c"))
-    check(after, sites("a", "b", "c"))
-
-
-def test_a_site_that_is_crawled_again_stands_once_with_its_later_rows(dataset):
+def test_a_site_that_is_visited_again_has_its_later_rows(dataset, root):
     write(dataset, sites("a", "b", "c"), "failed")
-    write(dataset, sites("d"))
-    write(dataset, sites("b", "d", "e"))
-    check(dataset, sites("a", "b", "c", "d", "e"))
-    failed, complete = sites("a", "c"), sites("b", "d", "e")
-    assert dataset.sites() == dict.fromkeys(failed, "failed") | dict.fromkeys(complete, "complete")
-    dataset.vacuum()
-    assert set(in_folder(dataset, "sites")) == set(sites("a", "b", "c", "d", "e"))
-    assert max(in_folder(dataset, "sites").values()) == 1
-
-
-def test_what_is_crawled_again_is_committed_as_it_comes(dataset, monkeypatch):
-    monkeypatch.setattr("usp.fleet.dataset._SHARE", 0)
-    write(dataset, sites("a", "b", "c", "d"), "failed")
-    number = dataset.begin_run()
-    older = dataset.files_with(set(sites("a", "b", "c")), dataset.sites())
-    committer = Committer(dataset, number, older)
-    for name in sites("a", "b", "c"):
-        assert [row["site"] for row in committer.take(group_of(dataset, [name]))] == [name]
-        check(dataset, sites("a", "b", "c", "d"))
-        assert dataset.sites()[name] == "complete"
-    assert committer.close() == []
-    assert dataset.sites()["http://d/"] == "failed"
+    write(dataset, sites("b", "d"), started=NOW.replace(year=2027))
+    check(dataset, sites("a", "b", "c", "d"))
+    failed, complete = sites("a", "c"), sites("b", "d")
+    expected = dict.fromkeys(failed, "failed") | dict.fromkeys(complete, "complete")
+    assert outcomes_of(root) == expected
+    assert dataset.outcomes() == {"failed": 2, "complete": 2}
 
 
 def test_columns_that_a_later_run_writes_are_added(root):
-    for site, columns in (("a", ("url",)), ("b", ("url", "lastmod"))):
+    for run, (site, columns) in enumerate((("a", ("url",)), ("b", ("url", "lastmod"))), 1):
         made = Dataset(root)
         made.make(columns)
-        made.begin_run()
-        made.commit([group_of(made, sites(site), columns=columns)])
-    read = made.table("pages").to_pyarrow_table()
-    assert set(read.column_names) == {"site", "url", "lastmod"}
-    assert Counter(read.column("site").to_pylist()) == {"http://a/": 3, "http://b/": 3}
-    assert read.column("lastmod").null_count == 6
+        made.commit([part_of(made, sites(site), run, columns=columns)])
+    read = rows_of(root, "pages")
+    assert Counter(row["site"] for row in read) == {"http://a/": 3, "http://b/": 3}
+    assert {row["lastmod"] for row in read} == {None}
 
 
-def test_a_filter_finds_what_is_there(dataset):
-    """Limits of values that are wrong, or missing, would leave out rows."""
-    write(dataset, sites("m", "a"))
-    pages = dataset.table("pages").to_pyarrow_dataset()
-    assert pages.count_rows(filter=compute.field("lastmod").is_valid()) == 0
-    assert pages.count_rows(filter=compute.field("site") == "http://a/") == 3
+DOMAINS = {
+    "https://www.example.org/": "example.org",
+    "https://a.b.example.co.uk/": "example.co.uk",
+    "https://co.uk/": "co.uk",
+    "http://127.0.0.1:80/": "127.0.0.1",
+    "http://[::1]/": "::1",
+    "two words": "two words",
+}
+
+
+def test_a_site_has_a_domain_and_a_bucket_and_belongs_to_one_shard():
+    for site, domain in DOMAINS.items():
+        assert domain_of(site) == domain
+        assert bucket_of(domain) == bucket_of(domain, 32) % 16
+        assert sum(domain in Shard(number, 3) for number in range(3)) == 1
+    for text in ("4/4", "1", "-1/2", "a/b"):
+        with pytest.raises(ValueError, match="write 0/4"):
+            Shard.read(text)
+
+
+def test_new_sites_of_a_list_are_found_and_known_ones_with_what_is_known(dataset):
+    write(dataset, sites("a", "b"))
+    found = []
+    with KnownSites(dataset, Shard()) as known:
+        assert list(known.new(iter(sites("b", "c", "c", "d")), found.append)) == sites("c", "d")
+        assert found == [1]
+        known.listed(sites("a", "z"))
+        (one,) = known.known("true", is_listed=True, checks=True)
+        assert (one.row["site"], len(one.rows), one.rows[0]["pages"]) == ("http://a/", 1, 3)
+        assert list(known.unknown()) == sites("z")
+    seen = []
+    for number in range(3):
+        with KnownSites(dataset, Shard(number, 3)) as known:
+            seen += [one.row["site"] for one in known.known("true")]
+    assert sorted(seen) == sites("a", "b")
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
@@ -196,7 +176,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
 def test_the_stats_of_a_damaged_file_are_an_error(dataset, capsys, damage, root):
     write(dataset, sites("a"))
-    (path,) = root.glob("sites/*.parquet")
+    (path,) = root.glob("visits/*/*.parquet")
     path.write_bytes(damage)
     with pytest.raises(DatasetError, match="cannot be read"):
         dataset_stats(dataset.store.root)
@@ -204,11 +184,12 @@ def test_the_stats_of_a_damaged_file_are_an_error(dataset, capsys, damage, root)
 
 
 def test_progress_counts_a_site_once_and_knows_the_slowest():
-    progress = FleetProgress(10)
+    progress = FleetProgress()
+    progress.total = 10
     for number in range(7):
         row = row_of(f"http://{number}/", "failed", pages=2, duration=float(number))
         progress.take(row)
-        progress.take(Part((row,), ()))
+        progress.take(Part((row,), (), "0/1.0", 1))
     assert (progress.done, progress.pages) == (7, 14)
     assert progress.slowest[0] == (6.0, "http://6/")
     assert "7 of 10 sites · 7 failed" in progress.line()
@@ -231,7 +212,7 @@ ELSEWHERE = [
     "file://{victim}",
 ]
 ACTIONS = {
-    "add": {"partitionValues": {}, "modificationTime": 0},
+    "add": {"partitionValues": {"bucket": "1"}, "modificationTime": 0},
     "remove": {"deletionTimestamp": 0},
 }
 
@@ -245,9 +226,10 @@ def test_a_log_that_names_something_else_harms_nothing(dataset, tmp_path):
         lambda: dataset_stats(root),
         lambda: Dataset(root).begin_run(),
         lambda: crawl_fleet([], root, FleetRun(retry_failed=True)),
+        lambda: Dataset(root).vacuum(),
         lambda: write(Dataset(root), sites("a")),
     )
-    for path, action, table in itertools.product(ELSEWHERE, ACTIONS, ("pages", "sites")):
+    for path, action, table in itertools.product(ELSEWHERE, ACTIONS, ("pages", "visits")):
         shutil.rmtree(root, ignore_errors=True)
         shutil.copytree(good, root)
         log = root / table / "_delta_log"
@@ -282,68 +264,40 @@ def failing(monkeypatch, errors, *, done: bool) -> None:
 @pytest.mark.parametrize("error", [OSError("connection reset"), CommitFailedError("0")])
 def test_a_commit_whose_response_is_lost_is_not_repeated(dataset, monkeypatch, error, done):
     write(dataset, sites("a"))
-    dataset.begin_run()
-    group = group_of(dataset, sites("b"))
+    part = part_of(dataset, sites("b"), dataset.begin_run())
     before = dataset.table("pages").version()
     failing(monkeypatch, [error], done=done)
-    dataset.commit([group])
+    dataset.commit([part])
     check(dataset, sites("a", "b"))
     assert dataset.table("pages").version() == before + 1
 
 
 def test_a_store_that_stays_away_ends_the_run_with_a_message(dataset, monkeypatch):
-    dataset.begin_run()
-    failing(monkeypatch, [OSError("error sending request")] * 9, done=False)
+    monkeypatch.setattr("usp.fleet.dataset._PAUSE", 0.001)
+    failing(monkeypatch, [OSError("error sending request")] * 99, done=False)
     with pytest.raises(DatasetError, match=r"cannot use .*: error sending request"):
-        dataset.commit([group_of(dataset, sites("a"))])
+        dataset.commit([part_of(dataset, sites("a"))])
 
 
-def test_a_commit_of_somebody_else_does_not_end_a_run(dataset):
-    dataset.begin_run()
-    group = group_of(dataset, sites("a"))
-    other = deltalake.DeltaTable(dataset.store.path("sites"))
+def test_others_may_write_at_the_same_time_whoever_they_are(dataset, root):
+    number = dataset.begin_run()
+    part = part_of(dataset, sites("a"), number)
+    other = deltalake.DeltaTable(dataset.store.path("visits"))
     other.alter.set_table_properties({"delta.appendOnly": "false"})
-    dataset.commit([group])
-    check(dataset, sites("a"))
+    second = Dataset(root)
+    assert second.begin_run() == number + 1
+    second.commit([part_of(second, sites("b"), number + 1, "1/2.0")])
+    dataset.commit([part])
+    check(dataset, sites("a", "b"))
 
 
-@pytest.mark.parametrize("table", ["pages", "sitemaps", "sites"])
-def test_an_older_run_writes_to_no_table_once_a_newer_one_has_begun(dataset, table, monkeypatch):
-    """Also if it has come half way when that happens."""
-    dataset.begin_run()
-    group = group_of(dataset, sites("a"))
-    newer = Dataset(dataset.store.root)
-    real = Dataset._write
-
-    def write_after_that(self, name, *arguments, **options):
-        if self is dataset and name == table:
-            newer.begin_run()
-        real(self, name, *arguments, **options)
-
-    monkeypatch.setattr(Dataset, "_write", write_after_that)
-    with pytest.raises(DatasetError, match="a newer run has taken over"):
-        dataset.commit([group])
-    check(newer, [])
-    newer.commit([group_of(newer, sites("a", "b"))])
-    check(newer, sites("a", "b"))
-    with pytest.raises(DatasetError, match="a newer run has taken over"):
-        dataset.vacuum()  # it would remove what the newer one has not committed yet
-
-
-def test_of_two_runs_that_begin_together_one_goes_on(dataset, monkeypatch):
-    other = Dataset(dataset.store.root)
-    real = Dataset._write
-
-    def write_second(self, *arguments, **options):
-        monkeypatch.setattr(Dataset, "_write", real)
-        other.begin_run()
-        real(self, *arguments, **options)
-
-    monkeypatch.setattr(Dataset, "_write", write_second)
-    with pytest.raises(DatasetError, match="a newer run has taken over"):
-        dataset.begin_run()
-    other.commit([group_of(other, sites("a"))])
-    check(other, sites("a"))
+def test_a_run_ends_when_another_one_writes_as_the_same_shard(dataset, root):
+    older, newer = dataset.begin_run(), Dataset(root).begin_run()
+    dataset.commit([part_of(dataset, sites("a"), older)])
+    Dataset(root).commit([part_of(dataset, sites("b"), newer)])
+    with pytest.raises(DatasetError, match="as the same shard; this one ends"):
+        dataset.commit([part_of(dataset, sites("c"), older)])
+    check(Dataset(root), sites("a", "b"))
 
 
 @pytest.mark.parametrize("there", [["pages"], ["pages", "pages/_delta_log"]])
@@ -356,42 +310,29 @@ def test_a_dataset_whose_creation_was_cut_short_is_completed(root, there):
     check(made, sites("a"))
 
 
-# What is missing or damaged ends a run with one message, whatever else fails with it ------------------
-
-
-def test_a_file_that_is_not_parquet_any_more_is_named(tmp_path):
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "part-1.parquet").write_bytes(b"xx")
-    with pytest.raises(DatasetError, match=r"pages/part-1\.parquet"):
-        rewritten(FileStore(tmp_path), 2, ["pages/part-1.parquet"], ["https://a/"], ("url",))
-
-
-def test_sites_that_fail_together_with_their_store_end_in_one_error(tmp_path, monkeypatch, caplog):
-    """Tracebacks of the others would be printed by asyncio."""
-    together = threading.Barrier(4)
-
-    def gone(*_: object) -> None:
-        together.wait(20)
-        raise DatasetError("the store is gone")
-
-    monkeypatch.setattr(crawler, "finder", lambda *_, **__: gone)
-    batch = [
-        (f"https://{name}.invalid/", Assignment(name, ("sites/part-1.parquet",))) for name in "abcd"
-    ]
-    with pytest.raises(DatasetError, match="the store is gone"):
-        list(crawler.crawl_tables(iter([batch]), OPTIONS, crawler.Job(str(tmp_path), 2, OPTIONS)))
-    gc.collect()
-    assert caplog.messages == []
-
-
 def test_there_is_a_checkpoint_every_twenty_commits(dataset, root):
     """A commit reads all others since the last one, in an object store by a request each."""
-    dataset.begin_run()
     for number in range(20):
-        name = f"part-00001-{number:016x}.parquet"
-        files = (PartFile(table, f"{table}/{name}", 1000, 10) for table in TABLES)
-        dataset.commit([Part((), tuple(files))])
+        name = f"bucket=1/part-{number:016x}.parquet"
+        files = (PartFile(table, name, 1, 1000, 10) for table in TABLES)
+        dataset.commit([Part((), tuple(files), "0/1.0", number + 1)])
     for table in TABLES:
         log = root / table / "_delta_log"
         assert (log / "_last_checkpoint").exists(), table
         assert len(list(log.glob("*.checkpoint.parquet"))) == 1
+
+
+def test_a_dataset_of_an_older_version_is_named(root):
+    for table in ("pages", "sites"):
+        schema = pa.schema([("site", pa.string())])
+        deltalake.DeltaTable.create(str(root / table), deltalake.Schema.from_arrow(schema))
+    with pytest.raises(DatasetError, match="older version of usp crawl"):
+        Dataset(root).make()
+
+
+def test_rows_of_a_commit_that_did_not_reach_visits_are_stored_and_do_not_count(dataset, root):
+    part = part_of(dataset, sites("a"), dataset.begin_run())
+    dataset._commit("pages", [part])
+    dataset._commit("fetches", [part])
+    assert len(stored(root, "pages")) == 3
+    check(dataset, [])

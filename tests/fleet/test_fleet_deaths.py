@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import fleet_support
 import pytest
-from fleet_support import ALLOWED, CHANGING, OPTIONS, Served, check_rows, ended
+from fleet_support import ALLOWED, OPTIONS, Served, check_truth, ended, handed_out, outcomes_of
 
 from usp._base.files import DatasetError
 from usp._base.interrupts import InterruptibleThread
@@ -21,7 +21,7 @@ from usp.fleet import run as run_module
 from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
 from usp.fleet.engines import RayEngine, Signal, work
-from usp.fleet.site_list import Assignment, Assignments
+from usp.fleet.site_list import Assignment
 from usp.fleet.tables import Part
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
@@ -37,7 +37,7 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, root, monk
     assert summary["sites"] == 13
     assert summary["workers_lost"] >= 3
     assert summary["pages"] == sum(len(site.pages) for site in some)
-    outcomes = Dataset(root).sites()
+    outcomes = outcomes_of(root)
     assert outcomes.pop("http://poison.invalid/") == "failed"
     assert outcomes == {site.url: "complete" for site in some}
 
@@ -100,31 +100,32 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
         stopped=stopped.is_set,
     )
     assert 0 < len(group.sites) < len(urls)
-    assert {part.table for part in group.files} == {"pages", "sitemaps", "sites"}
+    assert {part.table for part in group.files} == {"pages", "fetches", "visits"}
 
 
 # Who gets what -------------------------------------------------------------------------------------
 
 
 def test_sites_of_a_worker_that_died_are_handed_out_again():
-    left = Assignments([("a", ["a1", "a2"]), ("b", ["b1"])])
-    batch = left.batch(9)
+    left = handed_out(("a1", "a"), ("a2", "a"), ("b1", "b"))
+    batch = left.batch(9, "x")
     assert batch == [("a1", Assignment("a")), ("a2", Assignment("a")), ("b1", Assignment("b"))]
+    left.done(batch[0][1])
     assert left.take_back(dict(batch[1:])) is None
-    assert left.batch(9) == [("a2", Assignment("a")), ("b1", Assignment("b"))]
-    assert not left
+    assert left.batch(9, "y") == [("a2", Assignment("a")), ("b1", Assignment("b"))]
+    assert not left.has_more
     assert not left.suspects
 
 
 def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_with_the_third():
-    left = Assignments([("a", ["a"]), ("b", ["b"])])
+    left = handed_out(("a", "a"), ("b", "b"))
     for _ in range(2):
-        left.take_back(dict(left.batch(9)))
-    assert left.batch(9) == []
+        left.take_back(dict(left.batch(9, "x")))
+    assert left.batch(9, "x") == []
     first, second = left.suspects.popleft(), left.suspects.popleft()
     assert (first, second) == ([("a", Assignment("a"))], [("b", Assignment("b"))])
     assert left.take_back(dict(first)) == "a"
-    assert not left
+    assert not left.has_more
     assert not left.suspects
 
 
@@ -188,7 +189,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     urls = [site.url for site in fleet.sites if site.kind in {"small", "text", "feed"}][:16]
     fake = FakeRay(deaths=deaths)
     engine = engine_on(fake, monkeypatch, tmp_path, workers=2)
-    told = list(engine.run(Assignments((url, [url]) for url in urls)))
+    told = list(engine.run(handed_out(*((url, url) for url in urls))))
     groups = [one for one in told if isinstance(one, Part)]
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
     lost = [one for one in told if one is Signal.LOST]
@@ -199,7 +200,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
 
 def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
     engine = engine_on(FakeRay(deaths=[0] * 9), monkeypatch, tmp_path)
-    told = list(engine.run(Assignments([("a", [fleet.urls[0]])])))
+    told = list(engine.run(handed_out((fleet.urls[0], "a"))))
     (group,) = [one for one in told if isinstance(one, Part)]
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
 
@@ -209,20 +210,27 @@ def test_what_ray_cannot_do_and_an_error_of_a_task_end_the_run(fleet, tmp_path, 
     failing.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
     for fake, said in ((FakeRay(ConnectionError()), "cannot connect to Ray: ConnectionError"),
                        (failing, "a worker failed: the store is gone")):  # fmt: skip
-        engine = engine_on(fake, monkeypatch, tmp_path, address="nowhere:1")
+        engine = engine_on(fake, monkeypatch, tmp_path, address="auto")
         with pytest.raises(DatasetError, match=said):
-            list(engine.run(Assignments([("a", [fleet.urls[0]])])))
+            list(engine.run(handed_out((fleet.urls[0], "a"))))
+
+
+def test_an_address_at_which_nobody_listens_is_an_error_in_words(tmp_path, monkeypatch):
+    for address in ("127.0.0.1:9", "ray://127.0.0.1:9"):
+        engine = engine_on(FakeRay(), monkeypatch, tmp_path, address=address)
+        with pytest.raises(DatasetError, match=f"cannot connect to Ray at {address}: "):
+            list(engine.run(handed_out()))
 
 
 def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():
     """A node that is lost twice has thousands of sites, nearly all of them innocent."""
     names = [f"s{number}" for number in range(4000)]
-    left = Assignments((name, [name]) for name in names)
+    left = handed_out(*((name, name) for name in names))
     done, workers = [], 0
     killers = []
-    while left or left.suspects:
+    while len(left) or left.suspects:
         workers += 1
-        batch = dict(left.batch(4000) if left else left.suspects.popleft())
+        batch = dict(left.batch(4000, workers) if len(left) else left.suspects.popleft())
         if "s1234" not in batch and workers > 2:
             done += batch
         elif (killer := left.take_back(batch)) is not None:
@@ -289,7 +297,7 @@ def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
         crawl_fleet(fleet.urls[:30], tmp_path / "d", run, seen.append)
     assert len(silent) == 2  # it is not tried once more
     assert seen[-1].is_ending
-    assert seen[-1].safe == len(Dataset(tmp_path / "d").sites()) > 0
+    assert seen[-1].safe == len(outcomes_of(tmp_path / "d")) > 0
 
 
 def told_by(root, urls, capsys, *options: str) -> tuple[object, str, str]:
@@ -298,7 +306,7 @@ def told_by(root, urls, capsys, *options: str) -> tuple[object, str, str]:
     sites.write_text("\n".join(urls))
     quick = ("--commit-seconds", "0.05", *options)
     status, told = ended(capsys, "crawl", sites, "-o", root, *ALLOWED, *quick)
-    there = len(Dataset(root).sites())
+    there = len(outcomes_of(root))
     verb = "is" if there == 1 else "are"
     return status, " ".join(told.split()), f"{there} of {len(urls)} sites {verb} in {root}"
 
@@ -333,11 +341,9 @@ def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
     status, told, position = told_by(tmp_path / "d", urls, capsys, "--in-flight", "2")
     assert status == 128 + signal.SIGTERM
     assert sent == [signal.SIGTERM] * 2
-    dataset = Dataset(tmp_path / "d")
-    there = dataset.sites()
+    there = outcomes_of(tmp_path / "d")
     assert 0 < len(there) < len(quick)
-    tables = {name: dataset.table(name).to_pyarrow_dataset() for name in CHANGING}
-    check_rows(tables, [site for site in quick if site.url in there])
+    check_truth(tmp_path / "d", [site for site in quick if site.url in there])
     assert told == f"usp: {position}; the same command goes on"
 
 

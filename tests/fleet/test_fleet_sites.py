@@ -7,6 +7,7 @@ import threading
 
 import pyarrow as pa
 import pytest
+from fleet_support import handed_out
 from pyarrow import parquet
 
 from usp.fleet import SiteListError, read_sites
@@ -16,10 +17,8 @@ from usp.fleet.site_list import (
     Assignments,
     address_of,
     by_address,
-    grouped,
     homepage,
     homepages,
-    host_key,
 )
 
 HOMEPAGES = [
@@ -57,11 +56,10 @@ def test_an_opml_file_lists_websites_and_feeds(tmp_path):
     )
     (tmp_path / "a.opml").write_text("<opml><body>\n" + "\n".join(outlines))
     feeds = {}
-    listed = homepages(read_sites(str(tmp_path / "a.opml")), {}, feeds)
-    assert list(dict.fromkeys(listed)) == [
-        *("http://a.example/", "https://feeds.example/", "https://b.example/"),
-    ]
-    assert feeds == {"http://a.example/": ("f?x=1&y=2",), "https://feeds.example/": ("a.xml",)}
+    listed = list(homepages(read_sites(str(tmp_path / "a.opml")), {}, feeds))
+    assert listed == ["http://a.example/", "https://feeds.example/", "https://b.example/"]
+    paths = {"http://a.example/": ("f?x=1&y=2",), "https://feeds.example/": ("a.xml",)}
+    assert {site: found for site, found in feeds.items() if found} == paths
 
 
 def parquet_of(**columns: list[object]) -> bytes:
@@ -181,20 +179,25 @@ def test_a_line_that_is_too_long_is_named_and_left_out(tmp_path):
     assert problems[1:] == [f"{table}: row 1 has more than 8,192 characters; left out"]
 
 
-def test_sites_of_one_host_are_one_group_and_the_largest_comes_first():
-    keyed = [(s, host_key(s)) for s in ("http://a/", "http://b/", "https://www.b:8/", "no site")]
-    assert grouped(keyed) == [
-        ("b", ["http://b/", "https://www.b:8/"]),
-        ("a", ["http://a/"]),
-        ("no site", ["no site"]),
-    ]
+def test_a_host_is_never_divided_and_one_worker_has_it_at_a_time():
+    left = handed_out(("1", "a"), ("4", "b"), ("2", "a"), ("5", "c"))
+    assert left.batch(2, "x") == [("1", Assignment("a")), ("2", Assignment("a"))]
+    left._add("3", Assignment("a"))
+    assert left.batch(9, "y") == [("4", Assignment("b")), ("5", Assignment("c"))]
+    assert left.batch(9, "y") == []
+    assert left.has_more
+    for _ in range(2):
+        left.done(Assignment("a"))
+    assert left.batch(9, "y") == [("3", Assignment("a"))]
+    assert not left.has_more
 
 
-def test_a_group_is_never_divided():
-    groups = [("a", ["1", "2", "3"]), ("b", ["4"]), ("c", ["5"])]
-    left = Assignments(groups)
-    assert left.batch(2) == [(number, Assignment("a")) for number in "123"]
-    assert left.batch(2) == [("4", Assignment("b")), ("5", Assignment("c"))]
+def test_sites_to_be_left_alone_are_handed_out_to_nobody():
+    sites = iter([("1", Assignment("a")), ("2", Assignment("a"))])
+    left = Assignments(sites, lambda site: site == "1")
+    while left.total is None:
+        left.look()
+    assert left.batch(9, "x") == [("2", Assignment("a"))]
 
 
 def test_sites_at_one_address_are_found_by_looking_them_up():

@@ -8,9 +8,19 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+import pyarrow as pa
 import pytest
 from fleet_stores import BUCKET, Gate, free_port
-from fleet_support import OPTIONS, check_truth, crawl, ended, serving, start, wait_for
+from fleet_support import (
+    OPTIONS,
+    check_truth,
+    crawl,
+    ended,
+    outcomes_of,
+    serving,
+    start,
+    wait_for,
+)
 from test_fleet_sites import LISTS
 
 from usp._base import files as store
@@ -18,6 +28,7 @@ from usp._base.files import FileStore, NotADatasetError, is_remote
 from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, engines
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import SiteListError, read_sites
+from usp.fleet.tables import TABLES
 
 RUN = FleetRun(workers=1, options=OPTIONS, commit_seconds=0.2)
 NAMES = itertools.count()
@@ -48,8 +59,13 @@ def test_a_dataset_in_a_bucket_is_what_the_websites_serve_and_nothing_else_is_th
     assert (again["before"], again["sites"]) == (24, 0)
     check_truth(root, websites.sites)
     below = root.removeprefix(f"s3://{BUCKET}/")
-    files = {f"{below}/{name}" for table in ("pages", "sitemaps", "sites")
-             for name in Dataset(root).files(table)}  # fmt: skip
+    files = {
+        f"{below}/{table}/{path}"
+        for table in (*TABLES, "runs")
+        for path in pa.table(Dataset(root).table(table).get_add_actions())
+        .column("path")
+        .to_pylist()
+    }
     others = {name for name in s3.names(below) if "/_delta_log/" not in name}
     assert others == files | {f"{below}/_summary.json"}
     stats = dataset_stats(root)
@@ -196,7 +212,7 @@ def test_a_store_that_does_not_come_back_ends_the_run_and_the_next_one_goes_on(
     slowly = ("--in-flight", "1", "--commit-seconds", "0.1")
     with start(root, websites.urls, "local", *slowly) as driver:
         dataset = Dataset(root)
-        wait_for(lambda: dataset.exists() and dataset.sites())
+        wait_for(lambda: dataset.exists() and outcomes_of(root))
         gate.close()
         _, told = driver.communicate(timeout=300)
     assert driver.returncode == 1

@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from fleet_support import (
+    OF_A_VISIT,
     OPTIONS,
     ZONES,
     check_truth,
@@ -33,6 +34,7 @@ import usp.fleet
 from usp._base.names import LAZY_NAMES
 from usp._demo import demo_site
 from usp.cli.commands import cmd_crawl, cmd_stats
+from usp.export.schema import COLUMNS
 from usp.fleet import FleetRun, crawl_fleet, crawl_sites, schema_of, unwrap, wide_schema
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
@@ -79,11 +81,11 @@ def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, root)
 
 
 def test_the_tables_have_the_schema_that_is_documented(local_dataset):
-    for table in ("pages", "sitemaps", "sites"):
-        paths = list((local_dataset / table).glob("*.parquet"))
+    for table in ("pages", "fetches", "visits"):
+        paths = list((local_dataset / table).glob("bucket=*/*.parquet"))
         assert paths
         for path in paths:
-            assert parquet.read_schema(path).equals(schema_of(table))
+            assert parquet.read_schema(path).names == schema_of(table).names[1:]
 
 
 # The job by itself ----------------------------------------------------------------------------------
@@ -97,23 +99,23 @@ def test_the_job_takes_and_gives_arrow_and_the_rows_of_a_site_stand_together(fle
     ]
     batches = list(crawl_sites(given, OPTIONS))
     assert all(batch.schema.equals(wide_schema()) for batch in batches)
-    assert {row["site"]: row["outcome"] for row in rows_in(batches, "sites")} == {
+    assert {row["site"]: row["outcome"] for row in rows_in(batches, "visits")} == {
         site.url: site.outcome for site in some
     }
     assert sorted(row["url"] for row in rows_in(batches, "pages")) == sorted(
         url for site in some for _, url in site.pages
     )
     seen: list[str] = []
-    last_table = "sites"  # the row of the site itself comes last
+    last_table = "visits"  # the row of the site itself comes last
     for batch in batches:
         (site,) = set(batch.column("site").to_pylist())
         (table,) = set(batch.column("table").to_pylist())
-        if last_table == "sites":
+        if last_table == "visits":
             assert site not in seen
             seen.append(site)
         assert seen[-1] == site
         last_table = table
-    assert last_table == "sites"
+    assert last_table == "visits"
     assert sorted(seen) == sorted(site.url for site in some)
 
 
@@ -130,7 +132,7 @@ def test_a_table_without_sites_is_the_callers_mistake():
 
 
 def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
-    (row,) = rows_in(wide_rows(fleet.urls[1:2], usp.fleet.FleetOptions()), "sites")
+    (row,) = rows_in(wide_rows(fleet.urls[1:2], usp.fleet.FleetOptions()), "visits")
     assert row["outcome"] == "failed"
     assert "only public addresses are trusted" in row["reason"]
 
@@ -138,11 +140,11 @@ def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
 def test_pages_may_be_counted_only_and_columns_be_chosen(fleet, tmp_path):
     site = next(site for site in fleet.sites if site.kind == "indexed")
     counted = wide_rows([site.url], replace(OPTIONS, pages=False))
-    assert rows_in(counted, "sites")[0]["pages"] == len(site.pages)
+    assert rows_in(counted, "visits")[0]["pages"] == len(site.pages)
     assert not list(unwrap(counted, "pages"))
     chosen = replace(OPTIONS, columns=("url", "lastmod"))
     (first, *_) = rows_in(wide_rows([site.url], chosen), "pages")
-    assert list(first) == ["site", "url", "lastmod"]
+    assert [name for name in first if name in COLUMNS] == ["sitemap", "url", "lastmod"]
 
 
 # What the documents say is so, and names are offered without loading what they need ---------------
@@ -192,7 +194,7 @@ def test_parts_are_loaded_when_they_are_named():
 
 
 def _rows(table):
-    same = [name for name in table.column_names if name not in {"started", "duration"}]
+    same = [name for name in table.column_names if name not in OF_A_VISIT]
     return sorted(map(repr, table.select(same).to_pylist()))
 
 
@@ -211,7 +213,7 @@ def test_the_documented_job_for_spark_writes_what_the_function_yields(tmp_path):
         argv = [sys.executable, "job.py"]
         subprocess.run(argv, cwd=tmp_path, env=os.environ | spark, check=True)
         wide = wide_rows(sites, usp.fleet.FleetOptions(zones=ZONES))
-    for table in ("pages", "sitemaps", "sites"):
+    for table in ("pages", "fetches", "visits"):
         truth = pa.Table.from_batches(unwrap(wide, table))
         found = dataset.dataset(tmp_path / "spark-dataset" / table, format="parquet").to_table()
         assert found.column_names == truth.column_names

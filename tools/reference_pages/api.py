@@ -166,7 +166,7 @@ TOPICS = {  # what people call, first: a question, and the names that answer it
         *("AbstractSitemap.to_arrow", "AbstractSitemap.to_dict", "export.write"),
         *("report.write_report", "graph.svg"),
     ),
-    "Many sites": ("fleet.crawl_fleet", "fleet.FleetOptions", "fleet.dataset_stats"),
+    "Many sites": ("fleet.crawl_fleet", "fleet.FleetOptions", "fleet.open", "fleet.ChangesFeed"),
     "Clients": ("RequestsWebClient", "AiohttpWebClient", "AbstractWebClient", "Zones"),
     "Build a tree by hand": (
         *("IndexWebsiteSitemap", "IndexXMLSitemap", "PagesXMLSitemap", "InvalidSitemap"),

@@ -31,6 +31,7 @@ _STOPPED = {
     130: "interrupted by Ctrl-C; files that were being written are left as they were before"
 }
 _USUAL = {**_READ, **_WRONG, **_STRICT, **_STOPPED}
+_OF_DATASETS = ("changes", "stats", "forget", "convert")
 STATUSES: dict[str, dict[int, str]] = {
     "tree": _USUAL,
     "ls": _USUAL,
@@ -76,17 +77,20 @@ STATUSES: dict[str, dict[int, str]] = {
     },
     "crawl": {
         0: "every site of the list is in the dataset, those that failed with a reason each",
-        1: "not every site is: the run could not go on, or `--retry-failed` left out sites that were never "
-        "crawled; or sites that were crawled again failed or lost more than half of their pages, and keep what they had",
+        1: "not every site is, because the run could not go on; or more of the sites failed than `--max-failed` allows "
+        "that were good before; or, with `--again` or `--retry-failed`, sites keep what they had",
         2: "wrong usage: no such list, or a folder that is not a dataset",
         130: "interrupted by Ctrl-C; the sites that were finished are in the dataset, and the same command "
         "goes on",
     },
-    "stats": {
-        0: "the dataset was read",
-        1: "it could not be read, or the result could not be written",
-        2: "wrong usage: no such dataset",
-        **_STOPPED,
+    **{
+        name: {
+            0: "the dataset was read, and written",
+            1: "it could not be read, or something could not be written",
+            2: "wrong usage: no such dataset",
+            **_STOPPED,
+        }
+        for name in _OF_DATASETS
     },
     "mcp": {
         0: "the client has ended the connection",
@@ -109,7 +113,10 @@ GUIDES = {
     "[in continuous integration](../../guides/ci.md)",
     "rule": "[all rules](../rules.md)",
     "crawl": "[Many sites](../../guides/fleet.md)",
+    "changes": "[Many sites](../../guides/fleet.md#changes)",
     "stats": "[Many sites](../../guides/fleet.md#reading-the-dataset)",
+    "forget": "[Many sites](../../guides/fleet.md#sites-to-leave-alone)",
+    "convert": "[Many sites](../../guides/fleet.md#datasets-of-earlier-versions)",
     "mcp": "[Let language models and agents use it](../../guides/agents.md)",
 }
 
@@ -126,7 +133,13 @@ NOTES: dict[str, dict[int, str]] = {
         **dict.fromkeys((5, 6), "<!-- exit status 1 -->"),
     },
     "mcp": dict.fromkeys(range(5), _ENDLESS),
-    "crawl": {5: "<!-- not run: needs a cluster -->"},
+    "crawl": {
+        5: _ENDLESS,
+        7: "<!-- not run: needs an object store -->",
+        8: "<!-- not run: needs a cluster -->",
+    },
+    "changes": {1: "<!-- exit status 1 -->", 3: _ENDLESS},
+    "convert": dict.fromkeys(range(2), _OTHER),
     "stats": {1: _OTHER},
 }
 _SNAPSHOT = "<!-- run: usp snapshot example.org -o site.warc.gz -->"
@@ -155,7 +168,7 @@ BEFORE: dict[str, list[str]] = {
             "polars.read_csv('sites.csv').write_parquet('sites.parquet')\" -->"
         )
     ],
-    "stats": ["<!-- run: usp crawl sites.txt -o dataset --workers 1 -->"],
+    **{name: ["<!-- run: usp crawl sites.txt -o dataset --workers 1 -->"] for name in _OF_DATASETS},
 }
 
 MORE = {

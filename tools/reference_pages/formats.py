@@ -208,6 +208,25 @@ this table, with `use_known_paths=False`, or if the homepage is not looked at.
 
 SOFTWARE
 
+## Neighbours
+
+With `use_neighbours=True`, `--neighbours` on the command line, other hosts are websites, too, each with its own robots.txt, its own homepage
+if that is asked for, and its known paths:
+
+- hosts on which robots.txt or an index declares a sitemap, or a sitemap lists a page, if they are above or below the host of the website, such
+  as `blog.example.org` for `www.example.org`;
+- any host that the alternates of pages name: a language on `example.de`.
+
+A host with `www.` is the same as the one without. Neighbours of neighbours are not looked for, nor the [paths of their
+software](#paths-of-the-software). In the tree, they stand after the sitemaps of the website, each an `IndexWebsiteSitemap`; a sitemap that
+an earlier one has is not repeated. `usp check` takes each of them as a website. All limits count for all together; `neighbours` is how
+many there may be. To find them, all pages are read while they are fetched.
+
+```sh
+usp tree example.org --neighbours
+usp ls example.org --neighbours --max neighbours=10 -o pages.csv
+```
+
 ## Files that hold sitemaps
 
 Every command, and `usp.load`, also reads [snapshots](../guides/snapshots.md): WARC files, compressed or not, and WACZ files. Folders are

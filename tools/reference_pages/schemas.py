@@ -57,28 +57,95 @@ SITEMAPS = {
     "etag": "header of the response, for the next crawl",
     "last_modified": "header of the response, for the next crawl",
 }
-SITES = {
+_OF_SITE = {
+    "bucket": "the part of the table: a hash of the domain",
     "site": "the homepage",
+    "domain": "its registered domain",
+    "visit": "the visit that wrote the row",
+    "writer": "who committed it: the shard",
+    "number": "the number of that commit",
+}
+VISITS = _OF_SITE | {
     "outcome": "`complete`; `partial`: something is missing; `failed`: nothing could be read; `empty`: there is no "
-    "page (that the filters select), and nothing failed; `kept`: it was crawled again and failed, or lost more than "
-    "half of its pages, and [keeps rows that it had](../guides/fleet.md#bad-rounds)",
+    "page (that the filters select), and nothing failed; `kept`: something failed, or more than half of the pages were "
+    "gone, and [what was there before still counts](../guides/fleet.md#bad-rounds)",
     "reason": "why it is partial, failed or kept: the first failure, and how many more there are",
     "code": f"the {_CODE} of that failure",
-    "sitemaps": "rows of that table",
-    "pages": "rows of that table: with filters, the pages that they select",
+    "sitemaps": "how many sitemaps there are",
+    "pages": "how many pages: with filters, those that they select",
     "bytes": "bytes received",
     "requests": "requests sent; redirects are not counted",
     "duration": "seconds from the first request to the last response",
     "started": "when it began",
-    "run": "the number of the run that crawled it",
+    "run": "the number of the run",
     "options": "a digest of the columns, filters and checks that its rows depend on",
+    "due": "when the first of its sitemaps is due again",
+    "failures": "how often the site has failed in a row",
+    "absent": "known paths at which nothing is, and which are not requested each time",
+    "absent_at": "when all of them were last requested",
+}
+FETCHES = {name: text for name, text in SITEMAPS.items() if name != "url"} | _OF_SITE
+FETCHES |= {
+    "sitemap": "the address of the sitemap, after redirects",
+    "declared": "the address that was requested, if a redirect led to another one",
+    "type": "`robots`, `index`, `urlset`, `text`, `rss`, `atom`; `invalid` if it could not be read; `gone` if the site "
+    "does not list it any more",
+    "digest": "a digest of the content; null if there is none",
+    "document": "robots.txt, or an index, compressed with zlib, if it has changed",
+    "good": "whether the pages of this row count; a failure is not good, and leaves those that there were",
+    "pages_visit": "the visit whose rows of `pages` are those of the sitemap; null if it has none",
+    "fetched_at": "when the visit began",
+    "first_seen": "when it was first there",
+    "changed_at": "when its content last changed",
+    "due": "when it is to be requested again",
+    "interval": "its own interval, in seconds",
+    "failures": "how often it has failed in a row",
+    "index_lastmod": "the lastmod that its index declares",
+    "max_age": "seconds for which the response said that it stays as it is",
+    "news": "whether it lists news",
+}
+PAGES_OF_DATASET = PAGES | _OF_SITE
+PAGES_OF_DATASET |= {
+    "digest": "the digest of the sitemap's content",
+    "first_seen": "when the page was first listed by the sitemap",
+}
+CHANGES = _OF_SITE | {
+    "url": "the address of the page",
+    "sitemap": "the sitemap that lists it, or did",
+    "kind": "`added`, `changed` (its date or its title), `removed`, or `moved` from another sitemap",
+    "seen_at": "when the visit began that found it",
+    "lastmod": "the date of the page",
+    "previous_lastmod": "the date that it had before",
+    "title": "the title of its news story",
+}
+RUNS = {
+    "run": "the number of the run",
+    "shard": "the part of the sites that it crawled",
+    "what": "`new` sites, what was `due`, all `again`, or `retry_failed`",
+    "version": "that of usp",
+    "started": "when it began",
+    "ended": "when it ended",
+    **dict.fromkeys(
+        ("sites", "failed", "kept"), "how many sites were visited, have failed, keep what they had"
+    ),
+    **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), "totals"),
+    "seconds": "how long it took",
+    "is_whole": "whether it came to its end",
+    "failures": f"the {_CODE} of failures with the number of sites, as JSON",
+}
+TABLES = {
+    "visits": ("One row for each visit of a site.", VISITS),
+    "fetches": ("One row for each sitemap and visit, robots.txt included.", FETCHES),
+    "pages": ("The pages of each version of a sitemap.", PAGES_OF_DATASET),
+    "changes": ("What became of pages of sites that were there before.", CHANGES),
+    "runs": ("One row for each run.", RUNS),
 }
 WIDE = {
     "site": "the homepage",
-    "table": "`pages`, `sitemaps` or `sites`: the table that the row is for",
+    "table": "`pages`, `fetches` or `visits`: the table that the row is for",
     "pages": "the columns of that table except the site; null in the rows of other tables",
-    "sitemaps": "the same",
-    "sites": "the same",
+    "fetches": "the same",
+    "visits": "the same",
 }
 
 _BEGIN = """\
@@ -114,12 +181,13 @@ order of the tree.
 _FLEET = """
 ## The tables of a dataset
 
-`usp crawl` writes three Delta tables.
+`usp crawl` writes five Delta tables. Rows are only ever added: what counts now are
+[queries of them](../guides/fleet.md#reading-the-dataset).
 """
 _WIDE = """
 ### Rows of crawl_sites
 
-`usp.fleet.crawl_sites` yields batches with the rows of all three tables:
+`usp.fleet.crawl_sites` yields batches with the rows of three tables:
 """
 
 
@@ -129,17 +197,11 @@ def pages() -> dict[str, str]:
     parts += [_COMPUTED, _table(arrow_schema(COMPUTED_COLUMNS), COMPUTED)]
     for field in arrow_schema():
         parts += _nested(field.name, field.type)
-    known = schema_of("sitemaps")
-    parts += [_SITEMAPS, _table((known.field(name) for name in SITEMAP_COLUMNS), SITEMAPS), _FLEET]
-    parts += [
-        "### Table pages\n\nOne row for each page of each sitemap.\n",
-        _table(schema_of("pages"), PAGES),
-    ]
-    parts += [
-        "\n### Table sitemaps\n\nOne row for each sitemap in the tree of a site, robots.txt included, depth first.\n"
-    ]
-    parts += [_table(known, SITEMAPS), "\n### Table sites\n\nOne row for each site.\n"]
-    parts += [_table(schema_of("sites"), SITES), _WIDE, _table(wide_schema(), WIDE), ""]
+    known = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SITEMAP_COLUMNS.items()])
+    parts += [_SITEMAPS, _table(known, SITEMAPS), _FLEET]
+    for name, (what, texts) in TABLES.items():
+        parts += [f"### Table {name}\n\n{what}\n", _table(schema_of(name), texts), ""]
+    parts += [_WIDE, _table(wide_schema(), WIDE), ""]
     return {"schemas.md": "\n".join(parts)}
 
 

@@ -409,7 +409,7 @@ class Crawl:
         """Request the known paths that nothing before them declares."""
         later, self._later = self._later, []
         for slot in later:
-            if self.roots is None or not self.roots.is_declared(slot.url):
+            if self.roots is None or not self.roots.is_declared(slot):
                 slot.order = self._request(slot)
 
     def _finish(self, slot: TreeSlot) -> None:
@@ -458,7 +458,10 @@ class Crawl:
         left_out = received.probe.left_out
         above = without_fragments(parents)
         below: list[TreeSlot] = []
+        elsewhere = self.roots.elsewhere(slot) if self.roots else ()
         for entry in children:
+            if elsewhere and without_fragment(entry.loc) in elsewhere:
+                continue
             limits = self.limits_of(entry.loc, above)
             if limits.sitemaps is not None and self._slots + len(below) >= limits.sitemaps:
                 left_out = left_out or LeftOut(0, limits.reached("sitemaps"))
@@ -466,7 +469,7 @@ class Crawl:
                 continue
             child = child_slot(slot, len(below), entry, above, limits)
             linked_by = self.roots if slot.is_homepage else None
-            if child.reason is None and not (linked_by and linked_by.is_declared(child.url)):
+            if child.reason is None and not (linked_by and linked_by.is_declared(child)):
                 child.order = self._request(child, slot.final_url)
             below.append(child)
         if left_out is not None:

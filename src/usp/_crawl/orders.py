@@ -238,6 +238,8 @@ class Probe:
     start: bytes = b""  # the first bytes, as received
     is_doubtful: bool = False
     software: str = ""  # what a homepage says it was made with
+    hosts: tuple[str, ...] = ()  # the origins of its pages, if they are asked for,
+    language_hosts: tuple[str, ...] = ()  # and those of their alternates
 
     @property
     def has_pages(self) -> bool:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
+from usp._crawl.neighbours import NamedHosts
 from usp._crawl.orders import (
     Arrival,
     ClientRaised,
@@ -41,6 +42,7 @@ from usp.objects.sitemap import PagesHTMLSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
+    from usp._formats.abstract_parser import PageBatch, PageEntry
     from usp.objects.sitemap import AbstractPagesSitemap
 
 T = TypeVar("T")
@@ -52,15 +54,28 @@ _START = 2  # bytes that identify gzip
 _MAX_LASTMOD = 100  # characters: no date has more
 
 
+def _is_there(entry: Entry) -> TypeGuard[ChildEntry | PageEntry | PageBatch]:
+    """Return whether an entry is a page or a sitemap, and not one that is gone."""
+    return not isinstance(entry, RemovedEntry)
+
+
 class DocumentProbe:
     """Reads a document for the first time, while it is received: ``steps`` of chunks, then ``close``.
 
     Relative URLs are resolved against ``base``; the ``options`` are those of the parser. Pages are
-    parsed only if their number is limited.
+    parsed only if their number is limited, or it ``names_hosts``: those where they are.
     """
 
-    def __init__(self, base: str | None, limits: Limits = DEFAULT, **options: Any) -> None:
-        options.setdefault("skip_pages", limits.pages is None)
+    def __init__(
+        self,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        *,
+        names_hosts: bool = False,
+        **options: Any,
+    ) -> None:
+        options.setdefault("skip_pages", limits.pages is None and not names_hosts)
+        self._hosts = NamedHosts() if names_hosts else None
         self.parser = DocumentParser(base, fast=True, limits=limits, **options)
         self._base = base
         self._limits = limits
@@ -99,14 +114,14 @@ class DocumentProbe:
 
     def _sort(self, entries: Iterable[Entry]) -> None:
         limits = self._limits
-        for entry in entries:
-            if isinstance(entry, RemovedEntry):
-                continue
+        for entry in filter(_is_there, entries):
             if not isinstance(entry, ChildEntry):
                 if self._pages is None:
                     self._pages = UniquePages(limits.url_length)
                     self._pages_at = len(self._children)
                 self._count += sum(1 for _ in self._pages.of(entry))
+                if self._hosts is not None:
+                    self._hosts.add(entry)
             elif limits.too_long(entry.loc):
                 note_length(self.parser.problems, limits, entry.loc)
             elif entry.loc not in self._children:
@@ -155,6 +170,8 @@ class DocumentProbe:
             start=self._start,
             is_doubtful=self.parser.is_doubtful,
             software=getattr(parser, "software", ""),
+            hosts=tuple(self._hosts.of_pages) if self._hosts else (),
+            language_hosts=tuple(self._hosts.of_languages) if self._hosts else (),
         )
 
     def again(
@@ -169,7 +186,11 @@ class DocumentProbe:
         ``late`` is called after each step: a reason ends the reading.
         """
         probe = DocumentProbe(
-            self._base, self._limits, exchange=document.exchange, skip_pages=False
+            self._base,
+            self._limits,
+            names_hosts=self._hosts is not None,
+            exchange=document.exchange,
+            skip_pages=False,
         )
         for chunk in document.chunks():
             for _ in probe.steps(chunk):
@@ -200,6 +221,7 @@ class FetchContext:
     stop_reason: Callable[[], Reason | None] = lambda: None
     announce: Callable[[FetchOrder, Arrival], object] | None = None
     earlier: HasEarlierResults | None = None
+    names_hosts: bool = False  # whether the hosts of pages are wanted
 
 
 class BodyReceiver:
@@ -240,7 +262,8 @@ class BodyReceiver:
             content_encoding=excerpt(_text(response.header("Content-Encoding"))) or None,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
-        self._probe = DocumentProbe(final_url, limits, exchange=self._exchange, role=order.role)
+        names, how = context.names_hosts, {"exchange": self._exchange, "role": order.role}
+        self._probe = DocumentProbe(final_url, limits, names_hosts=names, **how)
         self._writer = DocumentWriter(context.store)
 
     @property

@@ -93,7 +93,8 @@ class DriverCore:
             client.set_conditions(earlier.conditions())
         limits = self.crawl.limits
         given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
-        self._context = FetchContext(*given, self._announce if streams else None, earlier)
+        announce, names = self._announce if streams else None, search.options.use_neighbours
+        self._context = FetchContext(*given, announce, earlier, names_hosts=names)
 
     def _is_idle(self) -> bool:
         """Return whether nobody asks for pages, and count those that were given."""

@@ -5,13 +5,16 @@ Both decide what is in the tree; trees and streams, on threads and on asyncio, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from usp._base.display import counted
 from usp._base.urls import without_fragment
 from usp._crawl.child_filter import without_fragments
+from usp._crawl.neighbours import neighbours_of
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
 from usp._crawl.software import paths_of_software
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
@@ -21,6 +24,7 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexWebsiteSitemap,
     PagesAtomSitemap,
+    PagesJSONFeedSitemap,
     PagesRSSSitemap,
     PagesTextSitemap,
     keep_fetched,
@@ -30,6 +34,7 @@ from usp.web_client.abstract_client import WebClientErrorResponse, failure_reaso
 if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._snapshot.recording import SnapshotRecorder
+    from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
 
 
@@ -150,35 +155,75 @@ class Website:
 
     is_wrong_guess = False
 
-    def __init__(self, crawl: Crawl, homepage_url: str, known_paths: Iterable[str]) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        homepage_url: str,
+        known_paths: Iterable[str],
+        main: Website | None = None,
+    ) -> None:
         self.url = homepage_url
         self.start = ("website", homepage_url)
         self.crawl = crawl
+        self._main = main or self
+        # All websites of the crawl, the main one first; which of them a slot at the top is of; and
+        # what is in the trees of those that are decided.
+        self.sites: list[Website] = main.sites if main else []
+        self.owners: dict[TreeSlot, Website] = main.owners if main else {}
+        self.decided: set[str] = main.decided if main else set()
+        self.sites.append(self)
+        self._tops: list[TreeSlot] = []
         self._robots = self._homepage = None
         if crawl.options.use_robots:
-            self._robots = crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS)
+            self._robots = self._want("robots.txt", role=Role.ROBOTS)
         if crawl.options.use_html_links:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
-            self._homepage = crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1)
+            self._homepage = self._want("", role=Role.HOMEPAGE, level=-1)
         self._known_paths = dict.fromkeys(known_paths)
         self._want_paths(self._known_paths)
         self._has_more = crawl.options.use_known_paths and self._homepage is not None
         self._included: dict[TreeSlot, bool] = {}
         self._root_urls: set[str] = set()
-        crawl.roots = self
+        self._has_neighbours = crawl.options.use_neighbours and main is None
+        self._left_out: list[Failure] = []
+        crawl.roots = self._main
+
+    def _want(self, path: str, **how: Any) -> TreeSlot:
+        slot = self.crawl.want(self.url + path, **how)
+        self._tops.append(slot)
+        self.owners[slot] = self
+        return slot
 
     def _want_paths(self, paths: Iterable[str]) -> None:
         for path in paths:
-            self.crawl.want(self.url + path, guess=True)
+            self._want(path, guess=True)
 
     def want_more(self) -> bool:
         """Request what else there may be, now that all that was requested is decided.
 
-        If there is no sitemap but feeds, these are the paths of the software that the homepage names.
+        If there is no sitemap but feeds, these are the paths of the software that the homepage names;
+        then, if they are asked for, its neighbours.
         """
+        return self._want_software() or self._want_neighbours()
+
+    def _want_neighbours(self) -> bool:
+        more, self._has_neighbours = self._has_neighbours, False
+        tops = [top for top in self._tops if top is self._homepage or self.includes(top)]
+        slots = sorted(chain.from_iterable(map(slots_from, tops)), key=lambda slot: slot.position)
+        found = neighbours_of(self.url, slots) if more else []
+        most = self.crawl.limits.neighbours
+        if most is not None and len(found) > most:
+            reason = self.crawl.limits.reached("neighbours")
+            reason = reason.after(f"{counted(len(found) - most, 'neighbour')} left out")
+            self._left_out.append(Failure.of(self.url, reason))
+        for url in found[:most]:
+            Website(self.crawl, url, self._known_paths, self)
+        return bool(found[:most])
+
+    def _want_software(self) -> bool:
         more, self._has_more = self._has_more, False
         homepage = self._homepage.received if self._homepage else None
-        if not more or homepage is None or any(map(self._is_found, self.crawl.wanted)):
+        if not more or homepage is None or any(map(self._is_found, self._tops)):
             return False
         paths = paths_of_software(homepage.exchange.headers, homepage.probe.software)
         wanted = [path for path in paths if path not in self._known_paths]
@@ -194,26 +239,31 @@ class Website:
 
     def tree(self) -> IndexWebsiteSitemap:
         """Return the tree, once the crawl is complete."""
-        roots, tried = [], []
+        neighbours = [] if self is not self._main else self.sites[1:]
+        roots: list[AbstractSitemap] = []
+        tried: list[Exchange] = []
         there: set[FetchOrder | None] = set()  # documents that are in the tree
-        for wanted in self.crawl.wanted:
+        for wanted in self._tops:
             for slot in wanted.children if wanted is self._homepage else (wanted,):
                 if self.includes(slot):
                     roots.append(node_for(slot, self.crawl.limits))
                     there.update(below.order for below in slots_from(slot))
-        for slot in self.crawl.wanted:
+        for slot in self._tops:
             exchange = slot.result.exchange if slot.result else None
             if exchange is not None and slot.order not in there:
                 there.add(slot.order)
                 tried.append(exchange)
-        tree = IndexWebsiteSitemap(self.url, roots, not_found=list(self._not_found()), tried=tried)
-        keep_fetched(tree, self.crawl.fetched(*self.start))
+        roots += [site.tree() for site in neighbours if not site.is_alias]
+        not_found = [*self._not_found(), *self._left_out]
+        tree = IndexWebsiteSitemap(self.url, roots, not_found=not_found, tried=tried)
+        if self is self._main:
+            keep_fetched(tree, self.crawl.fetched(*self.start))
         return tree
 
     def _not_found(self) -> Iterator[Failure]:
         """Yield the failures of what could not be checked: there may be sitemaps."""
         unreachable = unchecked = False
-        for slot in self.crawl.wanted:
+        for slot in self._tops:
             result = slot.result
             if slot.guess and slot.order is not None and not slot.order.is_guess:
                 continue  # something declares it, and its node says what is wrong
@@ -243,16 +293,26 @@ class Website:
 
         A response that is not a robots.txt is left out of the tree, and so are known paths that lead
         to no sitemap, or to one that robots.txt's subtree declares or that is at the top already. A
-        page that nothing declares as a sitemap has to call itself one.
+        page that nothing declares as a sitemap has to call itself one. What is in the tree of another
+        website is not in that of its neighbour.
         """
+        site = self.site_of(root)
+        return self._includes(root) if site is self else site.includes(root)
+
+    def site_of(self, slot: TreeSlot) -> Website:
+        """Return the website to which a slot belongs."""
+        return self.owners[self.crawl.wanted[slot.position[0]]]
+
+    def _includes(self, root: TreeSlot) -> bool:
         included = self._included.get(root)
         if included is not None:
             return included
         included = root.received is not None or root.arrival is not None or self._is_linked(root)
         if root.received is not None and root.received.probe.is_doubtful:
             included = not (root.guess or root.url in self._guessed)
+        urls = without_fragments((root.url, root.final_url))
+        included = included and urls.isdisjoint(self._elsewhere)
         if included and root is not self._robots:
-            urls = without_fragments((root.url, root.final_url))
             included = urls.isdisjoint(self._declared) and urls.isdisjoint(self._root_urls)
             if included:
                 self._root_urls |= urls
@@ -274,9 +334,9 @@ class Website:
         children = received.probe.children if received else ()
         return frozenset(child.loc for child in children if child.is_guess)
 
-    def is_declared(self, url: str) -> bool:
+    def is_declared(self, slot: TreeSlot) -> bool:
         """Return whether robots.txt's subtree, decided by now, declares a URL, followed or not."""
-        return without_fragment(url) in self._declared
+        return without_fragment(slot.url) in self.site_of(slot)._declared  # noqa: SLF001 - of this class
 
     @cached_property
     def _declared(self) -> frozenset[str]:
@@ -290,8 +350,31 @@ class Website:
                 urls.update(child.loc for child in slot.received.probe.children)
         return without_fragments(urls)
 
+    def elsewhere(self, slot: TreeSlot) -> Container[str]:
+        """Return the URLs in the trees of the websites before that of a slot."""
+        return self.site_of(slot)._elsewhere  # noqa: SLF001 - of this class
 
-_FEEDS = (PagesRSSSitemap, PagesAtomSitemap)
+    @cached_property
+    def _elsewhere(self) -> set[str]:
+        """The URLs in the trees of the websites before this one, which are decided by now."""
+        at = self.sites.index(self)
+        if at:
+            self.decided.update(self.sites[at - 1].urls())
+        return self.decided
+
+    def urls(self) -> frozenset[str]:
+        """Return the URLs in the tree of this website, before and after redirects."""
+        slots = chain.from_iterable(map(slots_from, filter(self.includes, self._tops)))
+        return without_fragments(chain.from_iterable((one.url, one.final_url) for one in slots))
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether its robots.txt is that of a website before it."""
+        robots = self._robots
+        return robots is not None and not self.includes(robots) and robots.final_url in self.decided
+
+
+_FEEDS = (PagesRSSSitemap, PagesAtomSitemap, PagesJSONFeedSitemap)
 _ABSENT = frozenset({404, 410})
 _BUSY = 429
 _SERVER_ERROR = 500

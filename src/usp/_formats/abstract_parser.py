@@ -185,6 +185,7 @@ class FormatParser:
     ) -> None:
         self.url = url
         self.problems = problems if problems is not None else Problems()
+        self.options = options
         self.fast, self.url_length, self.scanner_only = options
 
     def feed(self, text: str) -> Iterable[Entry]:

@@ -39,7 +39,6 @@ from usp._formats.root import RootFinder, usual_beginning
 from usp._formats.xml.scanner import DEAF
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import FailureCode, Problems
-from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
@@ -136,7 +135,7 @@ class DocumentParser:
         self._role = role
         self._is_sitemap = role in (Role.SITEMAP, Role.HTML_SITEMAP)
         self._content_type = content_type
-        self._options = ReadOptions(fast, limits.url_length, scanner_only)
+        self._given = url, self.problems, ReadOptions(fast, limits.url_length, scanner_only)
         # As XML says: whatever ends a line is one character to everything that follows.
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
         self.decoder = Decoder(
@@ -229,17 +228,15 @@ class DocumentParser:
                 found = usual_beginning(text)
             if found is not None:
                 (self.namespace, root), end = found
-                kind = root.sitemap_class
-                self._is_skipping = self._skip_pages and issubclass(kind, AbstractPagesSitemap)
+                self._is_skipping = self._skip_pages and root.sitemap_class.lists_pages
                 if self._is_skipping:
                     self.parser = self.markup = root
                 else:
-                    self.parser = self.markup = type(root)(
-                        self.url, self.problems, self._options, root=root, skipped=text[:end]
-                    )
+                    self.markup = type(root)(*self._given, root=root, skipped=text[:end])
+                    self.parser = self.markup
                 return text[end:]
             if self._role is Role.ROBOTS and not self._head and text[:1] not in _DOUBTFUL:
-                self.parser = RobotsParser(self.url, self.problems)
+                self.parser = RobotsParser(*self._given)
                 return text
             self._head.append(text)
             self._missing -= len(text)
@@ -254,7 +251,7 @@ class DocumentParser:
         if self._xml is not None:
             text = self._look_for_root(self._xml, text, final=final)
         if self._skip_pages and self.parser is not None:
-            self._is_skipping = issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
+            self._is_skipping = self.parser.sitemap_class.lists_pages
         return text
 
     @property
@@ -266,7 +263,7 @@ class DocumentParser:
         xml.reads_pages = self._role is Role.HTML_SITEMAP
         rest = xml.look(text, final=final)
         if xml.found_page:
-            self._page = self.parser = HtmlSitemapParser(self.url, self.problems)
+            self._page = self.parser = HtmlSitemapParser(*self._given)
             return rest
         self.parser = self.markup = xml.concrete
         self.refusal, self.namespace = xml.refusal, xml.namespace
@@ -293,7 +290,7 @@ class DocumentParser:
     def _recognise(self, head: str, *, final: bool) -> bool:
         """Decide what the document is; False if more of it is needed."""
         if self._role is Role.HOMEPAGE:
-            self.parser = HomepageLinksParser(self.url, self.problems)
+            self.parser = HomepageLinksParser(*self._given)
             return True
         start = head.lstrip(_BLANKS)
         if len(head) - len(start) > _MAX_BLANK:
@@ -302,7 +299,7 @@ class DocumentParser:
         if start[:1] == "<" and self._is_sitemap:
             return self._recognise_markup(start, final=final)
         if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
-            self.parser = JsonFeedParser(self.url, self.problems, self._options)
+            self.parser = JsonFeedParser(*self._given)
             return True
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
@@ -313,7 +310,7 @@ class DocumentParser:
 
     def _recognise_markup(self, start: str, *, final: bool) -> bool:
         if not _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
-            self._xml = RootFinder(self.url, self.problems, self._options)
+            self._xml = RootFinder(*self._given)
             return True
         if len(start) < _LOOK_SHORT and not final:
             return False
@@ -321,9 +318,9 @@ class DocumentParser:
         root = _ROOT.search(after)
         is_xml = root and not _HTML.search(after[: root.start()])  # some write it before any XML
         if len(start) < len(_HTML_DOCTYPE) or is_xml:
-            self._xml = RootFinder(self.url, self.problems, self._options)
+            self._xml = RootFinder(*self._given)
         elif self._role is Role.HTML_SITEMAP:
-            self._page = self.parser = HtmlSitemapParser(self.url, self.problems)
+            self._page = self.parser = HtmlSitemapParser(*self._given)
         else:
             self.refusal = html_refusal(start)
         return True
@@ -334,19 +331,19 @@ class DocumentParser:
             return
         root = _ROOT.search(start)
         if start.startswith("<") or (root and not has_url(start[: root.start()])):
-            self._xml = RootFinder(self.url, self.problems, self._options)
+            self._xml = RootFinder(*self._given)
         elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
-            self.parser = RobotsParser(self.url, self.problems)
+            self.parser = RobotsParser(*self._given)
         elif not start:
             self.refusal = self._why_empty()
         elif _PAGE.search(start):
             self.refusal = html_refusal(start)
         elif _ENTRY.search(start):
-            self._xml = RootFinder(self.url, self.problems, self._options)
+            self._xml = RootFinder(*self._given)
         elif is_list_of_links(start, self.url):
-            self.parser = LlmsTxtParser(self.url, self.problems, self._options)
+            self.parser = LlmsTxtParser(*self._given)
         elif has_url(start):
-            self.parser = PlainTextParser(self.url, self.problems, self._options)
+            self.parser = PlainTextParser(*self._given)
         else:
             self.refusal = _NEITHER
 
@@ -372,5 +369,5 @@ class DocumentParser:
                 return True
             if _ROOT.match(content) or not has_directive(content):
                 return False
-        self.parser = RobotsParser(self.url, self.problems)
+        self.parser = RobotsParser(*self._given)
         return True

@@ -18,7 +18,6 @@ from usp._formats.abstract_parser import (
     Entry,
     FormatParser,
     PageEntry,
-    ReadOptions,
     ignore,
 )
 from usp._formats.xml.references import attributes as read_attributes
@@ -139,13 +138,8 @@ class HeadParser(TokenHandler):
 class _LinksParser(HeadParser, FormatParser):
     """Parses the links of a page."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        problems: Problems | None = None,
-        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
-    ) -> None:
-        FormatParser.__init__(self, url, problems, options)
+    def __init__(self, *given: Any) -> None:
+        FormatParser.__init__(self, *given)
         HeadParser.__init__(self)
         self._base: str | None = None  # of URLs, if the page declares one
         self._found: list[Entry] = []

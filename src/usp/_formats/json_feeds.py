@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 MAX_VALUE = 512 * 1024
 """Characters of an item, or of another value of the feed, without long texts; a longer one is lost."""
 
-_MAX_STRING = (
-    64 * 1024
-)  # characters; a longer one is read as empty, as the content of a page may be
+_MAX_STRING = 64 * 1024  # characters; a longer one, such as the content of a page, reads as empty
 _MAX_DEPTH = 50  # brackets that are open
 _ITEMS = 2  # how many are between two items
 _ENDS = {"}": "{", "]": "["}
@@ -326,13 +324,13 @@ class JsonItem(FeedEntry):
 
     titles = ("title", "summary")
     dates = ("date_published", "date_modified")
-    own_fields = frozenset({"id", "url", "external_url", "image", "banner_image", *titles, *dates})
+    core_fields = frozenset({"id", "url", "external_url", "image", "banner_image", *titles, *dates})
 
     def __init__(
         self, line: int, base: str | None, item: Mapping[str, Any], common: Mapping[str, Any]
     ) -> None:
         super().__init__(line, base)
-        for name in self.own_fields:
+        for name in self.core_fields:
             if text := _text(item.get(name)):
                 self._given[name] = [text]
         tags = item.get("tags")

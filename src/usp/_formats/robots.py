@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from usp._base.loc_urls import begins_with_host, child_url
 from usp._base.urls import is_http_url, urlsplit
 from usp._formats.abstract_parser import ChildEntry, FormatParser
 from usp._formats.plain_text import MAX_LINE, Lines
-from usp.objects.problem import ProblemCode, Problems
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)")  # "Sitemap : URL"
@@ -62,8 +63,8 @@ class RobotsParser(FormatParser):
 
     sitemap_class = IndexRobotsTxtSitemap
 
-    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
-        super().__init__(url, problems)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.crawl_delay: float | None = None
         self._lines = Lines(self.problems)
         self._rules = ""  # the last lines, if nothing was looked for in them but sitemaps

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import ReadOptions, ignore
+from usp._formats.abstract_parser import FormatParser, ignore
 from usp._formats.feeds import AtomParser, RssParser
 from usp._formats.html import HTML
 from usp._formats.opml import OpmlParser
@@ -118,7 +118,7 @@ def usual_beginning(text: str) -> tuple[_Root, int] | None:
     return None if root is None else (root, tag.end())
 
 
-class RootFinder(TokenHandler):
+class RootFinder(TokenHandler, FormatParser):
     """Finds the root of an XML document of any kind, then hands over to the concrete parser.
 
     ``concrete`` is that parser, once the root is known; ``refusal`` is why there is none.
@@ -129,15 +129,8 @@ class RootFinder(TokenHandler):
     reads_pages = False
     found_page = False
 
-    def __init__(
-        self,
-        url: str | None = None,
-        problems: Problems | None = None,
-        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
-    ) -> None:
-        self.url = url
-        self.problems = problems if problems is not None else Problems()
-        self._options = options
+    def __init__(self, *given: Any) -> None:
+        FormatParser.__init__(self, *given)
         self.concrete: XmlParser | None = None
         self.refusal: Reason | None = None
         self.namespace: tuple[str, str] | None = None
@@ -236,7 +229,7 @@ class RootFinder(TokenHandler):
         self.problems.add_all(self._before.listed())
         self.scanner.problems = self.problems
         self.scanner.before_root = False
-        given = self.url, self.problems, self._options, self.scanner
+        given = self.url, self.problems, self.options, self.scanner
         self.concrete = parser(*given, case_insensitive=case_insensitive)
         self.scanner.handler = self.concrete
         return self.concrete

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from usp._base import urls
-from usp._base.files import is_ready, open_pipe
+from usp._base.files import is_ready, is_remote, open_pipe
+from usp._base.filters import period
 from usp._crawl.given_documents import parse_document
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import tree_of as finished
@@ -29,6 +30,8 @@ from usp.options import CrawlOptions
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from usp._crawl.website import Search
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
@@ -48,7 +51,8 @@ class Input:
     """A URL, and whether it is the URL of a sitemap; or a file, a folder or the standard input.
 
     ``url`` may be shown: user name and password are taken out of it, into ``login``. Only the content
-    can show whether something that ``may_be_sitemap`` is one, as with ``/feed/``.
+    can show whether something that ``may_be_sitemap`` is one, as with ``/feed/``. A ``dataset`` is read
+    as it is now, or was ``at`` a time.
     """
 
     url: str
@@ -57,6 +61,8 @@ class Input:
     is_stdin: bool = False
     login: urls.Login | None = field(default=None, repr=False)
     may_be_sitemap: bool = False
+    dataset: str | None = None
+    at: datetime | None = None
 
     @property
     def start(self) -> str:
@@ -66,7 +72,7 @@ class Input:
     @property
     def is_local(self) -> bool:
         """Whether nothing needs to be fetched."""
-        return self.is_stdin or self.path is not None
+        return self.is_stdin or self.path is not None or self.dataset is not None
 
     @property
     def is_snapshot(self) -> bool:
@@ -87,13 +93,18 @@ class Input:
 def read_input(text: str) -> Input:
     """Return what a user wrote on a command line; the default scheme is https.
 
-    The name of an existing file or folder means that; ``-`` is the standard input. Raises ``BadUrl``.
+    The name of an existing file or folder means that; ``-`` is the standard input. ``DATASET@7d`` is a
+    dataset as it was then. Raises ``BadUrl``, and ``ValueError`` for such a time.
     """
     stripped = text.strip()
     if stripped == "-":
         return Input("-", is_sitemap=True, is_stdin=True)
     if stripped and "://" not in text and os.path.exists(text):  # noqa: PTH110 - it takes any text
         return file_input(Path(text))
+    root, at, time = stripped.rpartition("@")
+    if is_remote(stripped) or (at and (is_remote(root) or _is_dataset(Path(root)))):
+        is_whole = not at or ("/" in time and is_remote(stripped))
+        return _dataset_input(stripped if is_whole else root, "" if is_whole else time)
     return read_web_input(stripped if "://" in stripped else _with_scheme(stripped))
 
 
@@ -109,8 +120,21 @@ def read_web_input(given: str) -> Input:
     return replace(start, may_be_sitemap=may_be_sitemap)
 
 
+def _is_dataset(path: Path) -> bool:
+    return (path / "visits" / "_delta_log").is_dir()
+
+
+def _dataset_input(root: str, time: str = "") -> Input:
+    """Return a dataset as what was named."""
+    at = period("the time after @", time)[0] if time else None
+    url = root if is_remote(root) else Path(root).resolve().as_uri()
+    return Input(url, is_sitemap=False, dataset=root, at=at)
+
+
 def file_input(path: Path) -> Input:
     """Return a file or a folder as what was named."""
+    if _is_dataset(path):
+        return _dataset_input(str(path))
     return Input(path.resolve().as_uri(), is_sitemap=path.is_file(), path=path)
 
 
@@ -193,6 +217,12 @@ def searches(start: Input, options: CrawlOptions) -> Iterator[Search]:
 
 def _local_tree(start: Input, options: CrawlOptions, site: str | None = None) -> AbstractSitemap:
     limits = options.effective_limits
+    if start.dataset is not None:
+        from usp._inputs.table_input import tree_of_batches  # noqa: PLC0415
+        from usp.fleet.current import OpenDataset  # noqa: PLC0415
+
+        pages = OpenDataset(start.dataset, start.at).pages()
+        return tree_of_batches(pages, start.url, limits)
     if start.is_snapshot and start.path is not None:
         from usp.snapshot import load  # noqa: PLC0415
 

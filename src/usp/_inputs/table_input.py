@@ -67,9 +67,13 @@ class UnknownTable(Exception):  # noqa: N818 - says what it is
 
 
 class TableSitemap(IndexWebsiteSitemap):
-    """The root of a tree that was a table: ``columns`` are those of our tables that it has."""
+    """The root of a tree that was a table: ``columns`` are those of our tables that it has.
+
+    ``has_many_sites`` is whether it was a dataset: no website that may have moved to another host.
+    """
 
     columns: frozenset[str] = frozenset()
+    has_many_sites = False
 
 
 def table_form(head: bytes, text: str, name: str) -> str | None:
@@ -98,6 +102,16 @@ def tree_of_table(chunks: Iterable[bytes], form: str, url: str, limits: Limits) 
         reason = Reason(FailureCode.NOT_A_SITEMAP, str(error))
         return InvalidSitemap(url, reason.text, failure=reason)
     return table.tree()
+
+
+def tree_of_batches(batches: Any, url: str, limits: Limits) -> AbstractSitemap:
+    """Return the tree of pages that are in Arrow already: a ``pyarrow.RecordBatchReader``."""
+    table = _Reading(url, limits)
+    table.know(batches.schema.names)
+    table.read(_rows_in(batches))
+    tree = table.tree()
+    tree.has_many_sites = True
+    return tree
 
 
 # Rows with their lines; None for what is none -------------------------------------------------------
@@ -231,10 +245,14 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
             known = {*PAGE_COLUMNS, *_URL_COLUMNS}
             known_columns = [name for name in file.schema_arrow.names if name.lower() in known]
             batches = file.iter_batches(_TOGETHER, columns=known_columns)
-            yield from enumerate(chain.from_iterable(one.to_pylist() for one in batches), 1)
+            yield from _rows_in(batches)
         except (OSError, ValueError) as error:  # as Arrow's own are
             why = Reason(FailureCode.NOT_A_SITEMAP, f"no readable Parquet file: {error}")
             table.problems.end(why)
+
+
+def _rows_in(batches: Iterable[Any]) -> Iterator[tuple[int, _Row]]:
+    return enumerate(chain.from_iterable(one.to_pylist() for one in batches), 1)
 
 
 # Pages ----------------------------------------------------------------------------------------------
@@ -392,7 +410,7 @@ class _Reading:
         page = TableRow(url, own, more, precision in _COARSE and not more)
         self._waiting[_unguarded(given.get("sitemap"))].append(page)
 
-    def tree(self) -> AbstractSitemap:
+    def tree(self) -> TableSitemap:
         """Return the tree of what was read."""
         if not self._sitemaps:
             self._listed("")

@@ -159,7 +159,11 @@ class RecordedAnswers:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits, snapshot, late = self._limits, self._snapshot, partial(self._late, time.monotonic())
         broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
-        first = DocumentProbe(exchange.final_url, limits, exchange=exchange, role=entry.role)
+        names, how = (
+            bool(snapshot.options.values.get("use_neighbours")),
+            {"exchange": exchange, "role": entry.role},
+        )
+        first = DocumentProbe(exchange.final_url, limits, names_hosts=names, **how)
         size, most = 0, limits.document_bytes
         stopped: Reason | None = None
         try:

@@ -245,7 +245,7 @@ def entry_of(final: FinalResult) -> tuple[Entry, Document | None]:
 def _plain_probe(look: Probe) -> Probe | None:
     """Return what need not be found out again: that a document is a page sitemap and nothing else."""
     plain = look.kind is not None and issubclass(look.kind, AbstractPagesSitemap)
-    plain = plain and not (look.is_doubtful or look.children or look.left_out)
+    plain = plain and not (look.is_doubtful or look.hosts or look.children or look.left_out)
     if not plain or look.unfinished or look.transfer:
         return None
     return Probe(look.kind, pages=0, namespace=look.namespace, start=look.start)

@@ -119,6 +119,7 @@ def _limits(given: object) -> Limits:
 
 _FLAGS = (
     *("use_robots", "use_known_paths", "use_html_links", "use_html_sitemaps"),
+    "use_neighbours",
     "use_llms_txt",
     "normalize_homepage_url",
 )

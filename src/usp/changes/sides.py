@@ -21,6 +21,7 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     IndexXMLSitemap,
     fetched_of,
+    not_found_in,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +68,10 @@ class Matching:
 
         ``given`` are more such hosts; none at all if it is empty.
         """
-        tables = [tree.columns for tree in (before, after) if isinstance(tree, TableSitemap)]
-        columns = frozenset.intersection(*tables) if tables else None
+        tables = [tree for tree in (before, after) if isinstance(tree, TableSitemap)]
+        columns = frozenset.intersection(*(one.columns for one in tables)) if tables else None
+        if any(one.has_many_sites for one in tables):
+            return cls(given or {}, columns)
         old, new = _url_in(before), _url_in(after)
         host, new_host = host_of(old), host_of(new)
         if given is None or given:
@@ -180,12 +183,13 @@ class Side:
             self._add(tree)
         for node in tree.all_sitemaps():
             self._add(node)
-        if isinstance(tree, IndexWebsiteSitemap):
-            for failure in tree.not_found:
-                if self.key(failure.url) not in self.urls:
-                    self.absent.add(self.key(failure.url))
-                self._fail(self.key(failure.url), failure)
-            self._tried |= {self.key(exchange.url): exchange for exchange in tree.tried}
+        for failure in not_found_in(tree):
+            if self.key(failure.url) not in self.urls:
+                self.absent.add(self.key(failure.url))
+            self._fail(self.key(failure.url), failure)
+        for website in (tree, *tree.sub_sitemaps):
+            if isinstance(website, IndexWebsiteSitemap):
+                self._tried |= {self.key(exchange.url): exchange for exchange in website.tried}
         # Indexes that do not show all that they declare; those below come before those above.
         for node in reversed([tree, *tree.all_sitemaps()]):
             below = [self.key(child.url) for child in node.sub_sitemaps]
@@ -245,7 +249,7 @@ class Side:
         """
         fresh = any(key not in other.urls for key in self.incomplete)
         accounts: dict[str, bool] = {}
-        lost = isinstance(self.tree, IndexWebsiteSitemap) and bool(self.tree.not_found)
+        lost = not_found_in(self.tree)
         is_sound = self.tree.failure is None and not lost  # but for what a sitemap here would tell
         waiting: list[tuple[AbstractSitemap, bool, bool]] = [(other.tree, is_sound, wary)]
         while waiting:

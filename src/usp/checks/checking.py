@@ -45,6 +45,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     kind_of,
     stored_of,
+    websites_in,
 )
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
@@ -101,8 +102,15 @@ class Checking:
     ) -> Iterator[Finding]:
         """Yield what the rules find, sitemap by sitemap; what is about all of them at the end.
 
-        ``on_pages`` is called with the number of pages of each block that was read.
+        The neighbours of a website are websites of their own. ``on_pages`` is called with the number of
+        pages of each block that was read.
         """
+        for website in websites_in(root):
+            yield from self._findings_of(website, on_pages)
+
+    def _findings_of(
+        self, root: AbstractSitemap, on_pages: Callable[[int], object]
+    ) -> Iterator[Finding]:
         more = self.url, self.against, self.before
         site = Site(root, self.fetch_pages, self.agents, *more)
         site.room = self.most_pages

@@ -6,7 +6,7 @@ those of its rules. Rules are loaded only for the few that have a page of their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     has_page_list,
     stored_of,
+    websites_in,
 )
 
 if TYPE_CHECKING:
@@ -216,6 +217,11 @@ def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:
     reported = {
         url for node in (tree, *tree.all_sitemaps()) for url in (node.url, _requested(node))
     }
+    for website in websites_in(tree):
+        yield from _missing_of(website, reported)
+
+
+def _missing_of(tree: AbstractSitemap, reported: Container[str | None]) -> Iterator[Finding]:
     for failure in tree.not_found if isinstance(tree, IndexWebsiteSitemap) else ():
         url, code, said = failure.url, failure.code.rule, failure.plain
         if url != f"{tree.url}robots.txt":

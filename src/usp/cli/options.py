@@ -236,6 +236,8 @@ _website_options = table(
         "--known-path PATH...": "Also look for a sitemap at this path of the website, such as "
         "maps/all.xml.",
         "--html-links": "Also follow sitemaps and feeds that the homepage links to, and Link headers.",
+        "--neighbours": "Also read the subdomains that the website names, and its languages on other "
+        "hosts, as websites of their own.",
         "--html-sitemaps": "Also read HTML sitemaps: pages of links, such as /sitemap/.",
         "--llms-txt": "Also look for /llms.txt, and follow the lists that it links to.",
     },
@@ -308,6 +310,7 @@ def read_requests(
         "use_known_paths": not values.pop("no_known"),
         "extra_known_paths": values.pop("known_paths") or None,
         "use_html_links": values.pop("html_links"),
+        "use_neighbours": values.pop("neighbours"),
         "use_html_sitemaps": values.pop("html_sitemaps"),
         "use_llms_txt": values.pop("llms_txt"),
         "crawl_delay": values.pop("crawl_delay"),

@@ -50,31 +50,43 @@ class NewsFeed:
         """Replace the file by one with these changes at its beginning."""
         seen = f"{when:%Y-%m-%dT%H:%M:%SZ}"
         self._entries.extend(_entry(change, seen) for change in changes)
-        lines = [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            '<feed xmlns="http://www.w3.org/2005/Atom">',
-            _elements(title=f"Changes of {self._url}", id=self._url, updated=seen),
-            f'<author><name>usp</name></author><link href="{escape(self._url)}"/>',
-            *reversed(self._entries),
-            "</feed>",
-        ]
         with replacing(self._path) as file:
+            lines = atom_feed(self._url, reversed(self._entries), seen)
             file.writelines(f"{line}\n".encode() for line in lines)
+
+
+def atom_feed(url: str, entries: Iterable[str], updated: str) -> Iterator[str]:
+    """Yield the lines of an Atom feed of what has changed at a URL, or in a dataset."""
+    is_url = is_http_url(url)
+    name = url if is_url else uuid.uuid5(uuid.NAMESPACE_URL, url).urn
+    yield '<?xml version="1.0" encoding="utf-8"?>'
+    yield '<feed xmlns="http://www.w3.org/2005/Atom">'
+    yield _elements(title=f"Changes of {url}", id=name, updated=updated)
+    link = f'<link href="{escape(url)}"/>' if is_url else ""
+    yield f"<author><name>usp</name></author>{link}"
+    yield from entries
+    yield "</feed>"
+
+
+def atom_entry(kind: str, url: str, title: str | None, seen: str, summary: str) -> str:
+    """Return the entry of a change, on one line."""
+    title = title or url
+    parts = _elements(
+        title=title if kind == "added" else f"{kind}: {title}",
+        id=uuid.uuid5(uuid.NAMESPACE_URL, f"{seen} {kind} {url}").urn,
+        updated=seen,
+        summary=summary,
+    )
+    return f'<entry>{parts}<link href="{escape(url)}"/><category term="{kind}"/></entry>'
 
 
 def _entry(change: PageChange, seen: str) -> str:
     from usp.changes.change_values import text_of
 
-    kind, url, page = change.kind.value, change.url, change.after or change.before
+    page = change.after or change.before
     story = page and page.news_story
-    title = story.title if story and story.title else url
-    parts = _elements(
-        title=title if kind == "added" else f"{kind}: {title}",
-        id=uuid.uuid5(uuid.NAMESPACE_URL, f"{seen} {kind} {url}").urn,
-        updated=seen,
-        summary=text_of(change),
-    )
-    return f'<entry>{parts}<link href="{escape(url)}"/><category term="{kind}"/></entry>'
+    title = story.title if story else None
+    return atom_entry(change.kind.value, change.url, title, seen, text_of(change))
 
 
 def _elements(**texts: str) -> str:

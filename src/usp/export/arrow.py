@@ -366,9 +366,17 @@ class ParquetFileWriter:
         if len(batch):
             self._batches.append(batch)
         if self._group_rows >= GROUP_ROWS or self._group_bytes >= _GROUP_BYTES:
-            group, self._batches = self._batches, []
-            self._group_rows = self._group_bytes = 0
-            yield group
+            yield self._taken()
+
+    def _taken(self) -> list[Any]:
+        group, self._batches = self._batches, []
+        self._group_rows = self._group_bytes = 0
+        return group
+
+    def flush(self) -> None:
+        """Write what was added as a row group."""
+        if self._batches:
+            self.write_group(self._taken())
 
     def write_group(self, batches: list[Any]) -> None:
         """Write batches as one row group."""
@@ -386,8 +394,7 @@ class ParquetFileWriter:
 
     def close(self) -> None:
         """Write what is left, and complete the file."""
-        if self._batches:
-            self.write_group(self._batches)
+        self.flush()
         self._opened().close()
 
     def abandon(self) -> None:

@@ -18,6 +18,7 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
     kind_of,
+    not_found_in,
 )
 
 if TYPE_CHECKING:
@@ -46,9 +47,8 @@ def sitemap_rows(
     reads them, and is None for what lists none. ``reason_of`` words a failure, by default briefly.
     Without ``problems`` these columns are None: finding them reads every field of every page.
     """
-    if isinstance(tree, IndexWebsiteSitemap):
-        for failure in tree.not_found:
-            yield failure_row(failure, reason_of)
+    for failure in not_found_in(tree):
+        yield failure_row(failure, reason_of)
     for node, parent, _ in places_in(tree):
         # First: finding the problems of a sitemap counts its pages as well.
         found = problem_columns(node.problems) if problems else _NO_PROBLEMS

@@ -12,7 +12,10 @@ from usp._base.names import lazy_getattr
 
 if TYPE_CHECKING:
     from usp._base.files import DatasetError
+    from usp.fleet.changes_feed import ChangesFeed
     from usp.fleet.crawler import crawl_sites
+    from usp.fleet.current import OpenDataset, current_sql
+    from usp.fleet.current import open_dataset as open  # noqa: A004 - usp.fleet.open
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
@@ -23,14 +26,18 @@ else:
 
 __all__ = [
     "FLEET_LIMITS",
+    "ChangesFeed",
     "DatasetError",
     "FleetOptions",
     "FleetProgress",
     "FleetRun",
+    "OpenDataset",
     "SiteListError",
     "crawl_fleet",
     "crawl_sites",
+    "current_sql",
     "dataset_stats",
+    "open",
     "read_sites",
     "schema_of",
     "unwrap",

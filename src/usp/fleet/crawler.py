@@ -6,12 +6,15 @@ import asyncio
 import gc
 import logging
 import queue
+import secrets
 import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.files import FileStore
@@ -20,10 +23,13 @@ from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp._http.aiohttp_sessions import HostTurns
 from usp.export.schema import pyarrow
+from usp.fleet.dataset import Dataset, first_number
+from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.options import FleetOptions
-from usp.fleet.previous_crawl import finder
+from usp.fleet.page_changes import PageComparison
+from usp.fleet.previous_visit import PreviousVisit
 from usp.fleet.site_list import Assignment, Batch, homepages, host_key
-from usp.fleet.tables import PART_SECONDS, Part, PartWriter, Row, wrap
+from usp.fleet.tables import BUCKETS, PART_SECONDS, Part, PartWriter, Row, rows_of, wrap
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
@@ -52,7 +58,7 @@ def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> 
 
     Each site is the URL of a homepage or the name of a host; other columns are ignored. The batches
     are those of the wide table (:func:`usp.fleet.wide_schema`). The rows of one site are consecutive,
-    in one batch or several, and its row of the table ``sites`` comes last: a site without that row is
+    in one batch or several, and its row of the table ``visits`` comes last: a site without that row is
     not complete. A site that fails has a row with the reason. Sites on the same host are crawled one
     after another. Needs the extras ``async`` and ``arrow``.
     """
@@ -61,7 +67,8 @@ def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> 
     wanted = replace(given, logins=dict(given.logins))  # filled while the sites come in
     for item in crawl_tables(_sites_in(batches, wanted.logins), wanted):
         if item is not None:
-            table, batch = item
+            table, rows = item
+            batch = rows if table == "pages" else rows_of(table, rows)
             yield wrap(table, batch, wanted.columns)
 
 
@@ -80,9 +87,9 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
 def crawl_tables(
     batches: Iterator[Batch], options: FleetOptions, job: Job | None = None
 ) -> Generator[Item | None]:
-    """Crawl sites; yield their rows, batch by batch with the table; None after a second without one.
+    """Crawl sites; yield their rows, each time with the table; None after a second without any.
 
-    The batches of a site are consecutive, its row of ``sites`` last. Sites of one key take turns.
+    The rows of a site are consecutive, that of ``visits`` last. Sites of one key take turns.
     """
     crawler = _Crawler(batches, options, job)
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
@@ -114,14 +121,17 @@ class _Crawler:
         self.failure: BaseException | None = None
         self._batches = batches
         self._options = options
-        self._run = job.run if job else None
-        self._find = finder(FileStore(job.root), options, accept=job.accept) if job else None
+        self._job = job
+        self._visits = count(1)
+        self._prefix = f"{job.run}.{job.writer}" if job else secrets.token_hex(6)
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
         self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
         self._crawls: set[Any] = set()  # whose documents are received, or not read yet
+        self._fetching: dict[Any, asyncio.Task[None]] = {}
+        self._alone = LeaveAlone(FileStore(job.root)) if job else None
 
     def run(self) -> None:
         """Crawl all sites; runs in a thread."""
@@ -144,6 +154,11 @@ class _Crawler:
         self._start(self._start_sites())
         while self._tasks and not self.stopped.is_set() and self.failure is None:
             await asyncio.wait(self._tasks, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
+            if self._alone is not None and self._alone.is_stale:
+                await asyncio.to_thread(self._alone.refresh)
+                for crawl, work in self._fetching.items():
+                    if self._alone.covers(crawl.site):
+                        work.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -189,20 +204,39 @@ class _Crawler:
         self._busy -= Counter([place.key])  # and forget a key that is free
 
     async def _crawl_site(self, site: str, place: Assignment) -> None:
-        previous = None
-        if place.older and self._find is not None:
-            previous = await asyncio.to_thread(self._find, site, place.older)
+        job, previous = self._job, None
+        if place.login is not None:
+            self._options.logins[site] = place.login
+        if place.feeds:
+            self._options.feeds[site] = place.feeds
+        if place.known is not None:
+            all_due = job is not None and job.all_due
+            previous = PreviousVisit(place.known, self._options, all_due=all_due)
         client = self._site.FleetClient(self._options, self._turns, previous)
         reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
-        crawl = self._site.SiteCrawl(site, self._options, client, previous, self._run, reason)
+        crawl = self._site.SiteCrawl(
+            site,
+            self._options,
+            f"{self._prefix}.{next(self._visits)}",
+            client,
+            previous,
+            job.run if job else None,
+            reason,
+            accept=job is not None and job.accept,
+        )
         self._crawls.add(crawl)
         try:
             if reason is None:
-                await crawl.fetch()
+                self._fetching[crawl] = work = asyncio.create_task(crawl.fetch())
+                await work
             async with self._reading:  # one at a time: the rows of a site are consecutive
                 async for item in crawl.tables():
                     await self._put(item)
+        except asyncio.CancelledError:
+            if self._alone is None or not self._alone.covers(site):
+                raise
         finally:
+            self._fetching.pop(crawl, None)
             self._crawls.discard(crawl)
             self._change.set()
             await client.close()
@@ -223,17 +257,33 @@ class _Crawler:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all workers of a run need to know; with ``accept``, nothing is kept of sites that fail."""
+    """What all workers of a run need to know; ``writer`` is the name of this one.
+
+    With ``all_due``, sitemaps are requested whether they are due or not. With ``accept``, pages that
+    are suddenly gone are gone.
+    """
 
     root: str
     run: int
     options: FleetOptions
     commit_seconds: float = PART_SECONDS
+    writer: str = "0/1"
+    buckets: int = BUCKETS
+    all_due: bool = False
     accept: bool = False
 
-    def writer(self) -> PartWriter:
+    def part_writer(self) -> PartWriter:
         """Return a writer of parts."""
-        return PartWriter(FileStore(self.root), self.run, self.options.columns, self.commit_seconds)
+        dataset, options = Dataset(self.root), self.options
+        return PartWriter(
+            dataset.store,
+            self.writer,
+            first_number(self.run),
+            self.buckets,
+            options.columns,
+            self.commit_seconds,
+            partial(PageComparison, dataset, options.columns),
+        )
 
 
 def crawl_parts(
@@ -245,19 +295,19 @@ def crawl_parts(
 ) -> Iterator[Part]:
     """Crawl sites and write their rows; yield each part when it is finished."""
     with _as_a_worker():
-        writer = job.writer()
-        table = "sites"  # of the last batch: there it is between two sites
+        writer = job.part_writer()
+        table = "visits"  # of the last rows: there it is between two sites
         try:
             with closing(crawl_tables(batches, job.options, job)) as items:
                 for item in items:
                     if item is not None:
-                        table, batch = item
-                        yield from writer.add(table, batch)
-                        if table == "sites":
-                            on_site(batch.to_pylist()[0])
-                    elif table == "sites":
+                        table, rows = item
+                        if table == "visits":
+                            on_site(rows[0])
+                        yield from writer.add(table, rows)
+                    elif table == "visits":
                         yield from writer.tick()
-                    if table == "sites" and stopped():
+                    if table == "visits" and stopped():
                         break
             yield from writer.finish()
         finally:

@@ -1,28 +1,35 @@
-"""A dataset: the Delta tables ``pages``, ``sitemaps`` and ``sites``, in a folder or an object store.
+"""A dataset: its Delta tables, in a folder or an object store, and how they are committed and read.
 
-Workers write files (:mod:`usp.fleet.tables`); the driver of the run, and nobody else, commits them, in
-parts: first to ``pages`` and ``sitemaps``, then to ``sites``. So a site is in the dataset exactly if
-it is in ``sites``. Each commit has a number, the same in all three tables. If a run is cut short
-between two of them, the next one takes back what is not in ``sites``, and removes files that no commit
-names.
+Workers write files (:mod:`usp.fleet.tables`), in parts; the process that has started them commits
+these, and only ever appends: the table ``visits`` last, so that a visit is in the dataset exactly if
+it is there. Any number of runs may do that at the same time.
 """
 
 from __future__ import annotations
 
 import json
+import random
+import re
 import secrets
 import time
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp._base.files import DatasetError, FileStore, NotADatasetError, deltalake
+from usp._base.files import DatasetError, FileStore, NotADatasetError, StoredFile, deltalake
+from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
-from usp.fleet.tables import TABLES, Part, Row, plain_schema, rewritten, schema_of, sites_in
+from usp.fleet.tables import (
+    BUCKETS,
+    TABLES,
+    Part,
+    Row,
+    file_schema,
+    rows_of,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     import os
@@ -30,27 +37,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Committer", "Dataset"]
 
-_COMMITS, _RUNS, _AGAIN = "usp", "usp-run", "usp-again"
-"""The application transactions of the tables: the number of the last commit, of the run, and of the run
-in which it was begun to crawl all sites again, 0 once that is done.
+_RUNS, _AGAIN = "usp-run", "usp-again"
+"""Application transactions of ``visits``: the number of the last run, and of the run in which it was
+begun to crawl all sites again, 0 once that is done.
 """
 
+_COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
 _CONFIGURATION = {"delta.checkpointInterval": "20"}
 """A commit reads all others since the last checkpoint, one request for each in an object store."""
 
-_NAME = "usp-commit"  # what tells a commit from all others, in its metadata
-_ATTEMPTS = 3
-_RECENT = 10  # commits among which one of ours is looked for
+_DESCRIPTION = "usp crawl, {} buckets"
+_IN_BUCKETS = re.compile(r"(\d+) buckets")
+_ATTEMPTS = 8
+_PAUSE = 0.5  # seconds, at most, before the second attempt
 
 
 class Dataset:
-    """The three tables, and their commits."""
+    """The tables, and their commits."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.store = FileStore(root)
         self._tables: dict[str, Any] = {}
-        self._run = 0
-        self._number = 0
+        self._buckets = 0
 
     # The tables -----------------------------------------------------------------------------------
 
@@ -64,7 +72,7 @@ class Dataset:
             return bool(self._opened(table, self.store.first_options))
         return False
 
-    def make(self, columns: Sequence[str] | None = None) -> None:
+    def make(self, columns: Sequence[str] | None = None, buckets: int = BUCKETS) -> None:
         """Create the tables that do not exist; raises :class:`NotADatasetError` if something else does.
 
         ``columns`` are those of the pages; columns that an existing table lacks are added to it.
@@ -72,21 +80,52 @@ class Dataset:
         if not self.store.is_remote:
             _refuse_other_things(Path(self.store.root))
         delta = deltalake()
-        for table in TABLES:
-            schema = delta.Schema.from_arrow(plain_schema(table, columns))
+        for table in (*TABLES, "runs"):
+            schema = delta.Schema.from_arrow(schema_of(table, columns))
             with self.store.words():
                 if not self._is_table(table):
                     delta.DeltaTable.create(
                         self.store.path(table),
                         schema,
                         "ignore",
+                        partition_by=None if table == "runs" else ["bucket"],
                         storage_options=self.store.options,
                         configuration=_CONFIGURATION,
+                        description=_DESCRIPTION.format(buckets),
                     )
                 known = self.columns(table)
                 new = [field for field in schema.fields if field.name not in known]
                 if new:
                     self._tables[table].alter.add_columns(new)
+            self._refuse_features(table)
+
+    def _refuse_features(self, table: str) -> None:
+        """Raise :class:`DatasetError` for a table of an older version, or with unknown features."""
+        with self.store.words():
+            protocol = self.table(table).protocol()
+            partitioned = self.table(table).metadata().partition_columns
+        if table != "runs" and partitioned != ["bucket"]:
+            raise DatasetError(
+                f"{self.store} was made by an older version of usp crawl; choose another dataset"
+            )
+        if protocol.min_reader_version > 1 and "deletionVectors" not in (
+            protocol.reader_features or ()
+        ):
+            names = ", ".join(protocol.reader_features or ("column mapping",))
+            raise DatasetError(
+                f"{self.store.path(table)} uses features of Delta that usp crawl does not know"
+                f" ({names}); drop them with the program that has added them, or crawl into another"
+                " dataset"
+            )
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets the tables have."""
+        if not self._buckets:
+            with self.store.words():
+                found = _IN_BUCKETS.search(self.table("visits").metadata().description or "")
+            self._buckets = int(found[1]) if found else BUCKETS
+        return self._buckets
 
     def table(self, name: str) -> Any:
         """Return a table as it is now."""
@@ -110,189 +149,156 @@ class Dataset:
         files = self.store.files(below=name) if not self.store.is_remote else None
         return self.table(name).to_pyarrow_dataset(filesystem=files)
 
-    def sites(self, column: str = "outcome") -> dict[str, Any]:
-        """Return a value of every site that is in the dataset, which is its outcome."""
+    def rows(self, table: str, columns: Sequence[str] = ("*",), where: str = "true") -> Any:
+        """Return rows of a table, as a reader of record batches."""
+        return self.query(f"select {', '.join(columns)} from {table} where {where}", table)  # noqa: S608
+
+    def query(self, sql: str, *tables: str) -> Any:
+        """Return the rows of a query of some tables, as a reader of record batches."""
         # Not by to_pyarrow_table: threads of PyArrow would go on to use deltalake's file system, which
         # is Python, and now and then abort the process when it ends.
         with self.store.words():
-            query = deltalake().QueryBuilder().register("sites", self.table("sites"))
-            table = pyarrow().table(query.execute(f"select site, {column} from sites"))  # noqa: S608
-        names, values = (one.to_pylist() for one in table.columns)
-        same = {value: value for value in values}  # one object for all that are equal
-        return {name: same[value] for name, value in zip(names, values, strict=True)}
+            builder = deltalake().QueryBuilder()
+            for table in tables:
+                builder.register(table, self.table(table))
+            return pyarrow().RecordBatchReader.from_stream(builder.execute(sql))
 
-    def files_with(
-        self, wanted: AbstractSet[str], known: Collection[str]
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the files that have rows of wanted sites; ``known`` are those in the dataset.
-
-        The files of a part have the same name, and no other sites than the one in ``sites`` has.
-        Other programs write files of their own (``compact``, ``DELETE``): these are read themselves.
-        """
-        there = {table: self.files(table) for table in TABLES}
-        found: dict[str, tuple[str, ...]] = {}
-        same: dict[tuple[str, ...], tuple[str, ...]] = {}  # one object for all that are equal
-        for table in reversed(TABLES):
-            if table == "sites" and wanted.isdisjoint(known):
-                continue
-            for name in sorted(there[table]):
-                own = name.partition("/")[2]
-                if table != "sites" and f"sites/{own}" in there["sites"]:
-                    continue  # known by now
-                part = [one for t in TABLES if (one := f"{t}/{own}") in there[t]]
-                for site in wanted & sites_in(self.store, name):
-                    files = (*found.get(site, ()), *part)
-                    found[site] = same.setdefault(files, files)
-        if found:
-            self._refuse_columns()
+    def outcomes(self) -> Counter[str]:
+        """Return how many sites have which outcome."""
+        last = (
+            "row_number() over (partition by site order by started desc, number desc, writer desc)"
+        )
+        found: Counter[str] = Counter()
+        for bucket in range(self.buckets):  # so that only some sites are in memory
+            query = f"""select outcome, count(*) as sites from (select outcome, {last} as place
+                from visits where bucket = {bucket}) where place = 1 group by outcome"""  # noqa: S608
+            for row in self.query(query, "visits").read_all().to_pylist():
+                found[row["outcome"]] += row["sites"]
         return found
-
-    def _refuse_columns(self) -> None:
-        """Raise :class:`DatasetError` if files cannot be written anew, because of others' columns."""
-        for table in TABLES:
-            others = [name for name in self.columns(table) if name not in schema_of(table).names]
-            if others:
-                raise DatasetError(
-                    f"{self.store.path(table)} has columns of another program ({', '.join(others)}),"
-                    " which would be lost for sites that are crawled again; keep them in a table of"
-                    " their own, or crawl into another dataset"
-                )
-
-    def files(self, table: str) -> set[str]:
-        """Return the names of the files of a table that count, below the dataset."""
-        with self.store.words():
-            paths = pyarrow().table(self.table(table).get_add_actions(flatten=True))
-        return {f"{table}/{path}" for path in paths.column("path").to_pylist()}
 
     # Runs -----------------------------------------------------------------------------------------
 
-    def begin_run(self, *, keep_versions: bool = False) -> int:
-        """Take over the dataset, recover it, and return the number of the new run.
+    def begin_run(self) -> int:
+        """Return the number of a new run, which no other one has."""
+        return self._write("visits", lambda last: last + 1, _RUNS)
 
-        Commits of a run that is still going on fail from now on.
-        """
-        for table in TABLES:
-            self._refuse_features(table)
-        before = max(self._last(table, _RUNS) for table in TABLES)
-        self._run = before + 1
-        for table in TABLES:
-            self._write(table, [], newest=before)
-        done = self._last("sites", _COMMITS)
-        for table in TABLES[:-1]:
-            if self._last(table, _COMMITS) > done:
-                self._take_back(table, done)
-        self._number = max(self._last(table, _COMMITS) for table in TABLES)
-        if self._number > done:
-            self._write("sites", [], self._number)
-        if not keep_versions:
-            self.vacuum()
-        return self._run
-
-    def _refuse_features(self, table: str) -> None:
-        """Raise :class:`DatasetError` if files of a table have rows that do not count any more."""
-        with self.store.words():
-            protocol = self.table(table).protocol()
-        if protocol.min_reader_version > 1:
-            names = ", ".join(protocol.reader_features or ("column mapping",))
-            raise DatasetError(
-                f"{self.store.path(table)} uses features of Delta that usp crawl does not know"
-                f" ({names}); drop them with the program that has added them, or crawl into another"
-                " dataset"
-            )
-
-    def begin_again(self) -> set[str]:
-        """Begin to crawl all sites again, or go on with it; return those that are done."""
-        first = self._last("sites", _AGAIN)
-        if not first:
-            self._write("sites", [], again=self._run)
-            return set()
-        return {site for site, run in self.sites("run").items() if (run or 0) >= first}
+    def begin_again(self, run: int) -> int:
+        """Begin to crawl all sites again, or go on with it; return the run in which it was begun."""
+        first = self._last("visits", _AGAIN)
+        return first or self._write("visits", lambda _: run, _AGAIN)
 
     def end_again(self) -> None:
         """Take note that all sites were crawled again."""
-        self._write("sites", [], again=0)
+        self._write("visits", lambda _: 0, _AGAIN)
 
     def _last(self, table: str, application: str) -> int:
         with self.store.words():
             return int(self.table(table).transaction_version(application) or 0)
 
-    def _take_back(self, table: str, done: int) -> None:
-        """Restore a table to its last version without commits that are not in ``sites``."""
-        once = deltalake().CommitProperties(max_commit_retries=0)
-        current = self._ours(table)
-        with self.store.words():
-            older = self._opened(table)
-            while (older.transaction_version(_COMMITS) or 0) > done:
-                older.load_as_version(older.version() - 1)
-            current.restore(older.version(), commit_properties=once)
-
-    def _ours(self, table: str, newest: int | None = None) -> Any:
-        """Return a table as it is now; raises :class:`DatasetError` if it has a newer run."""
-        if self._last(table, _RUNS) > (self._run if newest is None else newest):
-            raise DatasetError(f"a newer run has taken over {self.store}; this one ends")
-        return self._tables[table]
-
-    def commit(self, parts: Iterable[Part], gone: Collection[str] = ()) -> None:
-        """Commit parts; ``gone`` are the names of files that they replace."""
-        action, now = deltalake(".transaction"), int(time.time() * 1000)
-        actions: dict[str, list[Any]] = {table: [] for table in TABLES}
-        for file in (file for part in parts for file in part.files):
-            name = file.name.partition("/")[2]
-            # Only their number: sites come in any order, so that limits of values would leave out none.
-            rows = json.dumps({"numRecords": file.rows})
-            actions[file.table].append(action.AddAction(name, file.size, {}, now, True, rows))
-        for table, _, name in (one.partition("/") for one in gone):
-            actions[table].append(action.RemoveAction(name, True, now))
-        self._number += 1
-        for table in TABLES:
-            if actions[table] or table == "sites":
-                self._write(table, actions[table], self._number)
-
-    def _write(
-        self,
-        table: str,
-        actions: list[Any],
-        number: int | None = None,
-        newest: int | None = None,
-        again: int | None = None,
-    ) -> None:
-        """Commit actions to a table, exactly once, also if the store goes away in the middle.
-
-        ``newest`` is the newest run that may have taken over before; the others change if given.
-        """
-        delta, removing = deltalake(), deltalake(".transaction").RemoveAction
-        numbers = ((_RUNS, self._run), (_COMMITS, number), (_AGAIN, again))
-        marks = [delta.Transaction(*one) for one in numbers if one[1] is not None]
-        name = secrets.token_hex(8)
-        properties = delta.CommitProperties({_NAME: name}, 0, marks)
-        gone = {one.path for one in actions if isinstance(one, removing)}
-        for attempt in range(1, _ATTEMPTS + 1):
-            current = self._ours(table, newest)
-            if gone and not gone <= {one.partition("/")[2] for one in self.files(table)}:
-                raise DatasetError(
-                    f"another program has rewritten {self.store.path(table)} during this run; run the"
-                    " same command again: it goes on with the new files"
-                )
+    def _write(self, table: str, next_of: Callable[[int], int], application: str) -> int:
+        """Set the version of an application transaction, from the last one; return it."""
+        delta = deltalake()
+        for attempt in range(_ATTEMPTS):
+            number = next_of(self._last(table, application))
+            marks = [delta.Transaction(application, number)]
             with self.store.words():
                 try:
-                    current.create_write_transaction(
-                        actions, "append", current.schema(), commit_properties=properties
-                    )
-                except (delta.exceptions.DeltaError, OSError):
-                    current.update_incremental()
-                    if any(commit.get(_NAME) == name for commit in current.history(_RECENT)):
-                        return  # the request was successful, and its response was lost
-                    if attempt == _ATTEMPTS:
+                    self._append(self._tables[table], [], marks)
+                except delta.exceptions.CommitFailedError:  # somebody was faster
+                    if attempt + 1 == _ATTEMPTS:
                         raise
+                    _rest(attempt)
+                else:
+                    return number
+        raise AssertionError
+
+    @staticmethod
+    def _append(table: Any, actions: list[Any], marks: list[Any]) -> None:
+        properties = deltalake().CommitProperties(None, None, marks)
+        table.create_write_transaction(
+            actions,
+            "append",
+            table.schema(),
+            table.metadata().partition_columns,
+            commit_properties=properties,
+        )
+
+    def commit(self, parts: Sequence[Part]) -> None:
+        """Commit parts: all tables, ``visits`` last; what a table has already is skipped."""
+        for table in TABLES:
+            self._commit(table, parts)
+
+    def _commit(self, table: str, parts: Sequence[Part]) -> None:
+        """Commit the files of a table, exactly once, also if the store goes away in the middle."""
+        delta, action = deltalake(), deltalake(".transaction")
+        now = int(time.time() * 1000)
+        for attempt in range(_ATTEMPTS):
+            new = [part for part in parts if self._is_new(table, part, first=not attempt)]
+            actions = [
+                action.AddAction(
+                    file.name,
+                    file.size,
+                    {"bucket": str(file.bucket)},
+                    now,
+                    True,
+                    json.dumps({"numRecords": file.rows}),
+                )
+                for part in new
+                for file in part.files
+                if file.table == table
+            ]
+            if not actions:
+                return
+            last = {part.writer: part.number for part in new}
+            marks = [delta.Transaction(f"usp {writer}", number) for writer, number in last.items()]
+            with self.store.words():
+                try:
+                    self._append(self._tables[table], actions, marks)
+                except (delta.exceptions.DeltaError, OSError):
+                    if attempt + 1 == _ATTEMPTS:
+                        raise
+                    _rest(attempt)
                 else:
                     return
 
+    def _is_new(self, table: str, part: Part, *, first: bool) -> bool:
+        """Return whether a part is not in a table; raises an error if a newer run of its writer is."""
+        last = self._last(table, f"usp {part.writer}")
+        if last // _COMMITS > part.number // _COMMITS or (first and last >= part.number):
+            raise DatasetError(
+                f"another run has begun to write to {self.store} as the same shard; this one ends"
+            )
+        return last < part.number
+
+    def add_run(self, row: Row) -> None:
+        """Add a row to the table of runs."""
+        name = f"run-{row['run']:07}-{secrets.token_hex(4)}.parquet"
+        file = ParquetFileWriter(
+            lambda: StoredFile(self.store, f"runs/{name}"), file_schema("runs"), ()
+        )
+        file.add(rows_of("runs", [row]))
+        file.close()
+        add = deltalake(".transaction").AddAction
+        stats = json.dumps({"numRecords": 1})
+        with self.store.words():
+            table, size = self.table("runs"), file.stream.close()
+            self._append(table, [add(name, size, {}, int(time.time() * 1000), True, stats)], [])
+
     def vacuum(self) -> None:
-        """Remove all files that are not in the tables as they are now."""
+        """Remove files that no version of the last week has, such as those of runs that were killed."""
         for table in TABLES:
-            current = self._ours(table)
+            current = self.table(table)
             with self.store.words():
-                current.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
+                current.vacuum(dry_run=False, full=True)
+
+
+def first_number(run: int) -> int:
+    """Return the number of the first commit of every writer in a run."""
+    return run * _COMMITS + 1
+
+
+def _rest(attempt: int) -> None:
+    time.sleep(random.random() * _PAUSE * 2**attempt)  # noqa: S311 - not a secret
 
 
 def _refuse_other_things(root: Path) -> None:
@@ -310,66 +316,42 @@ def _refuse_other_things(root: Path) -> None:
         )
 
 
-# When parts are committed, and what they replace -----------------------------------------------------
+# When parts are committed ----------------------------------------------------------------------------
 
 
 _SHARE = 5
 """A commit waits until the last one is this many times as long ago as it took: others join it."""
 
-
-def _part_of(name: str) -> str:
-    """Return the name that a file shares with those of the same part, in other folders."""
-    return name.partition("/")[2]
+_LONGEST_WAIT = 20.0  # seconds
 
 
 class Committer:
-    """Takes parts, and commits them; files that have ``older`` rows of their sites are replaced."""
+    """Takes parts, and commits them."""
 
-    def __init__(
-        self, dataset: Dataset, run: int, older: Mapping[str, tuple[str, ...]] | None = None
-    ) -> None:
+    def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._run = run
-        self._older = older or {}
-        self._moved: dict[str, str | None] = {}  # what has replaced a file
         self._waiting: list[Part] = []
         self._next = float("-inf")
         self._is_whole = True
 
-    def take(self, part: Part) -> list[Row]:
-        """Take a part; return the rows of the sites that are committed now."""
+    @property
+    def is_late(self) -> bool:
+        """Whether something waits, and it is time to commit it."""
+        return bool(self._waiting) and time.monotonic() >= self._next
+
+    def add(self, part: Part) -> None:
+        """Take a part, to be committed with the next ones."""
         self._waiting.append(part)
-        return [] if time.monotonic() < self._next else self.close()
 
     def close(self) -> list[Row]:
-        """Commit everything that was taken; after an error nothing: the next run recovers."""
+        """Commit what was taken; return the rows of its sites. After an error, do nothing."""
         if not self._waiting or not self._is_whole:
             return []
         self._is_whole = False
         began = time.monotonic()
         parts, self._waiting = self._waiting, []
-        rows = [row for part in parts for row in part.sites]
-        replaced: dict[str, set[str]] = defaultdict(set)
-        for site in (row["site"] for row in rows):
-            for name in filter(None, map(self._now, self._older.get(site, ()))):
-                replaced[name].add(site)
-        _, *columns = self._dataset.columns("pages")
-        for _, grouped in groupby(sorted(replaced, key=_part_of), _part_of):
-            names = list(grouped)
-            gone = set().union(*(replaced[name] for name in names))
-            rest = rewritten(self._dataset.store, self._run, names, gone, columns)
-            parts += rest
-            new = {file.table: file.name for part in rest for file in part.files}
-            self._moved |= {name: new.get(name.partition("/")[0]) for name in names}
-        self._dataset.commit(parts, replaced)
+        self._dataset.commit(parts)
         self._is_whole = True
         now = time.monotonic()
-        self._next = now + _SHARE * (now - began)
-        return rows
-
-    def _now(self, name: str) -> str | None:
-        """Return the file that has the rows of a file now, without those that were replaced."""
-        now: str | None = name
-        while now in self._moved:
-            now = self._moved[now]
-        return now
+        self._next = now + min(_SHARE * (now - began), _LONGEST_WAIT)
+        return [row for part in parts for row in part.sites]

@@ -7,12 +7,14 @@ import multiprocessing
 import os
 import queue
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import count
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from usp.fleet.site_list import Assignment, Assignments, Batch
 
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
+_LOOK_SECONDS = 0.2  # after which it is looked for sites that have come
+_CONNECT_SECONDS = 10.0
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
 START_METHOD = "spawn"  # a fork of a process with threads may hang
 _STOP_SECONDS = 10.0  # in which workers that are stopped must have ended
@@ -51,19 +55,35 @@ class Signal(Enum):
     NEED_WORK = "the worker is idle, and wants sites"
     STOP = "the worker should finish its part, and end"
     LOST = "a worker has died; what it had not written is crawled again"
+    TICK = "nothing else; some time has passed"
 
 
 News: TypeAlias = Row | Part | Signal
 """What an engine reports: a site that is not in the dataset yet, a part, or that a worker was lost."""
 
 
-def _lost(job: Job, left: Assignments, given: Mapping[str, Assignment]) -> Iterator[News]:
+def _jobs(job: Job) -> Iterator[Job]:
+    """Yield the job for every worker of a run: each writes under a name of its own."""
+    return (replace(job, writer=f"{job.writer}.{number}") for number in count())
+
+
+def _lost(
+    jobs: Iterator[Job], left: Assignments, given: Mapping[str, Assignment]
+) -> Iterator[News]:
     """Report a worker that is gone with sites; one that has killed a worker by itself fails."""
     if given:
         yield Signal.LOST
         killer = left.take_back(given)
         if killer is not None:
-            yield killer_part(job, killer, given[killer])
+            yield killer_part(next(jobs), killer, given[killer])
+
+
+def _take(part: Part, left: Assignments, given: dict[str, Assignment]) -> None:
+    """Take note of the sites that a worker has finished."""
+    for row in part.sites:
+        place = given.pop(row["site"], None)
+        if place is not None:
+            left.done(place)
 
 
 # Processes of this machine -------------------------------------------------------------------------
@@ -73,7 +93,7 @@ class LocalEngine:
     """Crawls with processes of this machine."""
 
     def __init__(self, job: Job, workers: int | None = None) -> None:
-        self.job = job
+        self._jobs = _jobs(job)
         self._most = workers or os.cpu_count() or 1
         self._workers: dict[Any, _Worker] = {}  # by their pipes
         self._idle_ends = 0
@@ -81,12 +101,14 @@ class LocalEngine:
     def run(self, left: Assignments) -> Iterator[News]:
         """Crawl; ends when every site was reported in a part."""
         while True:
+            left.look()
             self._start_workers(left)
             self._hand_out(left)
-            if not self._workers:
+            if not self._workers and not left.has_more and not left.suspects:
                 return
-            for pipe in wait(list(self._workers)):  # which say something, or have ended
+            for pipe in wait(list(self._workers), _LOOK_SECONDS):  # say something, or have ended
                 yield from self._read(pipe, left)
+            yield Signal.TICK
 
     def stop(self) -> Iterator[News]:
         """Let the workers finish what they have, and end them; yield what they report."""
@@ -116,11 +138,11 @@ class LocalEngine:
     def _start_workers(self, left: Assignments) -> None:
         """Start workers while there is work for more of them."""
         others = any(not worker.ended for worker in self._workers.values())
-        work_left = bool(left) or (bool(left.suspects) and not others)
+        work_left = bool(len(left)) or (bool(left.suspects) and not others)
         while work_left and len(self._workers) < self._most:
             context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
-            process = context.Process(target=work, args=(theirs, self.job), daemon=True)
+            process = context.Process(target=work, args=(theirs, next(self._jobs)), daemon=True)
             with ctrl_c_blocked():
                 process.start()
                 theirs.close()
@@ -139,12 +161,11 @@ class LocalEngine:
                 continue
             if isinstance(message, Part):
                 self._idle_ends = 0
-                for row in message.sites:
-                    worker.given.pop(row["site"], None)
+                _take(message, left, worker.given)
             yield message
         if pipe in self._workers:
             return
-        yield from _lost(self.job, left, worker.given)
+        yield from _lost(self._jobs, left, worker.given)
         self._idle_ends += not worker.began
         if self._idle_ends > _MOST_STARTS * self._most:
             raise DatasetError(
@@ -161,11 +182,13 @@ class LocalEngine:
             if not worker.asks:
                 continue
             batch: Batch = []
-            if left.suspects and not left and not worker.given:
+            if left.suspects and not len(left) and not worker.given:
                 batch = left.suspects.popleft()
                 worker.ended = True
             elif not worker.ended:
-                batch = left.batch(max(1, min(_BATCH, len(left) // (4 * self._most))))
+                batch = left.batch(max(1, min(_BATCH, len(left) // (4 * self._most))), worker)
+                if not batch and left.has_more:
+                    continue  # more may come, or is for another worker
             worker.given.update(batch)
             worker.ended = worker.ended or not batch
             worker.asks = False
@@ -252,7 +275,8 @@ class RayEngine:
     """Crawls on the cluster at ``address``, or on one that is started here; it stops at once."""
 
     def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
-        self.job = job
+        self._jobs = _jobs(job)
+        self._address = address
         # Not another one that happens to run on this machine: Ray would connect to that.
         here = {"address": "local", "num_cpus": workers, "include_dashboard": False}
         self._cluster = here if address is None else {"address": address}
@@ -262,6 +286,7 @@ class RayEngine:
         ray = ray_module()
         ours = not ray.is_initialized()
         if ours:
+            _check_address(self._address)
             try:
                 ray.init(log_to_driver=False, logging_level=logging.ERROR, **self._cluster)
             except (ConnectionError, ValueError, RuntimeError) as error:
@@ -281,28 +306,55 @@ class RayEngine:
         return iter(())
 
     def _run(self, ray: Any, left: Assignments) -> Iterator[News]:
-        cpus = int(ray.cluster_resources().get("CPU", 1))
-        size = max(1, min(_TASK_BATCH, left.sites // (4 * cpus)))
-        most = max(1, int(cpus / _SHARE)) * _AHEAD
         task = ray.remote(num_cpus=_SHARE, max_retries=0, num_returns="streaming")(_crawl)
         variables = {name: text for name, text in os.environ.items() if name.startswith(_STORES)}
 
         given: dict[Any, dict[str, Assignment]] = {}  # what each task has not reported yet
-        while given or left or left.suspects:
-            while (left and len(given) < most) or not given:
-                batch = left.batch(size) if left else left.suspects.popleft()
-                given[task.remote(self.job, batch, variables)] = dict(batch)
-            (stream,), _ = ray.wait(list(given), num_returns=1, fetch_local=False)
+        while given or left.has_more or left.suspects:
+            cpus = int(ray.cluster_resources().get("CPU", 1))  # some may have joined since
+            most = max(1, int(cpus / _SHARE)) * _AHEAD
+            left.look()
+            while len(left) and len(given) < most:
+                job = next(self._jobs)
+                size = max(1, min(_TASK_BATCH, len(left) // (4 * cpus)))
+                if not (batch := left.batch(size, job.writer)):
+                    break
+                given[task.remote(job, batch, variables)] = dict(batch)
+            if not given and not len(left) and left.suspects:
+                batch = left.suspects.popleft()
+                given[task.remote(next(self._jobs), batch, variables)] = dict(batch)
+            if not given:
+                time.sleep(_LOOK_SECONDS)
+                continue
+            ready, _ = ray.wait(
+                list(given), num_returns=1, fetch_local=False, timeout=_LOOK_SECONDS
+            )
+            yield Signal.TICK
+            if not ready:
+                continue
+            (stream,) = ready
             try:
                 part: Part = ray.get(next(stream))
             except ray.exceptions.RayTaskError:
                 raise
             except (StopIteration, ray.exceptions.RayError):  # it has ended, or is lost
-                yield from _lost(self.job, left, given.pop(stream))
+                yield from _lost(self._jobs, left, given.pop(stream))
             else:
-                for row in part.sites:
-                    given[stream].pop(row["site"], None)
+                _take(part, left, given[stream])
                 yield part
+
+
+def _check_address(address: str | None) -> None:
+    """Raise :class:`DatasetError` if nobody listens at the address of a cluster: Ray waits for long."""
+    host, separator, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not separator or not port.isdigit():
+        return  # one that Ray itself finds
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS):
+            return
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DatasetError(f"cannot connect to Ray at {address}: {reason}") from error
 
 
 def _crawl(job: Job, batch: Batch, environment: dict[str, str]) -> Iterator[Part]:

@@ -49,8 +49,8 @@ class FleetOptions(CrawlOptions):
     whether certificates are verified, or a file or folder of trusted authorities; ``wait`` is the pause
     in seconds between two requests of a worker to one host. ``headers`` are sent to every site, those
     that may be secret to its own host only; ``proxy`` is for all requests. ``logins`` are those in the
-    URLs of sites. None of these three is ever written anywhere. ``feeds`` are more known paths, by the
-    homepages of their sites.
+    URLs of sites. None of these three is ever written anywhere. ``feeds`` are more known paths of
+    some sites.
     """
 
     zones: Zones = field(default_factory=_public_only)
@@ -60,6 +60,7 @@ class FleetOptions(CrawlOptions):
     in_flight: int = 256
     per_host: int = DEFAULT_CONCURRENCY
     together: int = 1
+    trust_lastmod: bool = False
     pages: bool = True
     columns: tuple[str, ...] | None = None
     selection: Selection | None = None
@@ -108,10 +109,15 @@ class FleetOptions(CrawlOptions):
         names = self.columns is None or "sitemap" in self.columns or not self.pages
         return alone and names and self.effective_limits.pages is None
 
-    def for_site(self, on_event: Listener) -> CrawlOptions:
+    def for_site(self, on_event: Listener, paths: tuple[str, ...] | None = None) -> CrawlOptions:
         """Return the crawl options for one site; ``on_event`` gets its events.
+
+        ``paths`` are the known ones that are worth a request, all by default.
 
         The worker itself pauses between requests, for all of its sites together, and a site whose
         crawl is cancelled is crawled again.
         """
-        return replace(self, wait=0.0, keep_partial=False, on_event=on_event)
+        site = replace(self, wait=0.0, keep_partial=False, on_event=on_event)
+        if paths is None:
+            return site
+        return replace(site, use_known_paths=False, extra_known_paths=paths)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import queue
 import socket
 import sys
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from usp._base.display import get_logger, printable
 from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
@@ -22,12 +24,15 @@ from usp._formats.opml import outlines
 from usp.export.schema import pyarrow
 from usp.limits import DEFAULT
 
+if TYPE_CHECKING:
+    from usp.fleet.previous_visit import Known
+
 __all__ = ["SiteListError", "read_sites"]
 
 COLUMNS = ("site", "url", "host", "domain")
 """The columns of a table in which sites are looked for, in this order."""
 
-MOST_LINES = 10_000_000  # lines or rows of one list: the driver keeps all of its sites in memory
+MOST_LINES = 100_000_000  # lines or rows of one list: more is most often a mistake, or endless
 _LONGEST_SITE = DEFAULT.url_length or 8192
 _LONGEST_LINE = 1 << 20  # characters; nothing that is a list has such lines
 _SHOWN = 2000
@@ -36,6 +41,9 @@ _CSV = {".csv": ",", ".tsv": "\t"}
 
 _RESOLVERS = 64
 _AHEAD = 8192  # names that are being looked up
+_WINDOW = 1 << 14  # sites that are read ahead
+_LOOK_SECONDS = 0.2
+_CLOSE_SECONDS = 1.0
 
 _MOST_DEATHS = 2  # after this many workers have died while crawling a site, it is a suspect
 _PIECES = 8  # suspects of one worker are divided by this, until the one that kills is alone
@@ -59,7 +67,7 @@ def read_sites(
     give data within ``seconds``.
     Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
     others have one site per line, where lines that begin with ``#`` are comments, or are OPML: lists of
-    feeds, whose websites are the sites, and of feeds (:class:`FeedUrl`). ``on_problem`` is called
+    feeds, whose websites are the sites (:class:`SiteWithFeeds`). ``on_problem`` is called
     for entries that are too long, which are left out, and if there is not a single site. Raises
     :class:`SiteListError` if there is no such file, if it is not a list, or if it is endless;
     ``DatasetError`` if its store cannot be used.
@@ -160,12 +168,15 @@ def _csv(lines: Iterator[str], name: str, delimiter: str) -> Iterator[str]:
 
 
 def _opml(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the websites and the feeds of a list of feeds."""
+    """Yield the websites of a list of feeds, each once, with the feeds on it."""
+    feeds: dict[str, dict[str, None]] = {}
     for outline in outlines(texts):
-        if outline.site:
-            yield outline.site
-        if outline.feed:
-            yield FeedUrl(outline.feed)
+        for url in filter(is_http_url, filter(None, outline)):
+            paths = feeds.setdefault(homepage(url)[0], {})
+            if url == outline.feed:
+                paths[url.partition("://")[2].partition("/")[2]] = None
+    for site, paths in feeds.items():
+        yield SiteWithFeeds(site, tuple(paths))
 
 
 def _parquet(file: IO[bytes], name: str) -> Iterator[str]:
@@ -193,10 +204,18 @@ def _column(names: list[str], source: str) -> str:
 # Homepages ------------------------------------------------------------------------------------------
 
 
-class FeedUrl(str):
-    """The URL of a feed in a list of sites: its host is a site, and the feed is read with it."""
+class SiteWithFeeds(str):
+    """A site of which feeds are read, too: at these ``paths``."""
 
-    __slots__ = ()
+    __slots__ = ("paths",)
+
+    paths: tuple[str, ...]
+
+    def __new__(cls, site: str, paths: tuple[str, ...]) -> Self:
+        """Make a site of its URL."""
+        made = super().__new__(cls, site)
+        made.paths = paths
+        return made
 
 
 def homepages(
@@ -210,9 +229,8 @@ def homepages(
         site, login = homepage(text)
         if login is not None:
             logins.setdefault(site, login)
-        if feeds is not None and isinstance(text, FeedUrl) and is_http_url(text):
-            path = text.partition("://")[2].partition("/")[2]
-            feeds[site] = tuple(dict.fromkeys((*feeds.get(site, ()), path)))
+        if feeds is not None and isinstance(text, SiteWithFeeds):
+            feeds[site] = text.paths
         if site:
             yield site
 
@@ -258,25 +276,19 @@ def by_address(
             yield from zip(some, pool.map(resolve, map(host_key, some)), strict=True)
 
 
-def grouped(keyed: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return sites by key, the largest groups first: their sites take turns, so they take longest."""
-    groups: dict[str, list[str]] = {}
-    for site, key in keyed:
-        groups.setdefault(key, []).append(site)
-    return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
 # Batches --------------------------------------------------------------------------------------------
 
 
 class Assignment(NamedTuple):
-    """The ``key`` that a site shares with others, and the ``older`` files with its rows.
+    """The ``key`` that a site shares with others, and what is ``known`` of it from earlier visits.
 
     A site that ``kills`` workers is not crawled: it fails.
     """
 
     key: str
-    older: tuple[str, ...] = ()
+    known: Known | None = None
+    login: Login | None = None
+    feeds: tuple[str, ...] = ()  # their paths
     kills: bool = False
 
 
@@ -285,40 +297,120 @@ Batch: TypeAlias = list[tuple[str, Assignment]]
 
 
 class Assignments:
-    """Groups of sites that share a key, to be handed out in batches; ``len`` is how many are left."""
+    """Sites to be handed out, in groups that share a key; ``len`` is how many groups wait.
+
+    The sites come from an iterator that another thread consumes, so far ahead that there is enough to
+    choose from. A key that a worker is busy with is given to nobody else, and sites that are to be left
+    alone to nobody. ``total`` is the number of sites once all have come.
+    """
 
     def __init__(
         self,
-        groups: Iterable[tuple[str, list[str]]],
-        older: Mapping[str, tuple[str, ...]] | None = None,
+        sites: Iterator[tuple[str, Assignment]],
+        is_left_alone: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        self._groups = deque(groups)
-        self.sites = sum(len(sites) for _, sites in self._groups)
-        self._older = older or {}
+        self._is_left_alone = is_left_alone
+        self._queue: queue.Queue[tuple[str, Assignment] | BaseException | None] = queue.Queue(
+            _WINDOW
+        )
+        self._waiting: dict[str, deque[tuple[str, Assignment]]] = {}
+        self._waiting_sites = 0
+        self._holders: dict[str, tuple[object, int]] = {}
         self._deaths: Counter[str] = Counter()
         self.suspects: deque[Batch] = deque()
+        self.came = 0
+        self.total: int | None = None
+        self.closed = threading.Event()
+        self._thread = threading.Thread(target=self._read, args=(sites,), daemon=True)
+        self._thread.start()
+
+    def _read(self, sites: Iterator[tuple[str, Assignment]]) -> None:
+        last: BaseException | None = None
+        try:
+            for one in sites:
+                if not self._put(one):
+                    return
+        except BaseException as error:  # noqa: BLE001 - raised where the sites are handed out
+            last = error
+        self._put(last)
+
+    def _put(self, one: tuple[str, Assignment] | BaseException | None) -> bool:
+        while not self.closed.is_set():
+            with suppress(queue.Full):
+                self._queue.put(one, timeout=_LOOK_SECONDS)
+                return True
+        return False
+
+    def close(self) -> None:
+        """Read no more sites; the thread that reads them has ended then."""
+        self.closed.set()
+        self._thread.join(_CLOSE_SECONDS)
+
+    def look(self) -> None:
+        """Take what has come; raise what has ended the list."""
+        while self.total is None and self._waiting_sites < _WINDOW:
+            try:
+                one = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            if one is None:
+                self.total = self.came
+            elif isinstance(one, BaseException):
+                self.closed.set()
+                raise one
+            else:
+                self.came += 1
+                self._add(*one)
+
+    def _add(self, site: str, place: Assignment) -> None:
+        self._waiting.setdefault(place.key, deque()).append((site, place))
+        self._waiting_sites += 1
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self._waiting)
 
-    def batch(self, most: int) -> Batch:
-        """Return the next sites, at least ``most`` if there are as many; groups stay together."""
+    @property
+    def has_more(self) -> bool:
+        """Whether sites wait, or may still come."""
+        return bool(self._waiting) or self.total is None
+
+    def batch(self, most: int, worker: object) -> Batch:
+        """Return the next sites for a worker, about ``most``; those of a key stay together."""
+        self.look()
         batch: Batch = []
-        while self._groups and len(batch) < most:
-            key, sites = self._groups.popleft()
-            batch += [(site, Assignment(key, self._older.get(site, ()))) for site in sites]
+        for key in list(self._waiting):
+            if len(batch) >= most:
+                break
+            holder, count = self._holders.get(key, (worker, 0))
+            if holder is not worker:
+                continue
+            waiting = self._waiting.pop(key)
+            self._waiting_sites -= len(waiting)
+            sites = [one for one in waiting if not self._is_left_alone(one[0])]
+            if sites:
+                self._holders[key] = worker, count + len(sites)
+            batch += sites
         return batch
+
+    def done(self, place: Assignment) -> None:
+        """Take note that a site is finished."""
+        holder, count = self._holders.pop(place.key, (None, 1))
+        if count > 1:
+            self._holders[place.key] = holder, count - 1
 
     def take_back(self, lost: Mapping[str, Assignment]) -> str | None:
         """Take back the sites of a worker that has died; return the one that it died of, if known."""
+        for place in lost.values():
+            self.done(place)
         first = next(iter(lost))
         if len(lost) == 1 and self._deaths[first] >= _MOST_DEATHS:
             return first
         self._deaths.update(lost.keys())
         deaths, most = self._deaths, _MOST_DEATHS
         suspects = [(site, place) for site, place in lost.items() if deaths[site] >= most]
-        others = ((site, place.key) for site, place in lost.items() if deaths[site] < most)
-        self._groups.extend(grouped(others))
+        for site, place in lost.items():
+            if deaths[site] < most:
+                self._add(site, place)
         size = len(suspects) // _PIECES + 1
         self.suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))
         return None

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp._base.files import DatasetError, NotADatasetError
-from usp._base.names import load_extra
-from usp.fleet.dataset import Dataset
+from usp.fleet.current import OpenDataset
 from usp.fleet.run import SUMS, failure_row
-from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
     import os
@@ -32,46 +29,42 @@ _KEPT = """select site, pages, reason from sites where outcome = 'kept'
 
 _EXTENSIONS = {
     **{name: f"{name} is not null" for name in ("news", "images", "videos", "alternates")},
-    "mobile": "mobile",
+    "mobile": "mobile",  # a flag itself
 }
-_EXTENSION = "select count(*) pages, count(distinct site) sites from pages where "
+_LISTED = ("site", "lastmod", *_EXTENSIONS)
+_EXTENSION = "select count(*) pages, count(distinct site) sites from listed where "
 
 _WINDOWS = (7, 30, 365)
-_NEWEST = """(select max(lastmod) from pages
+_NEWEST = """(select max(lastmod) from listed
     where lastmod <= (select max(started) from sites) + interval 1 day)"""
 _DATES = f"""select count(*) pages, count(lastmod) dated,
-    strftime({_NEWEST}, '%Y-%m-%dT%H:%M:%SZ') as newest from pages"""  # noqa: S608 - our own words
-_SINCE = f"""select count(*) pages from pages
+    strftime({_NEWEST}, '%Y-%m-%dT%H:%M:%SZ') as newest from listed"""  # noqa: S608 - our own words
+_SINCE = f"""select count(*) pages from listed
     where lastmod > {_NEWEST} - to_days(?)"""  # noqa: S608 - the same
-_YEARS = """select year(lastmod) as year, count(*) pages from pages
+_YEARS = """select year(lastmod) as year, count(*) pages from listed
     where lastmod is not null group by 1 order by 1"""
-_MONTHS = """select strftime(lastmod, '%Y-%m') as month, count(*) pages from pages
+_MONTHS = """select strftime(lastmod, '%Y-%m') as month, count(*) pages from listed
     where lastmod is not null group by 1 order by 1 desc limit 24"""
 
 
 def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any]:
     """Return totals, outcomes, the largest sites, formats, reasons of failures and freshness.
 
-    Sites that keep rows of an earlier crawl, because a later one failed, are listed under ``kept``.
+    Sites that keep what an earlier visit found, because a later one failed, are listed under ``kept``.
 
     Only what is committed counts, also during a run. ``most`` is how many sites and reasons are
     listed. Raises ``DatasetError`` if there is no dataset, ``MissingExtraError`` without DuckDB.
     """
-    dataset = Dataset(root)
-    if not dataset.exists():
-        raise NotADatasetError(
-            f"{dataset.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
+    data = OpenDataset(root)
+    with data.errors(), data.connection() as database:
+        for view in ("sites", "sitemaps"):
+            database.execute(f"create temp view {view} as {data.sql(view)}")
+        columns = [name for name in _LISTED if name in data.dataset.columns("pages")]
+        values = ", ".join(f"{_EXTENSIONS.get(name, name)} as {name}" for name in columns)
+        database.execute(
+            f"create temp table listed as select {values} from ({data.sql('pages', None, columns)})"  # noqa: S608
         )
-    duckdb = load_extra("duckdb", "The statistics of a dataset need duckdb", "fleet")
-    try:
-        with duckdb.connect() as database:
-            database.execute("set timezone = 'UTC'")
-            for table in TABLES:
-                database.register(table, dataset.arrow_dataset(table))
-            return _sum_up(database, set(dataset.columns("pages")), most)
-    except (duckdb.Error, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DatasetError(f"{dataset.store} cannot be read: {reason}") from error
+        return _sum_up(database, set(columns), most)
 
 
 def _sum_up(database: Any, columns: set[str], most: int) -> dict[str, Any]:
@@ -83,7 +76,7 @@ def _sum_up(database: Any, columns: set[str], most: int) -> dict[str, Any]:
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     dates = "lastmod" in columns
-    (freshness,) = ask(_DATES if dates else "select count(*) pages, null dated from pages")
+    (freshness,) = ask(_DATES if dates else "select count(*) pages, null dated from listed")
     if dates:
         shares = {days: ask(_SINCE, days)[0]["pages"] for days in _WINDOWS}
         dated = freshness["dated"] or 1
@@ -96,8 +89,8 @@ def _sum_up(database: Any, columns: set[str], most: int) -> dict[str, Any]:
         "largest": ask(_LARGEST, most),
         "formats": ask(_FORMATS),
         "extensions": [
-            {"extension": name, **ask(_EXTENSION + used)[0]}
-            for name, used in _EXTENSIONS.items()
+            {"extension": name, **ask(_EXTENSION + name)[0]}
+            for name in _EXTENSIONS
             if name in columns
         ],
         "kept": ask(_KEPT, most),

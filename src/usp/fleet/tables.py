@@ -1,98 +1,269 @@
-"""The three tables of a dataset: their columns, their files, and the wide table of a cluster.
+"""The tables of a dataset, their columns and what counts in them; the files that a worker writes.
 
-A worker writes finished sites as Parquet files, in parts, and reports each part. Nothing counts before
-the driver has committed it (:mod:`usp.fleet.dataset`). The files of a part have the same name, in the
-folders of their tables.
+Rows are only ever appended, so that everybody may compact, delete and vacuum: no name of a file means
+anything. All tables but ``runs`` are partitioned by ``bucket``, a hash of the site's domain.
 
-A wide row says whose it is (``site``), of which table it is (``table``: ``pages``, ``sitemaps`` or
-``sites``), and has that table's columns in the struct of the same name; the other two structs are null.
+A *visit* is one crawl of a site, and has a row in ``visits``. Its rows in the other tables are
+committed before that one: **a row of another table counts exactly if its visit is in ``visits``**
+(same ``bucket`` and ``visit``). What a run that was killed has left in the others is seen by nobody.
+
+- The current row of a *site* is that of its last visit: the latest ``started``, then the highest
+  ``number``, then ``writer``.
+- The last row of a *sitemap* (``site`` and ``sitemap``, same order, by ``fetched_at``) says how it is
+  now. With the ``type`` :data:`GONE`, it is in the site's tree no more.
+- The *pages* of a sitemap are those of its last row that is ``good``: they have the same ``site`` and
+  ``sitemap``, and its ``pages_visit`` as their ``visit``; none if that is null. A failure writes a row
+  that is not good, and so removes nothing: it has the ``type``, ``pages``, ``pages_visit``, ``digest``
+  and validators of the last good one, so that the last row alone tells all. The row of what is gone is
+  good, and has no pages.
+
+``writer`` and ``number`` say who has committed a row, and when: the application transaction
+``usp WRITER`` of ``visits`` has the number of the last commit of a writer, so that the transactions at
+a version of ``visits`` tell which visits it had. The numbers of a later run are higher.
+
+``document`` has what robots.txt or an index said (compressed with zlib) when it last changed, so that
+they can be asked for conditionally, too; empty if it was too large.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.files import FileStore, StoredFile
+from usp._base.urls import BadUrl, read_url
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
-from usp.export.sitemaps import SITEMAP_COLUMNS
 
-__all__ = ["page_columns", "rows_of", "schema_of", "unwrap", "wide_schema", "wrap"]
+if TYPE_CHECKING:
+    from usp.fleet.page_changes import PageComparison
 
-TABLES = ("pages", "sitemaps", "sites")
-"""The names of the tables, in the order in which they are committed."""
+__all__ = ["bucket_of", "domain_of", "page_columns", "schema_of", "unwrap", "wide_schema", "wrap"]
+
+TABLES = ("changes", "pages", "fetches", "visits")
+"""The partitioned tables, in the order in which they are committed."""
+
+CRAWLED = ("pages", "fetches", "visits")
+"""Those that a crawl fills; ``changes`` compares it with the one before."""
 
 OUTCOMES = ("complete", "partial", "failed", "empty", "kept")
+"""How a visit ended. ``kept``: some or all pages are still those of an earlier visit, because something
+failed, or because more than half of them were suddenly gone, which has no code: that counts once the
+next visit finds the same.
+"""
 
-_KINDS = {
-    "sitemaps": {
-        **SITEMAP_COLUMNS,
-        "depth": "int32",
-        "duration": "float64",
-        "etag": "string",
-        "last_modified": "string",
-    },
-    "sites": {
-        **dict.fromkeys(("outcome", "reason", "code"), "string"),
+CHANGES = ("added", "changed", "removed", "moved")
+GONE = "gone"
+
+BUCKETS = 16
+"""Of a new dataset; how many it has is in the description of its table ``visits``."""
+
+_WRITTEN = {"writer": "string", "number": "int64"}
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    "visits": {
+        **dict.fromkeys(("site", "domain", "visit", "outcome", "reason", "code"), "string"),
         **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), "int64"),
         "duration": "float64",
         "started": "moment",
         "run": "int64",
-        "options": "string",
+        "options": "string",  # a digest: only rows of the same options can be compared
+        "due": "moment",  # when the first of its sitemaps is to be asked for again
+        "failures": "int32",  # in a row, of the whole site
+        "absent": "texts",  # known paths at which nothing was found,
+        "absent_at": "moment",  # when all of them were last asked for
+        **_WRITTEN,
+    },
+    "fetches": {
+        **dict.fromkeys(("site", "domain", "visit", "sitemap", "parent"), "string"),
+        "declared": "string",  # the URL that was asked for, if a redirect led to another one
+        "depth": "int32",
+        "type": "string",  # of the document, "invalid", or GONE
+        "status": "int32",
+        **dict.fromkeys(("failure", "code", "etag", "last_modified"), "string"),
+        "digest": "string",  # of the decoded content; null if there is none
+        "document": "binary",
+        "good": "bool",
+        "pages_visit": "string",
+        **dict.fromkeys(("pages", "bytes", "problems"), "int64"),
+        "problem_codes": "string",
+        "duration": "float64",
+        **dict.fromkeys(("fetched_at", "first_seen", "changed_at", "due"), "moment"),
+        "interval": "float64",  # in seconds
+        "failures": "int32",  # in a row
+        "index_lastmod": "string",  # what its index says of it
+        "max_age": "float64",
+        "news": "bool",
+        **_WRITTEN,
+    },
+    "changes": {
+        **dict.fromkeys(("site", "domain", "visit", "url", "sitemap", "kind"), "string"),
+        **dict.fromkeys(("seen_at", "lastmod", "previous_lastmod"), "moment"),
+        "title": "string",
+        **_WRITTEN,
+    },
+    "runs": {
+        "run": "int64",
+        **dict.fromkeys(("shard", "what", "version"), "string"),
+        **dict.fromkeys(("started", "ended"), "moment"),
+        **dict.fromkeys(("sites", "failed", "kept"), "int64"),
+        **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), "int64"),
+        "seconds": "float64",
+        "is_whole": "bool",  # whether it came to its end
+        "failures": "string",  # JSON: the reasons, with the number of sites
     },
 }
+_BEFORE_PAGE = {
+    **dict.fromkeys(("site", "domain", "visit", "digest"), "string"),
+    "first_seen": "moment",
+}
+"""The columns of ``pages`` before those of the page itself, which always has a sitemap and a URL."""
 
 PART_SITES = 2000
 PART_ROWS = 2_000_000
 PART_SECONDS = 30.0
 """A part is finished once it has this many sites or pages, or is this old (in seconds)."""
 
+_MOST_WAITING = 48 << 20  # bytes of rows that are not in a file yet
 _REPEATING = {
-    "pages": ("site", *(name for name, spec in COLUMNS.items() if spec.kind in REPEATING)),
-    "sitemaps": ("site", "type", "status", "depth", "failure"),
-    "sites": ("outcome", "reason"),
+    "pages": (
+        *("site", "domain", "visit", "digest", "first_seen", "writer", "number"),
+        *(name for name, spec in COLUMNS.items() if spec.kind in REPEATING),
+    ),
+    "fetches": (
+        "site",
+        "domain",
+        "visit",
+        "type",
+        "status",
+        "depth",
+        "failure",
+        "writer",
+        "number",
+    ),
+    "visits": ("outcome", "reason", "code", "run", "options", "writer", "number"),
+    "changes": ("site", "domain", "visit", "sitemap", "kind", "seen_at", "writer", "number"),
 }
 """The columns that get a dictionary."""
 
 
 def page_columns(columns: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the columns of the pages, without the site, in the order of the table."""
-    return chosen(columns) if columns is not None else chosen(("sitemap", "url", *COLUMNS))
+    """Return the columns that a page has of itself, in the order of the table."""
+    return chosen(tuple(dict.fromkeys(("sitemap", "url", *(columns or COLUMNS)))))
 
 
 def schema_of(table: str, columns: Sequence[str] | None = None) -> Any:
-    """Return the ``pyarrow.Schema`` of a table; ``columns`` are the chosen ones of the pages."""
+    """Return the ``pyarrow.Schema`` of a table; ``columns`` are the chosen ones of the pages.
+
+    ``bucket`` is first. Files have all columns but that one, and dictionaries where they pay.
+    """
     pa = pyarrow()
-    if table == "pages":
-        kinds = [(name, arrow_type(ALL_COLUMNS[name])) for name in page_columns(columns)]
-        return pa.schema([("site", pa.dictionary(pa.int32(), pa.string())), *kinds])
-    moment = pa.timestamp("us", "UTC")
-    named = _KINDS[table].items()
-    kinds = [
-        (name, moment if kind == "moment" else pa.type_for_alias(kind)) for name, kind in named
+    fields = [(field.name, _plain(field.type)) for field in file_schema(table, columns)]
+    return pa.schema(fields if table == "runs" else [("bucket", pa.int32()), *fields])
+
+
+def _plain(kind: Any) -> Any:
+    """Return a type without a dictionary, which Delta does not have and Spark does not read."""
+    return kind.value_type if pyarrow().types.is_dictionary(kind) else kind
+
+
+@lru_cache(maxsize=64)
+def file_schema(table: str, columns: Sequence[str] | None = None) -> Any:
+    """Return the schema of the files of a table."""
+    pa = pyarrow()
+    if table != "pages":
+        return pa.schema(_typed(_KINDS[table]))
+    own = [(name, arrow_type(ALL_COLUMNS[name])) for name in page_columns(columns)]
+    return pa.schema([*_typed(_BEFORE_PAGE), *own, *_typed(_WRITTEN)])
+
+
+def _typed(kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
+    pa = pyarrow()
+    types = {
+        "moment": pa.timestamp("us", "UTC"),
+        "texts": pa.list_(pa.string()),
+        "bool": pa.bool_(),
+    }
+    return [
+        (name, types[kind] if kind in types else pa.type_for_alias(kind))
+        for name, kind in kinds.items()
     ]
-    return pa.schema([("site", pa.string()), *kinds])
 
 
-def plain_schema(table: str, columns: Sequence[str] | None = None) -> Any:
-    """Return the same without dictionaries, which Delta does not have and Spark does not read."""
+def rows_in(kinds: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return rows as a table with columns of these kinds."""
     pa = pyarrow()
-    fields = (
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in schema_of(table, columns)
-    )
-    return pa.schema(list(fields))
+    return pa.Table.from_pylist(list(rows), pa.schema(_typed(kinds)))
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# Domains and buckets --------------------------------------------------------------------------------
+
+_SECOND = frozenset(
+    [
+        "ac",
+        "co",
+        "com",
+        "edu",
+        "gob",
+        "gov",
+        "go",
+        "gouv",
+        "gv",
+        "ltd",
+        "me",
+        "ne",
+        "net",
+        "nom",
+        "or",
+        "org",
+        "plc",
+        "sch",
+    ]
+)
+"""Labels below the top-level domain of a country under which others register their names."""
+
+_COUNTRY = 2  # letters
+
+
+def domain_of(site: str) -> str:
+    """Return the registered domain of a site, as far as that is known without a list of them all."""
+    try:
+        host = read_url(site).host
+    except BadUrl:
+        return site
+    labels = host.split(".")
+    if labels[-1].isdigit() or ":" in host:
+        return host  # an address
+    is_below = len(labels[-1]) == _COUNTRY and len(labels) > _COUNTRY and labels[-2] in _SECOND
+    return ".".join(labels[-3 if is_below else -2 :])
+
+
+def hash_of(domain: str) -> int:
+    """Return the hash of a domain that decides about its bucket, and its shard."""
+    return zlib.crc32(domain.encode("utf-8", "replace"))
+
+
+def bucket_of(domain: str, buckets: int = BUCKETS) -> int:
+    """Return the bucket of a domain."""
+    return hash_of(domain) % buckets
+
+
+# Rows -----------------------------------------------------------------------------------------------
 
 
 def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows as a record batch, without control characters and halves of surrogate pairs."""
-    schema = schema_of(table)
+    schema = file_schema(table)
     listed = [{name: _clean(row.get(name)) for name in schema.names} for row in rows]
     return pyarrow().RecordBatch.from_pylist(listed, schema=schema)
 
@@ -103,76 +274,135 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def pages_of(site: str, batch: Any, columns: Sequence[str] | None) -> Any:
-    """Return a batch of pages with the site as its first column."""
+def pages_of(
+    batch: Any, visit: Mapping[str, Any], digests: Mapping[str, str], columns: Sequence[str] | None
+) -> Any:
+    """Return a batch of the pages of a visit with the columns that come before those of a page."""
     pa = pyarrow()
-    zeros = pa.repeat(pa.scalar(0, pa.int32()), len(batch))
-    mark = pa.DictionaryArray.from_arrays(zeros, pa.array([_clean(site)], pa.string()))
-    return pa.RecordBatch.from_arrays([mark, *batch.columns], schema=schema_of("pages", columns))
+    sitemaps = batch.column("sitemap")
+    known = pa.array([digests.get(url) for url in sitemaps.dictionary.to_pylist()], pa.string())
+    values = [_clean(visit[name]) for name in ("site", "domain", "visit")]
+    arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+    arrays |= {
+        name: pa.repeat(pa.scalar(value), len(batch))
+        for name, value in zip(("site", "domain", "visit"), values, strict=True)
+    }
+    since = pa.scalar(visit["started"], pa.timestamp("us", "UTC"))
+    arrays |= {"digest": known.take(sitemaps.indices), "first_seen": pa.repeat(since, len(batch))}
+    schema = file_schema("pages", columns)
+    nothing = {name: pa.nulls(len(batch), schema.field(name).type) for name in _WRITTEN}
+    return pa.RecordBatch.from_arrays(
+        [(arrays | nothing)[name] for name in schema.names], schema=schema
+    )
 
 
-# Files --------------------------------------------------------------------------------------------
+# Files ----------------------------------------------------------------------------------------------
 
 
 Row: TypeAlias = dict[str, Any]
-"""A row of ``sites``."""
+"""A row of ``visits``."""
 
 
 class PartFile(NamedTuple):
-    """A file of a table: its name below the dataset, its size, and the number of its rows."""
+    """A file of a table: its name below the table, its bucket, its size, the number of its rows."""
 
     table: str
     name: str
+    bucket: int
     size: int
     rows: int
 
 
 class Part(NamedTuple):
-    """Finished sites: their rows of ``sites``, and the files with all of their rows."""
+    """Finished visits: their rows, the files with all of their rows, and who has written them."""
 
     sites: tuple[Row, ...]
     files: tuple[PartFile, ...]
+    writer: str
+    number: int
 
 
 @dataclass
 class PartWriter:
-    """Collects sites into files; ``add``, ``tick`` and ``finish`` return what is finished with it."""
+    """Collects visits into files; ``add``, ``tick`` and ``finish`` return what is finished with it.
+
+    ``number`` is that of the part that is being written.
+    """
 
     store: FileStore
-    run: int
+    writer: str
+    number: int
+    buckets: int = BUCKETS
     columns: Sequence[str] | None = None
     seconds: float = PART_SECONDS
+    comparing: Callable[[], PageComparison] | None = None
 
     def __post_init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
-        self._name = f"part-{self.run:05d}-{secrets.token_hex(8)}.parquet"
-        self._files = {
-            table: ParquetFileWriter(
-                partial(StoredFile, self.store, f"{table}/{self._name}"),
-                schema_of(table, self.columns),
-                _REPEATING[table],
-            )
-            for table in TABLES
-        }
-        self._rows: list[Row] = []
+        self._name = f"part-{secrets.token_hex(8)}.parquet"
+        self._files: dict[tuple[str, int], ParquetFileWriter] = {}
+        self._waiting: dict[tuple[str, int], list[Any]] = {}
+        self._size = self._pages = 0
+        self._sites: list[Row] = []
         self._since = float("inf")
+        self._comparison: PageComparison | None = None
 
-    def add(self, table: str, batch: Any) -> list[Part]:
-        """Add a batch of a table; those of one site are consecutive, its row of ``sites`` last."""
-        self.write(table, batch)
-        if table != "sites":
+    def add(self, table: str, rows: Any) -> list[Part]:
+        """Add rows of one site: a batch of ``pages``, else a list; that of ``visits`` is the last.
+
+        Pages of ``compared`` are those of a site that was there before: what changed is found out when
+        the part is finished, and ``replaced`` says what they replace.
+        """
+        if table in ("compared", "replaced"):
+            assert self.comparing is not None
+            self._comparison = self._comparison or self.comparing()
+            if table == "replaced":
+                self._comparison.replaced += rows
+            else:
+                self._comparison.add(rows)
+                self._pages += len(rows)
             return []
+        if table == "pages":
+            self._pages += len(rows)
+            self._add_batch(table, bucket_of(rows.column("domain")[0].as_py(), self.buckets), rows)
+            return []
+        bucket = bucket_of(rows[0]["domain"], self.buckets)
+        known = {"writer": self.writer, "number": self.number}
+        self._waiting.setdefault((table, bucket), []).extend(row | known for row in rows)
+        if table != "visits":
+            return []
+        self._sites += rows
         self._since = min(self._since, time.monotonic())
-        full = len(self._rows) >= PART_SITES or self._files["pages"].rows >= PART_ROWS
+        full = len(self._sites) >= PART_SITES or self._pages >= PART_ROWS
         return self.finish() if full else self.tick()
 
-    def write(self, table: str, batch: Any) -> None:
-        """Add a batch, however many there are already."""
-        self._files[table].add(batch)
-        if table == "sites":
-            self._rows += batch.to_pylist()
+    def _add_batch(self, table: str, bucket: int, batch: Any) -> None:
+        """Add a batch of pages or changes; write what waits if that is too much."""
+        pa = pyarrow()
+        schema = file_schema(table, self.columns)
+        named = dict(zip(batch.schema.names, batch.columns, strict=True))
+        named["writer"] = pa.repeat(pa.scalar(self.writer), len(batch))
+        named["number"] = pa.repeat(pa.scalar(self.number, pa.int64()), len(batch))
+        whole = pa.RecordBatch.from_arrays([named[name] for name in schema.names], schema=schema)
+        self._file(table, bucket).add(whole)
+        self._size += whole.nbytes
+        if self._size >= _MOST_WAITING:
+            self._size = 0
+            for file in self._files.values():
+                file.flush()
+
+    def _file(self, table: str, bucket: int) -> ParquetFileWriter:
+        name = f"{table}/bucket={bucket}/{self._name}"
+        return self._files.setdefault(
+            (table, bucket),
+            ParquetFileWriter(
+                partial(StoredFile, self.store, name),
+                file_schema(table, self.columns),
+                _REPEATING[table],
+            ),
+        )
 
     def tick(self) -> list[Part]:
         """Finish a part that is old enough; call it only between two sites."""
@@ -180,62 +410,36 @@ class PartWriter:
 
     def finish(self) -> list[Part]:
         """Finish the part of what was added."""
-        if not any(file.rows for file in self._files.values()):
+        if not self._sites:
             return []
+        if self._comparison is not None:
+            for table, bucket, batch in self._comparison.results():
+                self._add_batch(table, bucket, batch)
+        for (table, bucket), rows in self._waiting.items():
+            self._file(table, bucket).add(rows_of(table, rows))
         files = []
-        for table, file in self._files.items():
+        for (table, bucket), file in self._files.items():
             if file.rows:
                 file.close()
-                name = f"{table}/{self._name}"
-                files.append(PartFile(table, name, file.stream.close(), file.rows))
-        part = Part(tuple(self._rows), tuple(files))
+                name = f"bucket={bucket}/{self._name}"
+                files.append(PartFile(table, name, bucket, file.stream.close(), file.rows))
+        part = Part(tuple(self._sites), tuple(files), self.writer, self.number)
+        self._close_comparison()
+        self.number += 1
         self._begin()
         return [part]
 
+    def _close_comparison(self) -> None:
+        if self._comparison is not None:
+            self._comparison.close()
+
     def discard(self) -> None:
         """Remove what is not in a finished part."""
+        self._close_comparison()
         for file in self._files.values():
             file.abandon()
             if file.stream is not None:
                 file.stream.discard()
-
-
-def scan(store: FileStore, names: Sequence[str], columns: Sequence[str] | None = None) -> Any:
-    """Return files of a table as a dataset; missing columns are null, and text is plain."""
-    schema = plain_schema(names[0].partition("/")[0], columns)
-    with store.words():
-        return pyarrow(".dataset").dataset(
-            list(names), schema, format="parquet", filesystem=store.files()
-        )
-
-
-def sites_in(store: FileStore, name: str) -> set[str]:
-    """Return the sites that have rows in a file."""
-    found: set[str] = set()
-    with store.words():
-        for batch in scan(store, [name]).to_batches(columns=["site"], batch_readahead=1):
-            found.update(batch.column("site").unique().to_pylist())
-    return found
-
-
-def rewritten(
-    store: FileStore, run: int, names: Iterable[str], gone: Collection[str], columns: Sequence[str]
-) -> list[Part]:
-    """Return a new part with what is in some files, without the rows of some sites."""
-    pa, compute = pyarrow(), pyarrow(".compute")
-    writer = PartWriter(store, run, columns)
-    known = pa.array(sorted(gone), pa.string())
-    try:
-        for name in names:
-            table = name.partition("/")[0]
-            schema = schema_of(table, columns)
-            with store.words():
-                for batch in scan(store, [name], columns).to_batches(batch_readahead=1):
-                    others = compute.invert(compute.is_in(batch.column("site"), known))
-                    writer.write(table, batch.filter(others).cast(schema))
-        return writer.finish()
-    finally:
-        writer.discard()
 
 
 # The wide table -------------------------------------------------------------------------------------
@@ -244,20 +448,23 @@ def rewritten(
 def wide_schema(columns: Sequence[str] | None = None) -> Any:
     """Return the schema of the wide table."""
     pa = pyarrow()
-    structs = [(table, pa.struct(list(plain_schema(table, columns))[1:])) for table in TABLES]
+    structs = [(table, pa.struct(_inner(table, columns))) for table in CRAWLED]
     return pa.schema([("site", pa.string()), ("table", pa.string()), *structs])
+
+
+def _inner(table: str, columns: Sequence[str] | None) -> list[Any]:
+    """Return the fields of a table without its bucket and its site."""
+    return list(schema_of(table, columns))[2:]
 
 
 def wrap(table: str, batch: Any, columns: Sequence[str] | None = None) -> Any:
     """Return a batch of one table as a batch of the wide one."""
     pa = pyarrow()
     schema = wide_schema(columns)
-    site, *inner = (
-        array.cast(field.type)
-        for array, field in zip(batch.columns, plain_schema(table, columns), strict=True)
-    )
-    structs = {name: pa.nulls(len(batch), schema.field(name).type) for name in TABLES}
-    fields = list(schema.field(table).type)
+    fields = _inner(table, columns)
+    site = batch.column("site").cast(pa.string())
+    inner = [batch.column(field.name).cast(field.type) for field in fields]
+    structs = {name: pa.nulls(len(batch), schema.field(name).type) for name in CRAWLED}
     structs[table] = pa.StructArray.from_arrays(inner, fields=fields)
     named = pa.repeat(pa.scalar(table), len(batch))
     return pa.RecordBatch.from_arrays([site, named, *structs.values()], schema=schema)

@@ -38,7 +38,7 @@ from usp.mcp.tool_values import (
 )
 from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import IndexWebsiteSitemap, kind_of, state_of
+from usp.objects.sitemap import IndexWebsiteSitemap, kind_of, not_found_in, state_of
 from usp.report.content import Content, Tally
 from usp.web_client.requests_client import RequestsWebClient
 
@@ -107,8 +107,7 @@ def _sitemaps(
 ) -> tuple[int, list[Sitemap]]:
     """Return how many sitemaps there are, and some of them with the number of their pages."""
     rows: list[tuple[AbstractSitemap | Failure, str | None, int]] = list(places_in(tree))
-    if isinstance(tree, IndexWebsiteSitemap):
-        rows[:0] = [(failure, None, 0) for failure in tree.not_found]
+    rows[:0] = [(failure, None, 0) for failure in not_found_in(tree)]
     if only_failed:
         rows = [row for row in rows if isinstance(row[0], Failure) or row[0].failure is not None]
     return len(rows), [_sitemap(token, *row) for row in rows[begin : begin + limit]]

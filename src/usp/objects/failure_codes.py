@@ -115,6 +115,7 @@ class FailureCode(Code):
     LIMIT_RATIO = "limit-ratio"
     LIMIT_DEPTH = "limit-depth"
     LIMIT_SITEMAPS = "limit-sitemaps"
+    LIMIT_NEIGHBOURS = "limit-neighbours"
     LIMIT_PAGES = "limit-pages"
     LIMIT_REDIRECTS = "limit-redirects"
     LIMIT_URL_LENGTH = "limit-url-length"

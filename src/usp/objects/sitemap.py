@@ -186,6 +186,7 @@ class AbstractIndexSitemap(AbstractSitemap):
 class IndexWebsiteSitemap(AbstractIndexSitemap):
     """The root of the tree: a website, above its robots.txt and its other sitemaps.
 
+    With ``use_neighbours``, the last of ``sub_sitemaps`` are websites, too: its neighbours.
     ``not_found`` has the failures of documents without a place in the tree, such as a robots.txt that
     could not be fetched; ``tried`` has the exchanges of all requests for such documents.
     """
@@ -215,8 +216,8 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
         return list(self._not_found)
 
     def sitemap_count(self) -> int:
-        """Return the number of sitemaps of the website."""
-        return super().sitemap_count() - 1
+        """Return the number of sitemaps of the website, and of its neighbours."""
+        return sum(not isinstance(node, IndexWebsiteSitemap) for node in walk(self))
 
     def _own_failures(self) -> Sequence[Failure]:
         """Return the failures of the website itself, and of what is not in the tree."""
@@ -373,6 +374,25 @@ def unfetched(url: str, why: Reason, last_modified: datetime | None) -> InvalidS
     node._last_modified = last_modified  # noqa: SLF001
     log.info("Invalid sitemap: %s, reason: %s", url, why.text)
     return node
+
+
+def not_found_in(root: AbstractSitemap) -> list[Failure]:
+    """Return what was looked for but is not in the tree, of a website and its neighbours."""
+    websites = (
+        node for node in (root, *root.sub_sitemaps) if isinstance(node, IndexWebsiteSitemap)
+    )
+    return [failure for website in websites for failure in website.not_found]
+
+
+def websites_in(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield a tree without the neighbours of its website, and theirs; any other tree as it is."""
+    below = root.sub_sitemaps
+    neighbours = [node for node in below if isinstance(node, IndexWebsiteSitemap)]
+    if neighbours and isinstance(root, IndexWebsiteSitemap):
+        own = [node for node in below if not isinstance(node, IndexWebsiteSitemap)]
+        root = IndexWebsiteSitemap(root.url, own, not_found=root.not_found, tried=root.tried)
+    yield root
+    yield from neighbours
 
 
 def page_steps(root: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:

@@ -109,11 +109,12 @@ class StartTag(NamedTuple):
     def of(cls, at: int, tag: str) -> StartTag:
         """Return a tag of a skeleton."""
         address, given = "", dict[str, str]()
-        for name, value in _ATTRIBUTE.findall(tag):
-            if value == ">":
-                address = name.lower()
-            else:
-                given.setdefault(name.lower(), attribute_value(value[1:-1], ignore))
+        for written, value in _ATTRIBUTE.findall(tag):
+            name = written.lower()  # of two that are equal then, the first counts
+            if value == ">" and name not in given:
+                address = name
+            elif name != address:
+                given.setdefault(name, attribute_value(value[1:-1], ignore))
         return cls(at, tag, given, address)
 
 

@@ -30,8 +30,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "watch": "Watch a website: show new and changed pages as they appear.",
     },
     "Many sites": {
-        "crawl": "Read the sitemaps of many sites into a dataset: three tables.",
+        "crawl": "Read many sites into a dataset, and keep it up to date.",
+        "changes": "Show what was added, changed, removed and moved in a dataset.",
         "stats": "Show what is in a dataset: totals, failures, formats, dates.",
+        "forget": "Leave sites alone, and delete their rows from a dataset.",
+        "convert": "Take over a dataset of an earlier version.",
     },
     "Other": {
         "mcp": "Serve the library to language models and agents (MCP).",
@@ -43,7 +46,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 
 SHORT_HELP = {name: text for group in GROUPS.values() for name, text in group.items()}
 # Commands that are in the module of another one; graph is the name of an earlier version.
-_BESIDE = {"graph": "tree", "update": "snapshot"}
+_BESIDE = {"graph": "tree", "update": "snapshot", "convert": "forget"}
 
 
 class _Commands(Mapping[str, "click.Command"]):

@@ -14,7 +14,7 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
 from usp.cli.errors import FAILED, failure_line, messages, remedy
-from usp.cli.option_values import Integer, bad_value, read_columns
+from usp.cli.option_values import Integer, bad_value, interval, read_columns, share, value_of
 from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 _EVERY = 30.0  # seconds between two lines of the log
 _MOST_REASONS = 5  # reasons of failures in the summary for people
+_OF_SITES = ("in_flight", "per_host", "together", "problems", "trust_lastmod")
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
 @options.command("crawl")
-@click.argument("sites", metavar="SITES")
+@click.argument("sites", metavar="SITES|DATASET")
 @options.table(
     {
         "-o --output DATASET": "Folder of the dataset, or its URL in an object store (s3://, gs://, "
@@ -35,13 +36,14 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--engine": "Run in processes on this machine, or on Ray.",
         "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
         "--workers N": "Number of worker processes; one per CPU by default.",
+        "--shard I/N": "Crawl only this part of the sites, for example 0/4; the others can be crawled "
+        "at the same time, on other machines.",
         "--in-flight N": "Number of sites that each worker crawls at the same time.",
         "--concurrency N": "Maximum number of simultaneous requests of a worker to one host, for all "
         "sites.",
         "--same-address": "Group sites by IP address instead of host.",
         "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
     },
-    output={"required": True},
     engine={"type": click.Choice(ENGINES), "default": "local"},
     in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
     concurrency={"name": "per_host", "type": Integer(1, 64), "default": _USUAL["per_host"]},
@@ -58,14 +60,19 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 @options.table(
     {
         "--problems": "Count the problems of every sitemap; takes longer.",
+        "--due": "Request what is due in the dataset, and end. Each sitemap has its own rhythm.",
+        "--every TIME": "Do that again after this time, for example 1m, until it is stopped.",
+        "--again": "Request all sitemaps again; those that have not changed are not downloaded.",
         "--retry-failed": "Crawl the sites again that failed or keep what they had, and no others.",
-        "--again": "Re-crawl all sites and replace their rows; unchanged sitemaps are not "
-        "downloaded.",
-        "--accept": "With --again or --retry-failed: take what there is now. Without it, a site or "
-        "sitemap that fails keeps what it had, and so does a site that has lost more than half of "
-        "its pages.",
-        "--keep-versions": "Keep the files of older versions of the tables, for time travel.",
-    }
+        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
+        "--accept": "Take what there is now. Without it, a site that has lost more than half of its "
+        "pages keeps them until the next visit finds the same.",
+        "--max-failed SHARE": "Exit with status 1 if more of the sites fail that were good before.",
+        "--metrics TARGET": "Write the counts of the run to this file, or serve them at this port "
+        "(:9100), as OpenMetrics.",
+    },
+    every={"type": interval},
+    max_failed={"type": share, "default": "20%"},
 )
 @options.request_options(
     limits=f"Set a limit for every site, as in 'usp ls'. The usual one is seconds={SITE_SECONDS:g}."
@@ -74,15 +81,16 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 @click.option("--site-seconds", type=float, default=SITE_SECONDS, hidden=True)  # now --max seconds=
 @options.log_options
 @options.common_options
-def command(sites: str, output: str, **values: Any) -> None:
-    """Read the sitemaps of many sites into a dataset: three tables.
+def command(sites: str, output: str | None, metrics: str | None, **values: Any) -> None:
+    """Read many sites into a dataset, and keep it up to date.
 
     SITES is a file with one site per line, a CSV, TSV or Parquet file with a column site, url, host or
     domain, or an OPML file, whose feeds are read with their sites; - is standard input. Run the same
     command again to complete a dataset: sites that are already in it are skipped, however the last run
-    ended. A site that fails gets a row with the reason. The exit status is 0 if every site of the list
-    is in the dataset, and 1 if not, because the run could not go on. It is also 1 if sites that were
-    crawled again failed, or have lost more than half of their pages: they keep what they had.
+    ended. A site that fails gets a row with the reason. With --due, --every, --again or --retry-failed,
+    sites of a DATASET are visited again: what fails then keeps what it had. The exit status is 0 if
+    every site of the list is in the dataset. It is 1 if the run could not go on, if more sites failed
+    than --max-failed allows, and, with --again or --retry-failed, if any site keeps what it had.
 
     \b
     Examples:
@@ -90,48 +98,68 @@ def command(sites: str, output: str, **values: Any) -> None:
       usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
       usp crawl sites.txt -o dataset --since 7d --include '*/blog/*'
       usp crawl sites.txt -o dataset --retry-failed
-      usp crawl sites.txt -o dataset --again
+      usp crawl dataset --due
+      usp crawl dataset --every 1m --metrics :9100
+      usp crawl dataset --again
+      usp crawl sites.txt -o s3://bucket/dataset --shard 0/4
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
     from usp._base.files import NotADatasetError
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import
+    from usp.fleet.metrics import read_target
     from usp.fleet.run import crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
 
-    if not output.strip():
+    if output is not None and not output.strip():
         raise bad_value("--output", "choose a folder for the dataset")
     run = _read_run(values)
+    if output is None and not run.replaces:
+        raise click.UsageError(
+            "choose a folder for the dataset with -o, or add --due, --every, --again or --retry-failed"
+            " to visit the sites of a dataset again"
+        )
+    with value_of("--metrics"):
+        target = None if metrics is None else read_target(metrics)
+    root, listed = output or sites, None
     log = logging_to(values["log_file"], values["verbose"])
-    with ending_at_sigterm(), _shown(output) as show, log:
+    with ending_at_sigterm(), _shown(root, target) as show, log:
         skip_pandas_import()
         try:
-            listed = read_sites(
-                sites, messages.notice, seconds=run.options.effective_limits.seconds
-            )
-            summary = crawl_fleet(listed, output, run, show)
+            if output is not None:
+                patience = run.options.effective_limits.seconds
+                listed = read_sites(sites, messages.notice, seconds=patience)
+            summary = crawl_fleet(listed, root, run, show)
         except (NotADatasetError, SiteListError) as error:
             raise click.UsageError(str(error)) from error
     for failure in summary["failures"]:
         failure["remedy"] = remedy(failure["code"])
     if not messages.quiet:
-        messages.line(_summary(summary, output, run), summary=summary)
-    if summary["missing"]:
-        again = "run the same command to resume"
-        how = "run it without --retry-failed" if run.retry_failed else again
-        messages.error(f"sites that are not in {output}: {summary['missing']:,}; {how}", FAILED)
-    if summary["kept"]:
-        messages.error(
-            f"{counted(summary['kept'], 'site')} failed or lost more than half of the pages: what"
-            f" {output} had of them is kept; --retry-failed tries again, --retry-failed --accept takes"
-            " what there is now",
-            FAILED,
-        )
-    if summary["missing"] or summary["kept"]:
+        messages.line(_summary(summary, root, run), summary=summary)
+    if wrong := list(_wrong(summary, root, run)):
+        for text in wrong:
+            messages.error(text, FAILED)
         raise Exit(FAILED)
 
 
+def _wrong(summary: dict[str, Any], root: str, run: FleetRun) -> Iterator[str]:
+    """Yield what is not as it should be after a run."""
+    if summary["missing"]:
+        again = "run the same command to resume"
+        how = "run it without --retry-failed" if run.retry_failed else again
+        yield f"sites that are not in {root}: {summary['missing']:,}; {how}"
+    if summary["guard"]:
+        yield summary["guard"]
+    if summary["kept"] and not run.is_due:
+        yield (
+            f"{counted(summary['kept'], 'site')} failed or lost more than half of the pages: what"
+            f" {root} had of them is kept; --retry-failed tries again, --retry-failed --accept takes"
+            " what there is now"
+        )
+
+
 def _read_run(values: dict[str, Any]) -> FleetRun:
+    from usp.fleet.known_sites import Shard
     from usp.fleet.run import FleetRun
 
     usual = dataclasses.replace(FLEET_LIMITS, seconds=values["site_seconds"])
@@ -142,18 +170,22 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         pages=not values["no_pages"],
         columns=read_columns(values["columns"], options.COLUMNS),
         selection=options.read_selection(values),
-        **{name: values[name] for name in ("in_flight", "per_host", "together", "problems")},
+        **{name: values[name] for name in _OF_SITES},
     )
     if fleet.selection is not None and not values["no_skip"]:
         fleet = fleet.selection.crawl_options(fleet)
-    if values["again"] and values["retry_failed"]:
+    is_due = values["due"] or values["every"] is not None
+    if values["again"] + values["retry_failed"] + is_due > 1:
         raise click.UsageError(
-            "--again is for all sites, --retry-failed for some; choose one of them"
+            "--again is for all sites, --retry-failed and --due for some; choose one of them"
         )
-    if values["accept"] and not (values["again"] or values["retry_failed"]):
+    if values["accept"] and not (values["again"] or values["retry_failed"] or is_due):
         raise click.UsageError(
-            "--accept is for sites that are crawled again; add --again or --retry-failed"
+            "--accept is for sites that are crawled again; add --again, --retry-failed or --due"
         )
+    values["shard"] = values["shard"] or "0/1"
+    with value_of("--shard"):
+        Shard.read(values["shard"])
     if values["address"] is not None and values["engine"] != "ray":
         raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
     names = (field.name for field in dataclasses.fields(FleetRun) if field.name in values)
@@ -161,7 +193,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
 
 
 @contextmanager
-def _shown(output: str) -> Iterator[Callable[[FleetProgress], None]]:
+def _shown(output: str, metrics: Any = None) -> Iterator[Callable[[FleetProgress], None]]:
     """Yield a function that shows progress: a live line on a terminal, else a line now and then.
 
     If the run cannot go on, or is interrupted, what is safe is reported.
@@ -170,10 +202,10 @@ def _shown(output: str) -> Iterator[Callable[[FleetProgress], None]]:
     from usp._base.names import MissingExtraError
     from usp._base.progress_line import can_show, live_line
     from usp.cli.run_options import Terminated
+    from usp.fleet.metrics import exporting
 
     latest: list[FleetProgress] = []
-    quiet = messages.quiet or messages.as_json
-    is_live = can_show() and not quiet
+    is_live = can_show() and not (messages.quiet or messages.as_json)
     last, was_ending = time.monotonic(), False
 
     def show(progress: FleetProgress) -> None:
@@ -183,15 +215,16 @@ def _shown(output: str) -> Iterator[Callable[[FleetProgress], None]]:
             how = "stopping after current sites; press Ctrl-C again to quit now"
             messages.notice(f"{how}: {progress.position(output)}")
         latest[:] = [progress]
-        if not (quiet or is_live) and time.monotonic() - last >= _EVERY:
+        if not (messages.quiet or is_live) and time.monotonic() - last >= _EVERY:
             last = time.monotonic()
-            click.echo(printable(progress.line()), err=True)
+            messages.line(progress.line(), progress=progress.summary())
 
     def line() -> str:
         return "".join(printable(progress.line()) for progress in latest)
 
     try:
-        with live_line(line) if is_live else nullcontext():
+        current = lambda: latest[0] if latest else None  # noqa: E731
+        with live_line(line) if is_live else nullcontext(), exporting(metrics, current):
             yield show
     except (DatasetError, MissingExtraError) as error:
         safe = [progress.position(output) for progress in latest]
@@ -204,7 +237,7 @@ def _shown(output: str) -> Iterator[Callable[[FleetProgress], None]]:
 
 def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
-    before, failed = summary["before"], summary["dataset"]["failed"]
+    before, failed = summary["before"], summary.get("dataset", {}).get("failed")
     there = f" ({before:,} were already there)" if before else ""
     if before and failed and not summary["sites"] and not run.retry_failed:
         there = (

@@ -1,0 +1,194 @@
+"""The sites of a run: those of a list that are new, and those of a dataset that are due.
+
+None of them are all in memory: a list is read as it is crawled, a dataset bucket by bucket. DuckDB
+sorts and joins, within a limit of memory, and uses a temporary folder for more.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from usp.export.schema import pyarrow
+from usp.fleet.page_changes import connected, read_errors
+from usp.fleet.previous_visit import Known
+from usp.fleet.tables import domain_of, hash_of, quoted
+
+if TYPE_CHECKING:
+    from usp.fleet.dataset import Dataset
+
+T = TypeVar("T")
+
+_MEMORY = "100MB"
+_BATCH = 4096  # sites of a list that are looked for at a time
+_ROWS = 256  # sites that are read from a dataset at a time
+_OF_VISIT = ("site", "visit", "started", "number", "writer", "outcome", "run", "due")
+_SLICE = 100_000  # rows of the table of fetches that are read at a time
+_FEW = 500  # sites whose names a query of the table of fetches can have
+
+_LAST = "row_number() over (partition by {} order by {} desc, number desc, writer desc) = 1"
+_LAST_VISIT = _LAST.format("site", "started")
+_LAST_FETCH = _LAST.format("site, sitemap", "fetched_at")
+_KNOWN = f"""with last as (select * from fetched qualify {_LAST_FETCH}),
+    documents as (select site, sitemap, max_by(document, fetched_at) as document from fetched
+        where document is not null group by all),
+    whole as (select last.* replace (documents.document as document,
+            case when last.pages_visit is null or n is null or n = last.pages then digest end as digest)
+        from last left join documents using (site, sitemap)
+            left join listed_pages using (site, sitemap))
+    select any_value(wanted) as visit,
+        list(whole) filter (where whole.sitemap is not null) as rows
+    from wanted left join whole using (site) group by wanted.site"""  # noqa: S608 - our own words
+
+
+_COUNTS = f"""with last as (select site, sitemap, pages_visit as visit from fetched
+        where {{checks}} qualify {_LAST_FETCH})
+    select site, sitemap, count(rows.visit) as n from last left join rows using (site, sitemap, visit)
+    group by all"""  # noqa: S608 - the same
+
+
+class Shard:
+    """One of several equal parts of all sites: those whose domain has a certain hash."""
+
+    def __init__(self, number: int = 0, of: int = 1) -> None:
+        if not 0 <= number < of:
+            raise ValueError(f"a shard is a number from 0, and less than {of}; not {number}")
+        self.number, self.of = number, of
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return a shard that is written as ``0/4``; raises ``ValueError`` if it is not."""
+        number, separator, of = text.partition("/")
+        if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
+            raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
+        return cls(int(number), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def __contains__(self, domain: str) -> bool:
+        return self.of == 1 or hash_of(domain) % self.of == self.number
+
+
+class KnownSites(AbstractContextManager["KnownSites"]):
+    """What a dataset knows of sites, for one shard of a run."""
+
+    def __init__(self, dataset: Dataset, shard: Shard) -> None:
+        self._dataset = dataset
+        self._shard = shard
+        self._folder = tempfile.TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True)
+        self._database = connected(self._folder.name, _MEMORY)
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+        self._folder.cleanup()
+
+    def _fill(self, table: str, rows: Any, query: str = "from rows") -> None:
+        self._database.register("rows", rows)
+        with read_errors(self._dataset.store):
+            self._database.execute(f"create or replace table {table} as {query}")
+        self._database.unregister("rows")
+
+    def new(self, sites: Iterable[str], found: Callable[[int], object]) -> Iterator[str]:
+        """Yield the sites of a list that are in no visit, each once.
+
+        ``found`` is called with the number of those that are.
+        """
+        hashes = "select hash(site) from rows"  # 8 bytes, however long the names are
+        self._fill("known", self._dataset.rows("visits", ["site"]), hashes)
+        for batch in _batches(sites, _BATCH):
+            names = [site for site in dict.fromkeys(batch) if domain_of(site) in self._shard]
+            rows = pyarrow().table({"site": names})
+            self._database.register("rows", rows)
+            fresh = "select site from rows where hash(site) not in (from known)"
+            new = [site for (site,) in self._database.execute(fresh).fetchall()]
+            found(len(names) - len(new))
+            self._database.execute("insert into known select hash(site) from rows")
+            yield from new
+
+    def listed(self, sites: Iterable[str]) -> int:
+        """Take a list of sites, so that only these are known; return how many there are."""
+        pa = pyarrow()
+        batches = (
+            pa.record_batch({"site": [site for site in batch if domain_of(site) in self._shard]})
+            for batch in _batches(sites, _BATCH)
+        )
+        schema = pa.schema([("site", pa.string())])
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        self._fill("listed", reader, "select distinct site from rows")
+        ((count,),) = self._database.execute("select count(*) from listed").fetchall()
+        return int(count)
+
+    def unknown(self) -> Iterator[str]:
+        """Yield the sites of the list that :meth:`known` has not found in any visit."""
+        reader = self._database.sql("from listed").to_arrow_reader(_BATCH)
+        for batch in reader:
+            yield from batch.column("site").to_pylist()
+
+    def known(
+        self, where: str, *, is_listed: bool = False, checks: bool = False
+    ) -> Iterator[Known]:
+        """Yield what is known of the sites whose last visit fulfils a condition.
+
+        With ``checks``, a sitemap some of whose pages somebody has deleted is as good as unknown.
+        """
+        for bucket in range(self._dataset.buckets):
+            if self._may_have(bucket):
+                yield from self._in_bucket(bucket, where, is_listed=is_listed, checks=checks)
+
+    def _may_have(self, bucket: int) -> bool:
+        """Return whether sites of this shard may be in a bucket: both depend on the same hash."""
+        common = math.gcd(self._dataset.buckets, self._shard.of)
+        return bucket % common == self._shard.number % common
+
+    def _in_bucket(
+        self, bucket: int, where: str, *, is_listed: bool, checks: bool
+    ) -> Iterator[Known]:
+        database, here = self._database, f"bucket = {bucket}"
+        last = f"from rows {'semi join listed using (site)' * is_listed} qualify {_LAST_VISIT}"
+        self._fill("last_visits", self._dataset.rows("visits", _OF_VISIT, where=here), last)
+        if is_listed:
+            database.execute("delete from listed where site in (select site from last_visits)")
+        database.execute(f"delete from last_visits where ({where}) is distinct from true")  # noqa: S608
+        few = database.execute("select site from last_visits limit ?", [_FEW + 1]).fetchall()
+        if not few:
+            return
+        slices = 1
+        if len(few) <= _FEW:
+            here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
+        else:
+            (rows,) = self._dataset.rows("fetches", ["count(*) as n"], here).read_all()["n"]
+            slices = math.ceil(rows.as_py() / _SLICE)
+        for part in range(slices):
+            yield from self._known(here, f"hash(site) % {slices} = {part}", checks=checks)
+
+    def _known(self, here: str, part: str, *, checks: bool) -> Iterator[Known]:
+        """Yield what is known of a part of the sites, which is all in memory."""
+        database = self._database
+        database.execute(f"create or replace table chosen as from last_visits where {part}")
+        chosen = "from rows semi join chosen using (site)"
+        self._fill("visited", self._dataset.rows("visits", where=here), chosen)
+        database.execute(
+            "create or replace table wanted as from visited semi join chosen using (visit)"
+        )
+        self._fill(
+            "fetched",
+            self._dataset.rows("fetches", where=here),
+            "from rows semi join wanted using (site) semi join visited using (visit)",
+        )
+        pages = self._dataset.rows("pages", ["site", "sitemap", "visit"], f"{here} and {checks}")
+        self._fill("listed_pages", pages, _COUNTS.format(checks=checks))
+        for batch in database.sql(_KNOWN).to_arrow_reader(_ROWS):
+            for one in batch.to_pylist():
+                if one["visit"]["domain"] in self._shard:
+                    yield Known(one["visit"], tuple(one["rows"] or ()))
+
+
+def _batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    left = iter(values)
+    while batch := list(islice(left, size)):
+        yield batch

@@ -1,0 +1,152 @@
+"""The counts of a run as OpenMetrics: in a file for the node exporter, or on a port of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from usp._base.files import replacing
+
+if TYPE_CHECKING:
+    from usp.fleet.run import FleetProgress
+
+__all__ = ["exporting", "openmetrics", "read_target"]
+
+DELAYS = (60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400)
+"""The buckets of the delays with which changes were seen, in seconds."""
+
+_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+_EVERY = 15.0  # seconds between two versions of the file
+_PATIENCE = 5.0  # seconds for a request
+_PORTS = range(1, 65_536)
+
+
+def openmetrics(progress: FleetProgress) -> str:
+    """Return the counts of a run in the text format of OpenMetrics."""
+    return "".join(f"{line}\n" for line in _lines(progress))
+
+
+def _lines(progress: FleetProgress) -> Iterator[str]:
+    yield from _counter("sites", "Sites that were visited.", "outcome", progress.outcomes)
+    yield from _counter("requests", "Requests that were sent.", "status", progress.statuses)
+    for name in ("bytes", "pages", "sitemaps"):
+        what = "Received" if name == "bytes" else "Read"
+        total = {"": getattr(progress, name)}
+        yield from _counter(f"{name}", f"{what} {name}.", "", total)
+    yield from _gauge("due_sites", "Sites of which something is due.", len(progress.active))
+    yield from _gauge("due_lag_seconds", "How long the first of them has been due.", progress.lag)
+    yield from _gauge("workers_lost", "Workers that died.", progress.workers_lost)
+    yield "# TYPE usp_freshness_seconds histogram"
+    yield "# HELP usp_freshness_seconds How long ago a sitemap was the same that has now changed."
+    for limit, count in zip([*DELAYS, "+Inf"], accumulate(progress.delays), strict=True):
+        yield f'usp_freshness_seconds_bucket{{le="{limit}"}} {count}'
+    yield "# EOF"
+
+
+def _counter(name: str, text: str, label: str, values: Mapping[str, int]) -> Iterator[str]:
+    yield f"# TYPE usp_{name} counter"
+    yield f"# HELP usp_{name} {text}"
+    for value, count in sorted(values.items()):
+        labels = f'{{{label}="{value}"}}' if label else ""
+        yield f"usp_{name}_total{labels} {count}"
+
+
+def _gauge(name: str, text: str, value: float) -> Iterator[str]:
+    yield f"# TYPE usp_{name} gauge"
+    yield f"# HELP usp_{name} {text}"
+    yield f"usp_{name} {value:g}"
+
+
+def read_target(text: str) -> Path | tuple[str, int]:
+    """Return a file, or the host and the port of ``:9100`` or ``0.0.0.0:9100``.
+
+    Without a host it is the loopback interface. Raises ``ValueError`` for a wrong port.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal():
+        return Path(text)
+    if int(port) not in _PORTS:
+        raise ValueError(f"{port} is not a port; use :9100, for example")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+@contextmanager
+def exporting(
+    target: Path | tuple[str, int] | None, progress: Callable[[], FleetProgress | None]
+) -> Iterator[int | None]:
+    """Write the counts to a file during the block, or answer requests for them; yield the port."""
+    if target is None:
+        yield None
+        return
+    if isinstance(target, Path):
+        with _repeated(lambda: _write(target, progress())):
+            yield None
+        return
+    server = _Server(target, progress)
+    threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _write(path: Path, progress: FleetProgress | None) -> None:
+    if progress is not None:
+        with replacing(path) as file:  # a reader never sees half of it
+            file.write(openmetrics(progress).encode())
+
+
+@contextmanager
+def _repeated(work: Callable[[], None]) -> Iterator[None]:
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(_EVERY):
+            work()
+
+    thread = threading.Thread(target=run, name="usp-metrics", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        work()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(
+        self, address: tuple[str, int], progress: Callable[[], FleetProgress | None]
+    ) -> None:
+        self.progress = progress
+        if ":" in address[0]:
+            self.address_family = socket.AF_INET6
+        super().__init__(address, _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = _PATIENCE
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Answer with the counts, at the usual path."""
+        progress = self.server.progress()
+        found = self.path.partition("?")[0] == "/metrics" and progress is not None
+        body = openmetrics(progress).encode() if found and progress else b"see /metrics\n"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", _TYPE if found else "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing: whoever asks every few seconds is no news."""

@@ -1,0 +1,165 @@
+"""What has changed on the sitemaps of sites that were there before: pages added, removed, moved.
+
+The new pages of a part wait in a file. When the part is finished, DuckDB joins them with those that
+they replace, within a limit of memory: pages keep the date when they were first seen, and what is
+different becomes rows of ``changes``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usp._base.files import DatasetError, FileStore
+from usp._base.names import load_extra
+from usp.export.arrow import ParquetFileWriter
+from usp.export.schema import pyarrow
+from usp.fleet.tables import bucket_of, file_schema, quoted, rows_in
+
+if TYPE_CHECKING:
+    from usp.fleet.dataset import Dataset
+
+MEMORY = "200MB"
+_BATCH = 1 << 15  # rows
+
+_REPLACED = {
+    **dict.fromkeys(("site", "domain", "sitemap", "visit", "old"), "string"),
+    "bucket": "int32",
+    "seen_at": "moment",
+}
+_OLD = ("site", "sitemap", "url", "visit", "first_seen", "lastmod", "news")
+_PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as first_seen),
+    replaced.bucket
+    from new join replaced using (site, sitemap, visit)
+    left join old on old.site = new.site and old.sitemap = new.sitemap and old.url = new.url
+    order by replaced.bucket, new.site, new.sitemap"""
+_CHANGES = """with there as (
+        select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, new.url, {lastmod}, {title}
+        from replaced r join new using (site, sitemap, visit)),
+    before as (
+        select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, old.url, {lastmod}, {title}
+        from replaced r join old on old.site = r.site and old.sitemap = r.sitemap),
+    found as (
+        select coalesce(there.bucket, before.bucket) as bucket,
+            coalesce(there.site, before.site) as site,
+            coalesce(there.domain, before.domain) as domain,
+            coalesce(there.visit, before.visit) as visit,
+            coalesce(there.url, before.url) as url,
+            coalesce(there.sitemap, before.sitemap) as sitemap,
+            case when before.url is null then 'added' when there.url is null then 'removed'
+                else 'changed' end as kind,
+            coalesce(there.seen_at, before.seen_at) as seen_at,
+            there.lastmod, before.lastmod as previous_lastmod,
+            coalesce(there.title, before.title) as title
+        from there full join before using (site, sitemap, url)
+        where before.url is null or there.url is null or there.lastmod is distinct from before.lastmod
+            or there.title is distinct from before.title),
+    sorted as (
+        select *, max(kind = 'removed') over same as is_removed,
+            max(kind = 'added') over same as is_added, max(previous_lastmod) over same as moved_lastmod
+        from found window same as (partition by site, url))
+    select * exclude (is_removed, is_added, moved_lastmod)
+        replace (case when kind = 'added' and is_removed then 'moved' else kind end as kind,
+            case when kind = 'added' then moved_lastmod else previous_lastmod end as previous_lastmod)
+    from sorted where not (kind = 'removed' and is_added) order by bucket, site, url"""
+
+
+def connected(folder: str, memory: str = MEMORY) -> Any:
+    """Return a database in memory, which uses a folder for what does not fit into a limit of it."""
+    duckdb = load_extra("duckdb", "A dataset needs duckdb", "fleet")
+    database = duckdb.connect()
+    for setting in (
+        f"memory_limit = '{memory}'",
+        f"temp_directory = '{folder}'",
+        "threads = 1",
+        "timezone = 'UTC'",
+        "preserve_insertion_order = false",
+    ):
+        database.execute(f"set {setting}")
+    return database
+
+
+@contextmanager
+def read_errors(store: FileStore) -> Iterator[None]:
+    """Turn the errors of DuckDB and of a store into a :class:`DatasetError`."""
+    duckdb = load_extra("duckdb", "A dataset needs duckdb", "fleet")
+    try:
+        with store.words():
+            yield
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        raise DatasetError(f"{store} cannot be read: {reason}") from error
+
+
+class PageComparison:
+    """New pages of a part, and ``replaced``: of which sitemaps they are, and what was there before.
+
+    A row of ``replaced`` has the ``visit`` with the new pages, if there are any, and the ``old`` one.
+    """
+
+    def __init__(self, dataset: Dataset, columns: Sequence[str] | None = None) -> None:
+        self.replaced: list[dict[str, Any]] = []
+        self._dataset = dataset
+        self._columns = columns
+        self._folder = tempfile.TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True)
+        self._path = Path(self._folder.name, "new.parquet")
+        schema = file_schema("pages", columns)
+        self._file = ParquetFileWriter(lambda: self._path.open("wb"), schema, ())
+
+    def add(self, batch: Any) -> None:
+        """Add new pages."""
+        self._file.add(batch)
+
+    def results(self) -> Iterator[tuple[str, int, Any]]:
+        """Yield the new pages and the changes, in batches: the table, the bucket, the batch."""
+        self._file.close()
+        self._file.stream.close()
+        for row in self.replaced:
+            row["bucket"] = bucket_of(row["domain"], self._dataset.buckets)
+        there = set(self._dataset.columns("pages"))
+        named = there.intersection(file_schema("pages", self._columns).names)
+        fields = {
+            "lastmod": "lastmod" if "lastmod" in named else "null::timestamptz as lastmod",
+            "title": "news.title as title" if "news" in named else "null::varchar as title",
+        }
+        with connected(self._folder.name) as database, read_errors(self._dataset.store):
+            database.register("replaced", rows_in(_REPLACED, self.replaced))
+            database.execute(f"create view new as from read_parquet('{self._path}')")
+            database.register("old_pages", self._old([name for name in _OLD if name in there]))
+            database.execute("create temp table old as from old_pages")
+            for table, query in (("pages", _PAGES), ("changes", _CHANGES.format(**fields))):
+                for batch in database.sql(query).to_arrow_reader(_BATCH):
+                    yield from self._by_bucket(table, batch)
+
+    def _old(self, names: Sequence[str]) -> Any:
+        """Return the pages that are replaced."""
+        visits = {row["old"] for row in self.replaced if row["old"] is not None}
+        buckets = {row["bucket"] for row in self.replaced if row["old"] is not None}
+        where = "false"
+        if visits:
+            where = f"bucket in ({', '.join(map(str, buckets))})"
+            where += f" and visit in ({', '.join(map(quoted, visits))})"
+        return self._dataset.rows("pages", names, where)
+
+    def _by_bucket(self, table: str, batch: Any) -> Iterator[tuple[str, int, Any]]:
+        """Yield the rows of each bucket, which are consecutive, as the files have them."""
+        pa, schema = pyarrow(), file_schema(table, self._columns)
+        runs = pyarrow(".compute").run_end_encode(batch.column("bucket"))
+        start = 0
+        for bucket, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            rows = batch.slice(start, end - start)
+            start = end
+            arrays = [
+                rows.column(field.name).cast(field.type)
+                if field.name in rows.schema.names
+                else pa.nulls(len(rows), field.type)
+                for field in schema
+            ]
+            yield table, bucket, pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._folder.cleanup()

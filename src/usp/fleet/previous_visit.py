@@ -1,0 +1,187 @@
+"""What is known of a site that was crawled before, for a visit that asks for what may have changed.
+
+Only what is due is requested, robots.txt and indexes too, and with the validators of the last time.
+What they said then is in their rows; of a page sitemap, only its kind matters: its pages are there.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from usp._base.reason import Reason
+from usp._base.urls import BadUrl, read_url
+from usp._crawl.given_documents import read_document
+from usp._crawl.orders import Failed, FetchOrder, HasEarlierResults, NotRequested, Probe, Received
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
+from usp._formats.document import Role
+from usp._http.flow import Conditions, conditions_of
+from usp._store import Document
+from usp._store import Store as Documents
+from usp.export.sitemaps import places_in
+from usp.fleet.tables import GONE, Row
+from usp.objects.exchange import Exchange
+from usp.objects.failure_codes import BY_VALUE, FailureCode
+from usp.objects.sitemap import KINDS, AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
+
+if TYPE_CHECKING:
+    from usp.fleet.options import FleetOptions
+
+_CUT = ("limit-", "internal-error")
+"""How codes begin with which the pages that were found may not be all that there are."""
+
+_NOT_MODIFIED = 304
+_NO_PAGES = b"<urlset/>"
+_KINDS = {kind.name: node for node, kind in KINDS.items() if issubclass(node, AbstractPagesSitemap)}
+_VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
+_MOST_DOCUMENT = 1 << 20  # bytes of robots.txt or an index that are kept
+_SOON = 0.1  # of its interval: a sitemap that is due so soon is requested with the others
+_PATHS_AGAIN = timedelta(days=30)
+"""After this time, known paths at which nothing was found are tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a site: the ``row`` of its last visit, the last ``rows`` of its sitemaps."""
+
+    row: Row
+    rows: tuple[Row, ...] = ()
+
+
+def packed_document(document: Document) -> bytes:
+    """Return what robots.txt or an index says as it is kept; nothing if it is too large."""
+    if document.size > _MOST_DOCUMENT:
+        return b""
+    return zlib.compress(b"".join(document.chunks()), 6)
+
+
+class PreviousVisit(HasEarlierResults):
+    """What is known of a site, for its next visit; and what of it that one has found to be the same.
+
+    ``same`` has the rows of sitemaps that were requested and have not changed, or need not be as their
+    index says; ``recalled`` those that were not due.
+    """
+
+    def __init__(self, known: Known, options: FleetOptions, *, all_due: bool = False) -> None:
+        self.row = known.row
+        self.rows = {row["sitemap"]: row for row in known.rows}
+        self.there = {url: row for url, row in self.rows.items() if row["type"] != GONE}
+        self.count = sum(row["pages"] or 0 for row in self.there.values())
+        self.now = datetime.now(UTC)
+        self.same: dict[str, Row] = {}
+        self.recalled: dict[str, Row] = {}
+        self._all_due = all_due
+        self._trusts = options.trust_lastmod
+        self.is_comparable = self.row["options"] == options.digest
+        is_whole = not (self.row["code"] or "").startswith(_CUT)
+        self._usable: dict[str, Row] = {}
+        if self.is_comparable and is_whole and options.keeps_unchanged:
+            for url, row in self.there.items():
+                is_whole = row["code"] is None or not row["good"]
+                if is_whole and row["digest"] and (row["type"] in _KINDS or row["document"]):
+                    self._usable[_text(row["declared"] or url)] = row
+
+    def known_paths(self, options: FleetOptions) -> tuple[str, ...] | None:
+        """Return the known paths that are to be tried, None if all are."""
+        at = self.row["absent_at"]
+        if at is None or self.now - at > _PATHS_AGAIN:
+            return None
+        absent = set(self.row["absent"] or ())
+        paths = in_order(
+            KNOWN_SITEMAP_PATHS if options.use_known_paths else (), options.extra_known_paths or ()
+        )
+        return tuple(path for path in paths if path not in absent)
+
+    def conditions(self) -> Conditions:
+        """Return the headers that ask for robots.txt and sitemaps only if they have changed."""
+        return conditions_of(
+            (url, row["sitemap"], {name: row[key] for key, name in _VALIDATORS.items()}.get)
+            for url, row in self._usable.items()
+        )
+
+    def recall(self, order: FetchOrder) -> Received | Failed | None:
+        """Return what need not be requested: it is not due, or has not changed, says its index."""
+        row = self._usable.get(order.url)
+        if order.attempt > 1 or order.role is Role.HOMEPAGE:
+            return None
+        if row is None:
+            return self._failure(order)
+        is_dated = bool(order.lastmod) and row["good"]
+        if is_dated and order.lastmod == row["index_lastmod"] and self._trusts:
+            self.same[row["sitemap"]] = row
+        elif self._is_due(row) or (is_dated and order.lastmod != row["index_lastmod"]):
+            return None
+        else:
+            self.recalled[row["sitemap"]] = row
+        exchange = Exchange(order.url, row["sitemap"], status=row["status"], attempts=0)
+        return self._document(row, order, exchange)
+
+    def _is_due(self, row: Row) -> bool:
+        soon = timedelta(seconds=_SOON * (row["interval"] or 0.0))
+        return self._all_due or row["due"] is None or row["due"] - soon <= self.now
+
+    def _failure(self, order: FetchOrder) -> Failed | None:
+        """Return why a sitemap was missing the last time, if it is not due again."""
+        row = self.there.get(order.url)
+        is_known = row is not None and row["code"] in BY_VALUE and not row["digest"]
+        if row is None or not is_known or not self.is_comparable or self._is_due(row):
+            return None
+        self.recalled[order.url] = row
+        reason = Reason(FailureCode(row["code"]), row["failure"] or row["code"])
+        exchange = Exchange(order.url, order.url, status=row["status"], attempts=0)
+        return Failed(NotRequested(reason, retryable=False), exchange)
+
+    def unchanged(self, order: FetchOrder, exchange: Exchange) -> Received | None:
+        """Return what a document said before if a response says that it is the same."""
+        row = self._usable.get(order.url) if exchange.status == _NOT_MODIFIED else None
+        if row is None:
+            return None
+        newer = {key: exchange.header(name) for key, name in _VALIDATORS.items()}
+        self.same[row["sitemap"]] = row | {key: value for key, value in newer.items() if value}
+        return self._document(row, order, replace(exchange, final_url=row["sitemap"]))
+
+    def _document(self, row: Row, order: FetchOrder, exchange: Exchange) -> Received:
+        """Return what a document said: robots.txt or an index as it was, else nothing of its pages."""
+        if row["type"] in _KINDS:
+            document = Document(Documents(), exchange, len(_NO_PAGES), _NO_PAGES)
+            return Received(document, Probe(_KINDS[row["type"]]))
+        chunks = [zlib.decompress(row["document"])]
+        url = row["sitemap"]
+        received = read_document(chunks, url, order.url, role=order.role)
+        return replace(received, document=replace(received.document, exchange=exchange))
+
+    def lost(self, tree: AbstractSitemap) -> set[str]:
+        """Return the sitemaps that may be there, though the tree of a new visit does not have them.
+
+        Something that failed would declare them.
+        """
+        above = {node.url: parent for node, parent, _ in places_in(tree)}
+        failed: set[str | None] = {
+            node.url for node in tree.all_sitemaps() if node.failure is not None
+        }
+        for failure in tree.not_found if isinstance(tree, IndexWebsiteSitemap) else ():
+            failed.add(failure.url)
+            if failure.url.endswith("/robots.txt"):  # which had another URL if it was redirected
+                failed.add(None)
+        parents = {url: row["parent"] for url, row in self.there.items()}
+        # The same of a sitemap that was redirected: its parent is one that it had.
+        failed |= {above[url] for url in failed if url in above and url not in parents}
+
+        def is_lost(start: str) -> bool:
+            url: str | None = start
+            for _ in range(len(parents) + 1):  # not for ever, whatever the rows say
+                if url is None or url in above or url in failed:
+                    break
+                url = parents.get(url)
+            return url in failed
+
+        return {url for url in self.there if url not in above and is_lost(url)}
+
+
+def _text(url: str) -> str:
+    try:
+        return read_url(url).text()
+    except BadUrl:
+        return ""
