@@ -30,6 +30,7 @@ from usp.checks.page_urls import (
 )
 from usp.checks.robots_access import AGENTS, robots_of
 from usp.objects.sitemap import (
+    FEEDS,
     AbstractIndexSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -89,10 +90,10 @@ class Site:
         self._folder = path_of(root.url)
         if self._folder is not None and not self.is_folder:
             self._folder = self._folder.parent
-        self.home = origin_at(url) if url else self._declared_home()
         built = BuiltPages(known)
         self.known = KnownPages(None if built.names else known)
         self.built = built if built.names else BuiltPages(root)
+        self.home = origin_at(url) if url else self._declared_home()
         self.built.home = self.home or (origin_at(self.start_url) if self.start_url else None)
         self._before = before
         self.seen_pages = SeenPages()
@@ -105,7 +106,10 @@ class Site:
         if not self.is_folder or not any(map(self.is_robots_url, tops)):
             return None
         origins = (origin_at(beginning(url)) for url in _SITEMAP_LINE.findall(self.robots.text))
-        return next((one for one in origins if one and not is_placeholder(one, built=False)), None)
+        is_built = bool(self.built.names)
+        return next(
+            (one for one in origins if one and not is_placeholder(one, built=is_built)), None
+        )
 
     def urls_of(self, url: str) -> list[str]:
         """Return the URL of a document; of a file, where it will be, if that is known."""
@@ -194,9 +198,12 @@ class CheckedSitemap:
         self.kind = kind_of(node).name
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
-        feeds = ("rss", "atom", "jsonfeed", "llms", "html")
         lists_both = self.is_index and not isinstance(node, IndexXMLSitemap)
-        self.is_feed = self.kind in feeds or lists_both  # with rules of their own
+        self.is_feed = lists_both or self.kind in {
+            *FEEDS,
+            "llms",
+            "html",
+        }  # with rules of their own
         self.is_of_recent = bool(_RECENT.search(self.url.rpartition("/")[2]))
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root
@@ -275,7 +282,7 @@ class CheckedSitemap:
     @property
     def markup(self) -> XmlParser | None:
         """What knows the root and the elements of a urlset or an index; None for all others."""
-        return self.xml if self.kind in ("urlset", "index") else None
+        return self.xml if self.kind in ("urlset", "resourcesync", "index") else None
 
     @property
     def xml(self) -> XmlParser | None:

@@ -155,7 +155,7 @@ def command(
             raise Exit(NOT_CHECKED)
         trees = [tree for _, tree in found]
         if given["fix"]:
-            _fix(found, output, given["write_to"], write=given["write"])
+            _fix(found, checking.chosen, output, given["write_to"], write=given["write"])
             _end_unchecked(trees, is_unread=len(found) < len(starts))
             return
         progress.doing = "checking"
@@ -219,12 +219,14 @@ def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
 
     with value_of("--agent"):
         agents = agents_of(given["agent"])
-    place = given["place"]
+    place: str | None = given["place"]
+    if place is not None and "." in place and "://" not in place:
+        place = f"https://{place}"
     if place is not None and origin_at(place) is None:
         raise bad_value(
             "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
         )
-    more = {"options": run.options, "agents": agents, "url": place}
+    more: dict[str, Any] = {"options": run.options, "agents": agents, "url": place}
     fetched = given["fetch_pages"], given["fetch_linked"]
     return Checking(_chosen_rules(given), *fetched, **more)
 
@@ -275,6 +277,7 @@ def _read(
 
 def _fix(
     found: Sequence[tuple[options.Input, AbstractSitemap]],
+    chosen: RuleSelection,
     output: Path | None,
     folder: Path | None,
     *,
@@ -290,7 +293,7 @@ def _fix(
     def lines() -> Iterator[str]:
         nonlocal fixed
         for start, tree in found:
-            for one in fixes(tree):
+            for one in fixes(tree, chosen):
                 fixed += 1
                 path = path_of(one.url)
                 lines = one.diff(one.url if path is None else os.path.relpath(path))
