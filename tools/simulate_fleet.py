@@ -20,18 +20,6 @@ MEDIAN_WAIT = 4.0  # seconds that an ordinary site takes on the network
 LONGEST = 900.0  # seconds: --site-seconds
 IN_FLIGHT = 256
 
-# What the driver does, measured with made-up groups, see docs/scale.md.
-GROUP_SECONDS = 30.0  # after which a worker reports a group
-CPU_PER_GROUP = 0.005  # seconds: receive it with the rows of its sites, and count them
-COMMIT = {
-    "a folder": 0.03,
-    "an object store": 0.8,
-}  # seconds for all three tables; the second assumed
-PER_ADDED = 60e-6  # seconds more for each group that it adds
-PER_FILE = 3.5e-6  # seconds more for each group that the tables have: checkpoints, and reading them
-SHARE = 5  # a commit waits so many times as long as the last one took
-SHARD = 10_000_000  # sites of a list
-
 _MEDIAN_PAGES = 60.0
 _SPREAD = 2.4  # of the logarithm of a site's pages
 _TAIL = 0.002  # of the sites have a size from a Pareto distribution instead
@@ -104,47 +92,6 @@ def chained(sites: list[Site], count: int) -> list[Site]:
     return [Site(sum(one.cpu for one in chain), sum(one.wait for one in chain)), *others]
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """What the driver of a run does: its seconds, how many of them it was busy, and its commits."""
-
-    seconds: float
-    busy: float
-    commits: int
-    longest: float
-    waiting: float
-
-
-def driven(sites: int, rate: float, workers: int, place: str) -> Driver:
-    """Let workers report groups until ``sites`` are committed, at ``rate`` sites a second each.
-
-    The driver receives one group after another, and commits what it has if the last commit is long
-    enough ago; meanwhile groups wait.
-    """
-    size = rate * GROUP_SECONDS
-    total = max(1, round(sites / size))
-    pause = GROUP_SECONDS / workers  # between two groups
-    clock = busy = last = took = longest = waiting = 0.0
-    held: list[float] = []  # when the groups arrived that are not committed
-    committed = commits = 0
-    for number in range(total):
-        arrived = number * pause
-        clock = max(clock, arrived) + CPU_PER_GROUP
-        busy += CPU_PER_GROUP
-        held.append(arrived)
-        if clock - last < SHARE * took and number < total - 1:
-            continue
-        took = COMMIT[place] + PER_ADDED * len(held) + PER_FILE * committed
-        clock += took
-        busy += took
-        waiting = max(waiting, clock - held[0])
-        longest, last = max(longest, took), clock
-        committed += len(held)
-        commits += 1
-        held.clear()
-    return Driver(clock, busy / clock, commits, longest, waiting)
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -176,30 +123,6 @@ def main() -> None:
     _print_order(sites)
     _print_in_flight(sites)
     _print_politeness(sites)
-    _print_driver(len(sites) / max(cpu, wait / IN_FLIGHT))
-
-
-def _print_driver(rate: float) -> None:
-    print(f"\nA worker crawls {rate:.0f} sites a second; {SHARD:,} sites:\n")
-    print(
-        "| workers | the dataset is in | crawl | driver is done | busy | commits"
-        " | longest | safe after |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
-    for workers in (64, 512, 4096, 16_384):
-        for place in COMMIT:
-            one = driven(SHARD, rate, workers, place)
-            cells = (
-                f"{workers:,}",
-                place,
-                _clock(SHARD / rate / workers),
-                _clock(one.seconds),
-                f"{one.busy:.0%}",
-                f"{one.commits:,}",
-                f"{one.longest:.1f} s",
-                f"{one.waiting:.0f} s",
-            )
-            print(f"| {' | '.join(cells)} |")
 
 
 def _print_order(sites: list[Site]) -> None:

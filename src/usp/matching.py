@@ -8,6 +8,7 @@ import re
 import unicodedata
 from array import array
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.urls import unquote
@@ -57,9 +58,10 @@ def best_pages(
 ) -> list[Match]:
     """Return the pages of a tree that fit some words best, the best one first.
 
-    A page fits if its URL, its title or its keywords have any of the words, or a longer one that
-    begins with it; upper case, accents and percent-encoding do not matter. Rare words count more than
-    frequent ones (BM25), and the last part of the path and the title more than folders. Pages that
+    A page fits if its URL, its title, its keywords or its authors have any of the words, or a longer
+    one that begins with it; upper case, accents and percent-encoding do not matter. The section of a
+    page in an HTML sitemap is among its keywords. Rare words count more than frequent ones (BM25), and
+    the last part of the path and the title more than folders. Pages that
     fit equally well stay in their order. ``selection`` chooses among the pages before, apart from its
     own ``limit``; ``site`` is as in :meth:`Selection.of`. The documents of a tree are read twice, and
     only what is returned is kept in memory.
@@ -172,7 +174,8 @@ def _texts_of(page: SitemapPage) -> tuple[str, str]:
     story = page.news_story
     if story is None:
         return "", ""
-    keywords = " ".join(story.keywords)[:_MOST_TEXT]
+    more = (story.keywords, story.authors, story.genres, story.stock_tickers)
+    keywords = " ".join(chain.from_iterable(more))[:_MOST_TEXT]
     return _folded(story.title[:_MOST_TEXT]), _folded(keywords)
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
+from memory_web import Client, Web
 from usp.matching import Ranking, best_pages
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.selection import Selection
@@ -60,6 +61,35 @@ def test_titles_and_keywords_are_searched():
         for at, (title, keywords) in enumerate(stories)
     ]
     assert paths(iter(pages), "tea") == ["/0", "/1"]
+
+
+def test_the_rest_of_a_story_is_searched():
+    stories = [
+        {"authors": ["Ada Lovelace"]},
+        {"genres": ["Satire"]},
+        {"stock_tickers": ["NSE:TEA"]},
+    ]
+    pages = [
+        SitemapPage(f"{HOST}/{at}", news_story=SitemapNewsStory("News", None, **story))
+        for at, story in enumerate(stories)
+    ]
+    assert [paths(iter(pages), word) for word in ("lovelace", "satire", "tea")] == [
+        ["/0"],
+        ["/1"],
+        ["/2"],
+    ]
+
+
+def test_the_section_and_the_text_of_a_link_are_searched_in_html_sitemaps():
+    html = (
+        "<!doctype html><title>Sitemap</title><h2>Pricing</h2><ul><li><a href=/1>Plans</a>"
+        "<li>For developers<ul><li><a href=/2>API</a></ul></ul><h2>Help</h2><a href=/3>Plans</a>"
+    )
+    client = Client(Web({"/sitemap/": html}, base=HOST))
+    tree = usp.sitemap_tree_for_sitemap(f"{HOST}/sitemap/", client, use_html_sitemaps=True)
+    assert paths(tree, "pricing api") == ["/2", "/1"]
+    assert set(paths(tree, "plans")) == {"/1", "/3"}
+    assert paths(tree, "developers") == ["/2"]
 
 
 def test_equal_pages_stay_in_order_and_the_limit_is_that_of_the_result():

@@ -47,6 +47,22 @@ def test_text_of_a_website_stays_in_its_line(serve, talk):
     assert len(page["title"]) <= 300
 
 
+def test_pages_that_fit_some_words_best_come_first_in_parts_too(serve, talk):
+    titles = {"/1": "Pricing of the API", "/2": "Pricing", "/3": "News", "/docs/api/4": "More"}
+    items = "".join(f"<item><link>{p}</link><title>{t}</title></item>" for p, t in titles.items())
+    site = serve({"/feed.rss": f"<rss><channel>{items}</channel></rss>"})
+    server, given = talk(), {"url": f"{site.base}/feed.rss", "match": "pricing API"}
+    found = [
+        page["url"].removeprefix(site.base)
+        for page in server.result("list_pages", **given)["pages"]
+    ]
+    assert found[0] == "/1"
+    assert set(found) == {"/1", "/2", "/docs/api/4"}
+    parts = server.all_of("pages", limit=1, **given)
+    assert [page["url"].removeprefix(site.base) for page in parts] == found
+    assert "no word to look for" in server.refusal("list_pages", **given | {"match": "?!"})
+
+
 def test_a_result_has_room_for_so_much_and_the_rest_is_in_the_next_part(serve, talk):
     urls = [f"http://127.0.0.1/{number}/{'x' * 1500}" for number in range(90)]
     site = serve({"/a.xml": urlset(*urls)})

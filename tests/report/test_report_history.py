@@ -1,5 +1,6 @@
 """A website over time, and the attempts at its documents."""
 
+import gzip
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -46,10 +47,11 @@ def test_trees_are_put_into_the_order_of_their_crawls():
     assert 'id="history"' not in html(crawl(0))
 
 
-def test_a_folder_has_snapshots_of_the_website_and_other_files(tmp_path):
+def test_a_folder_has_snapshots_of_the_website_and_other_files(tmp_path, caplog):
     folder = tmp_path / "history"
     folder.mkdir()
     (folder / "notes.txt").write_text("nothing")
+    (folder / "cut.warc.gz").write_bytes(gzip.compress(b"WARC/1.0\r\n"))
     with demo_site() as other:
         usp.sitemap_tree_for_homepage(other, record=folder / "other.warc.gz")
     with demo_site() as url:
@@ -62,6 +64,7 @@ def test_a_folder_has_snapshots_of_the_website_and_other_files(tmp_path):
     tree = usp.load(tmp_path / "now.warc.gz")
     points = summarise(tree, history=folder).history
     assert len(points) == 4
+    assert "cut.warc.gz" in caplog.text
     assert [point.when for point in points] == sorted(point.when for point in points)
     assert [point.fresh for point in points] == [0, 0, 0, 2]
 

@@ -8,8 +8,11 @@ from datetime import UTC, datetime
 import pytest
 from report_trees import SITE, hostile_website, script, sitemap, unpacked, website
 
+from usp._inputs import read_input, tree_of
+from usp.export.schema import ALL_COLUMNS
 from usp.objects.page import SitemapImage, SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import PagesXMLSitemap
+from usp.options import CrawlOptions
 from usp.report import html
 from usp.report.html_page import PageRows
 
@@ -206,6 +209,21 @@ def test_nothing_of_a_page_is_run_by_the_table_or_by_a_spreadsheet(pages):
         "#pages-table a:not([href^='#'])", "all => all.map(a => a.protocol)"
     )
     assert set(links) == {"https:"}
+
+
+@pytest.mark.long
+def test_an_exported_table_is_an_input_whose_columns_are_named_as_ours(pages, tmp_path):
+    story = SitemapNewsStory("Tea", datetime(2024, 1, 2, tzinfo=UTC), "Post")
+    of_page = {"news_story": story, "images": [SitemapImage(f"{SITE}/a.jpg")]}
+    tab = pages(website(PagesXMLSitemap(f"{SITE}/a.xml", [SitemapPage(f"{SITE}/a", **of_page)])))
+    with tab.expect_download() as saved:
+        tab.click("#pages-export")
+    saved.value.save_as(tmp_path / "pages.csv")
+    head = (tmp_path / "pages.csv").read_text().splitlines()[0].split(",")
+    assert set(head) <= {*ALL_COLUMNS, "findings"}
+    tree = tree_of(read_input(str(tmp_path / "pages.csv")), None, CrawlOptions())
+    (read,) = tree.sub_sitemaps
+    assert ([page.url for page in read.pages], read.problems) == ([f"{SITE}/a"], [])
 
 
 @pytest.mark.long

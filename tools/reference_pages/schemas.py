@@ -169,7 +169,7 @@ _NOTES = """
   microseconds as `fraction`, and everything else as `second`.
 """
 _COMPUTED = """
-More columns can be selected in every format (`--columns`, `columns=`); CSV has the last three without being asked:
+More columns can be selected in every format (`--columns`, `columns=`); CSV has them without being asked:
 """
 _SITEMAPS = """\
 ## Sitemaps

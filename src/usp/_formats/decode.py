@@ -277,7 +277,7 @@ def known_encoding(label: str | None) -> str | None:
         return None
     try:
         info = codecs.lookup(_LABELS.get(label.lower(), label))
-    except LookupError:
+    except (LookupError, ValueError):
         return None
     if not getattr(info, "_is_text_encoding", True) or info.name in _NO_CHARSETS:
         return None

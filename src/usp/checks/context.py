@@ -89,10 +89,10 @@ class Site:
         self._folder = path_of(root.url)
         if self._folder is not None and not self.is_folder:
             self._folder = self._folder.parent
-        self.home = origin_at(url) if url else self._declared_home()
         built = BuiltPages(known)
         self.known = KnownPages(None if built.names else known)
         self.built = built if built.names else BuiltPages(root)
+        self.home = origin_at(url) if url else self._declared_home()
         self.built.home = self.home or (origin_at(self.start_url) if self.start_url else None)
         self._before = before
         self.seen_pages = SeenPages()
@@ -105,7 +105,10 @@ class Site:
         if not self.is_folder or not any(map(self.is_robots_url, tops)):
             return None
         origins = (origin_at(beginning(url)) for url in _SITEMAP_LINE.findall(self.robots.text))
-        return next((one for one in origins if one and not is_placeholder(one, built=False)), None)
+        is_built = bool(self.built.names)
+        return next(
+            (one for one in origins if one and not is_placeholder(one, built=is_built)), None
+        )
 
     def urls_of(self, url: str) -> list[str]:
         """Return the URL of a document; of a file, where it will be, if that is known."""

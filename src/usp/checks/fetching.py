@@ -135,7 +135,9 @@ _SHOWN = frozenset(
     {"audio", "canvas", "embed", "form", "iframe", "img", "object", "script", "svg", "video"}
 )
 _REFRESH = re.compile(r"\s*[0-9.]+\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
-_PARTS = re.compile("\\s+[-|\u00b7\u2013\u2014:]+\\s+|\\s*[|\u00b7\u2013\u2014]\\s*")  # of a title
+_PARTS = re.compile(
+    "(?<!\\s)\\s++[-|\u00b7\u2013\u2014:]++\\s++|[|\u00b7\u2013\u2014]"
+)  # of a title
 _NOT_FOUND = re.compile(
     r"(?:error\W*)?404(?:\W*error)?(?:\W*(?:page |file )?not found)?|(?:page |file )?not found"
     r"|(?:oops|sorry)?\W*(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
@@ -173,7 +175,9 @@ class PageHeadParser(HeadParser):
     @property
     def says_not_found(self) -> bool:
         """Whether the page is one that a server sends for what does not exist."""
-        parts = (part.strip(" .!?") for text in self.titles.values() for part in _PARTS.split(text))
+        parts = (
+            part.strip(" \t\r\n.!?") for text in self.titles.values() for part in _PARTS.split(text)
+        )
         return any(_NOT_FOUND.fullmatch(part) for part in parts)
 
     def start(self, name: str, attributes: str, empty: bool) -> None:

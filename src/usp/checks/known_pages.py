@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _TRIED = 200  # listed pages that show in which folder of the website the files will be
 _MOST_MISSING = 1000
-_PER_FILE = 5  # listed pages for each file: with more, these are not the files of the website
+_PER_FILE = 5  # pages without a file for each one: with more, these are not those of the website
 # Pages that nobody lists: for errors, and for owners; and further pages of a list.
 _UNLISTED = re.compile(
     r"[45][0-9]{2}|google[0-9a-f]{12,}|yandex_\w+|pinterest-\w+|BingSiteAuth|offline|search"
@@ -44,7 +44,8 @@ _FILES = tuple(MEDIA)
 class BuiltPages:
     """The HTML files in a folder, as a generator of static sites writes them, and which are listed.
 
-    ``home`` is the URL where the folder is, or will be, if that is known.
+    ``home`` is the URL where the folder is, or will be, if that is known. ``placeholders`` are hosts
+    of no website, by sitemap, each with the first page and the number of pages.
     """
 
     def __init__(self, tree: AbstractSitemap | None) -> None:
@@ -52,7 +53,8 @@ class BuiltPages:
         self.home: HttpUrl | None = None
         self.listed: dict[str, Listed] = {}
         self._missing: list[Listed] = []
-        self._pages = 0  # that are listed
+        self.placeholders: dict[tuple[str, HttpUrl], tuple[Listed, int]] = {}
+        self._absent = 0
         self._prefix: str | None = None
 
     @cached_property
@@ -73,16 +75,25 @@ class BuiltPages:
 
     def add(self, block: PageColumns) -> None:
         """Look for the files of the pages in a block."""
+        for written in block.origins:
+            origin, url = origin_at(written), block.sitemap.url
+            if origin is not None and is_placeholder(origin, built=True):
+                at = next(at for at, one in enumerate(block.urls) if beginning(one) == written)
+                here = Listed(block.urls[at], url, block.examined.place(at))
+                first, count = self.placeholders.get((url, origin), (here, 0))
+                count += block.joined.count(f"\n{written}")
+                self.placeholders[url, origin] = first, count
         if not self.names or block.sitemap.is_feed:
             return
         paths = [unquote(url_parts(url).path) for url in block.urls]
-        self._pages += len(paths)
         if self._prefix is None:
             self._prefix = self._prefix_of(paths[:_TRIED])
         for at, (url, path) in enumerate(zip(block.urls, paths, strict=True)):
             name = self._file_of(path, self._prefix)
-            if name is None and len(self._missing) < _MOST_MISSING and self._is_here(url):
-                self._missing.append(Listed(url, block.sitemap.url, block.examined.place(at)))
+            if name is None and self._is_here(url):
+                self._absent += 1
+                if len(self._missing) < _MOST_MISSING:
+                    self._missing.append(Listed(url, block.sitemap.url, block.examined.place(at)))
             elif name is not None and name not in self.listed:
                 self.listed[name] = Listed(url, block.sitemap.url, block.examined.place(at))
 
@@ -120,7 +131,8 @@ class BuiltPages:
     @property
     def is_built(self) -> bool:
         """Whether the files are those of the website, rather than a few beside its sitemaps."""
-        return len(self.names) * _PER_FILE >= self._pages > 0
+        is_any = bool(self.listed or self._absent)
+        return is_any and len(self.names) * _PER_FILE >= self._absent
 
     @property
     def missing(self) -> Sequence[Listed]:

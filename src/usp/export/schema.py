@@ -52,7 +52,7 @@ ALL_COLUMNS: Mapping[str, FieldSpec] = {
 }
 """The same, and those that are only there if somebody selects them."""
 
-CSV_COLUMNS = (*PAGE_COLUMNS[:6], "news.title", "news.date", "image_count", *PAGE_COLUMNS[6:])
+CSV_COLUMNS = (*PAGE_COLUMNS[:6], *COMPUTED_COLUMNS, *PAGE_COLUMNS[6:])
 """The columns of CSV: those that spreadsheets can show come before those that are JSON."""
 
 NOTHING: Mapping[Any, Any] = {Kind.FLAG: False, Kind.WHOLE: 0}

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.display import counted, grouped
+from usp._base.display import counted, get_logger, grouped
 from usp._base.urls import origin_of
 from usp.changes import ChangeKind, PageChange, diff
 from usp.changes.change_values import details_of
@@ -48,6 +48,8 @@ MAX_TABLE = 100  # failed documents of one rule
 MAX_RULES = 60
 MAX_HINT = 400
 MAX_SENTENCE = 500
+log = get_logger(__name__)
+
 _NOTHING = frozenset[str]()
 _CHIPS = {"error": "bad", "warning": "warn", "info": ""}
 
@@ -311,7 +313,11 @@ def _snapshots(folder: Path, site: str) -> Iterator[AbstractSitemap]:
 
     for path in sorted(folder.iterdir()):
         if path.is_file() and is_warc(path):
-            tree = load(path)
+            try:
+                tree = load(path)
+            except SnapshotError as error:  # it says which file
+                log.warning("Left out of the history: %s", error)
+                continue
             if origin_of(tree.url) == origin_of(site):
                 yield tree
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from usp._base.display import counted
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import beginning, is_placeholder, origin_at
-from usp.checks.registry import block_rule, site_rule, sitemap_rule
+from usp.checks.registry import block_rule, site_rule
 
 if TYPE_CHECKING:
-    from usp.checks.context import CheckedSitemap, Site
+    from usp.checks.context import Site
     from usp.checks.page_columns import PageColumns
 
 _MANY_GONE = 0.2  # of all pages
@@ -20,8 +20,8 @@ _MOST_REDATED = 0.9
 _FEW = 5  # pages, of which a part says nothing
 
 
-@sitemap_rule("SM440", Severity.ERROR)
-def placeholder_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
+@site_rule("SM440", Severity.ERROR, "built")
+def placeholder_host(site: Site) -> Iterator[Hit]:
     """A file lists pages on localhost, on a private network, or on the example host of a generator.
 
     The website was built with the address of the development server, or without an address: search
@@ -37,20 +37,22 @@ def placeholder_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         <url><loc>https://tea.example/tea/</loc></url>
     Fix: Set the address of the website in the generator (baseURL, url, site), and build for production.
     """
-    if not sitemap.is_local or sitemap.site.home is not None:
+    if site.home is not None or site.start_url is not None:
         return
-    is_built = sitemap.site.built.is_built
-    for count in sitemap.origins.counts.values():
-        if is_placeholder(count.origin, built=is_built):
-            pages = counted(count.pages, "page is", "pages are")
-            place = count.place.line, count.place.column
-            yield Hit(f"{pages} listed on {count.origin.site}", None, count.url, *place)
-    told = set()
-    for child in sitemap.children:
-        origin = origin_at(beginning(child.loc))
-        if origin is not None and is_placeholder(origin, built=is_built) and origin not in told:
-            told.add(origin)
-            yield Hit(f"sitemaps are declared on {origin.site}: {child.loc}", line=child.line)
+    is_built = site.built.is_built
+    for (url, host), (first, count) in site.built.placeholders.items():
+        if is_placeholder(host, built=is_built):
+            pages = counted(count, "page is", "pages are")
+            place = first.place.line, first.place.column, url
+            yield Hit(f"{pages} listed on {host.site}", None, first.url, *place)
+    for sitemap in site.sitemaps:
+        told = set()
+        for child in sitemap.children:
+            origin = origin_at(beginning(child.loc))
+            if origin is not None and is_placeholder(origin, built=is_built) and origin not in told:
+                told.add(origin)
+                message = f"sitemaps are declared on {origin.site}: {child.loc}"
+                yield Hit(message, line=child.line, sitemap=sitemap.url)
 
 
 @site_rule("SM141", Severity.WARNING)
@@ -61,6 +63,7 @@ def mass_removal(site: Site) -> Iterator[Hit]:
     from sitemaps for less important, and forget them sooner. News and feeds do not count. This rule is
     asked with ``--compare``.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc></url> (x 10)
@@ -86,6 +89,7 @@ def shrunken_sitemap(site: Site) -> Iterator[Hit]:
     A query that fails, or a limit, leaves a sitemap that looks sound. This rule is asked with
     ``--compare``, if there are several sitemaps; news and feeds do not count.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./blog.xml
         <url><loc>https://tea.example/blog/{n}</loc></url> (x 5)
@@ -118,6 +122,7 @@ def redated_pages(site: Site) -> Iterator[Hit]:
     The date is that of the build or the request, not that of the content. Google uses lastmod only if it
     is consistently right. This rule is asked with ``--compare``.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc><lastmod>2025-02-0{n}</lastmod></url> (x 10)
@@ -145,6 +150,7 @@ def page_not_built(site: Site) -> Iterator[Hit]:
     After the deployment, the page does not exist. The files of /tea are tea, tea.html and
     tea/index.html. This rule is asked if a folder is checked in which pages were built.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/</loc></url>
@@ -171,6 +177,7 @@ def unlisted_page(site: Site) -> Iterator[Hit]:
     URL are left out, and so are error pages and further pages of lists. This rule is asked if a folder
     is checked in which pages were built, and with ``--against``.
     Source: google:crawling-indexing/sitemaps/overview
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/</loc></url>
@@ -199,6 +206,7 @@ def unknown_page(block: PageColumns) -> Iterator[Hit]:
     The list is older than the sitemap, or the page should not be listed. This rule is asked with
     ``--against``.
     Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/tea</loc></url>

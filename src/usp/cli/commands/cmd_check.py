@@ -155,7 +155,7 @@ def command(
             raise Exit(NOT_CHECKED)
         trees = [tree for _, tree in found]
         if given["fix"]:
-            _fix(found, output, given["write_to"], write=given["write"])
+            _fix(found, checking.chosen, output, given["write_to"], write=given["write"])
             _end_unchecked(trees, is_unread=len(found) < len(starts))
             return
         progress.doing = "checking"
@@ -275,6 +275,7 @@ def _read(
 
 def _fix(
     found: Sequence[tuple[options.Input, AbstractSitemap]],
+    chosen: RuleSelection,
     output: Path | None,
     folder: Path | None,
     *,
@@ -290,7 +291,7 @@ def _fix(
     def lines() -> Iterator[str]:
         nonlocal fixed
         for start, tree in found:
-            for one in fixes(tree):
+            for one in fixes(tree, chosen):
                 fixed += 1
                 path = path_of(one.url)
                 lines = one.diff(one.url if path is None else os.path.relpath(path))

@@ -70,13 +70,14 @@
     sectionOf[at] = found;
   }
 
+  // Named as in the tables that "usp ls" writes.
   const columns = [
     { name: "url", title: "page", text: urls.get, full: (at) => whole(urls.get(at)), is: true },
     { name: "lastmod", title: "last modified", width: 9.3, text: dates.get, is: data.dates },
     { name: "section", title: "section", width: 7.5, text: (at) => data.sections[sectionOf[at]], is: data.sections.length > 1 },
-    { name: "news_title", title: "news title", width: 9, text: titles.get, is: data.titles },
-    { name: "news_date", title: "news date", width: 9.3, text: newsDates.get, is: data.newsDates },
-    { name: "images", title: "images", width: 5.5, text: (at) => (images[at] ? number.format(images[at]) : ""), value: (at) => images[at], is: images.length },
+    { name: "news.title", title: "news title", width: 9, text: titles.get, is: data.titles },
+    { name: "news.date", title: "news date", width: 9.3, text: newsDates.get, is: data.newsDates },
+    { name: "image_count", title: "images", width: 5.5, text: (at) => (images[at] ? number.format(images[at]) : ""), value: (at) => images[at], is: images.length },
     { name: "sitemap", title: "sitemap", width: 8.5, text: (at) => data.sitemaps[sitemapOf[at]][0], full: (at) => whole(data.sitemaps[sitemapOf[at]][0]), is: true },
     { name: "findings", title: "findings", width: 8.5, text: (at) => codesOf(at).join(" "), is: codes.length },
   ].filter((column) => column.is);
@@ -240,7 +241,7 @@
   const titlesRow = head.insertRow();
   for (const part of [head, body]) part.setAttribute("role", "rowgroup");
   titlesRow.setAttribute("role", "row");
-  const classOf = (column) => `at-${column.name}${column.value ? " number" : ""}`;
+  const classOf = (column) => `at-${column.name.replace(".", "_")}${column.value ? " number" : ""}`;
   // On a phone all rows are as high as the one with most lines.
   const isLong = (end, at) => end - (at ? urls.ends[at - 1] + 1 : 0) > ONE_LINE;
   const hasDetails = Boolean(data.dates || images.length || codes.length);
