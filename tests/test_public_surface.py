@@ -55,8 +55,9 @@ DOCUMENTED = {  # what completion offers
     usp.IndexWebsiteSitemap: "not_found skipped tried",
     usp.InvalidSitemap: "reason why",
     usp.PagesXMLSitemap: "",
+    usp.PagesResourceSyncSitemap: "removed",
     usp.SitemapPage: """
-        alternates change_frequency images last_modified mobile news_story page_map priority
+        alternates change_frequency images last_modified mobile news_story page_map priority resource
         sitemap_url to_dict url videos""",
     usp.changes.Diff: "counts hosts select",
 }

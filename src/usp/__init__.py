@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap as AbstractSitemap
     from usp.objects.sitemap import IndexJSONFeedSitemap as IndexJSONFeedSitemap
     from usp.objects.sitemap import IndexLlmsTxtSitemap as IndexLlmsTxtSitemap
+    from usp.objects.sitemap import IndexOPMLSitemap as IndexOPMLSitemap
+    from usp.objects.sitemap import IndexResourceSyncSitemap as IndexResourceSyncSitemap
     from usp.objects.sitemap import IndexRobotsTxtSitemap as IndexRobotsTxtSitemap
     from usp.objects.sitemap import IndexWebsiteSitemap as IndexWebsiteSitemap
     from usp.objects.sitemap import IndexXMLSitemap as IndexXMLSitemap
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import PagesHTMLSitemap as PagesHTMLSitemap
     from usp.objects.sitemap import PagesJSONFeedSitemap as PagesJSONFeedSitemap
     from usp.objects.sitemap import PagesLlmsTxtSitemap as PagesLlmsTxtSitemap
+    from usp.objects.sitemap import PagesResourceSyncSitemap as PagesResourceSyncSitemap
     from usp.objects.sitemap import PagesRSSSitemap as PagesRSSSitemap
     from usp.objects.sitemap import PagesTextSitemap as PagesTextSitemap
     from usp.objects.sitemap import PagesXMLSitemap as PagesXMLSitemap

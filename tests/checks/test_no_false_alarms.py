@@ -55,6 +55,17 @@ RICH = (
 INDEX = """<sitemap><loc>https://example.org/a.xml</loc><lastmod>{now-1h}</lastmod></sitemap>
 <sitemap><loc>https://example.org/b.xml.gz</loc></sitemap>
 """
+JSON_FEED = (
+    '{"version": "https://jsonfeed.org/version/1.1", "title": "Tea", "items": [{"id": "1",'
+    f' "url": "{HOME}/1", "content_text": "", "date_published": "2024-05-06T07:08:09Z"}}]}}'
+)
+OPML = f'<?xml version="1.0"?>\n<opml version="2.0"><body><outline xmlUrl="{HOME}/a.rss"/></body></opml>'
+CHANGES = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+  xmlns:rs="http://www.openarchives.org/rs/terms/">
+<rs:ln rel="up" href="{HOME}/capabilities.xml"/><rs:md capability="changelist" from="2024-05-06T00:00:00Z"/>
+<url><loc>{HOME}/1</loc><rs:md change="created" datetime="2024-05-06T07:08:09Z" length="10"/></url>
+<url><loc>{HOME}/2</loc><rs:md change="deleted" datetime="2024-05-06T07:08:09Z"/></url>
+</urlset>"""
 BASKET = f"--- /robots.txt\nUser-agent: *\nDisallow: /basket\n\nSitemap: {HOME}/sitemap.xml\n"
 SITES = {
     "plain": f"--- /sitemap.xml\n{PLAIN}\n{BASKET}",
@@ -63,6 +74,10 @@ SITES = {
     "index": f"--- /sitemap.xml (declared)\n{INDEX}\n--- /a.xml\n{PLAIN}\n--- /b.xml.gz\n{RICH}",
     "rss": f"--- /feed.rss (declared)\n{rss(f'{HOME}/1')}",
     "atom": f"--- /feed.atom (declared)\n{atom(f'{HOME}/1')}",
+    "JSON Feed": f"--- /feed.json (declared)\nContent-Type: application/feed+json\n\n{JSON_FEED}",
+    "llms.txt": f"--- /llms.txt (declared)\nContent-Type: text/plain\n\n# Tea\n## Docs\n- [A]({HOME}/a)\n",
+    "OPML": f"--- /feeds.opml (declared)\nContent-Type: text/x-opml\n\n{OPML}\n--- /a.rss\n{rss(HOME)}",
+    "ResourceSync": f"--- /changes.xml (declared)\n{CHANGES}",
     "text": f"--- /urls.txt (declared)\n{HOME}/a\n{HOME}/b\n",
 }
 

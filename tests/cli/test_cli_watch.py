@@ -8,7 +8,7 @@ import pytest
 
 import usp
 from usp.cli.commands import cmd_watch
-from website import Answer, Site, index, urlset
+from website import Answer, Site, index, rss, urlset
 
 
 @pytest.fixture
@@ -130,3 +130,26 @@ def test_one_way_for_changes_one_watch_for_a_snapshot_and_none_needed(
     assert [one.name for one in tmp_path.iterdir()] == ["site.warc.gz"]
     ended = run("watch", website.url("/map.xml"), "--rounds", "2", "--every", "0.01s")
     assert ended.err.endswith("stopped: 0 changes in 2 rounds\n")
+
+
+def test_the_feeds_of_an_opml_file_are_watched_one_after_another(run, serve, tmp_path):
+    site = serve({"/a.xml": rss("/1"), "/b.xml": rss("/2"), "/c.xml": rss("/3")}).web
+    feeds = tmp_path / "feeds.opml"
+
+    def watch(*paths):
+        outlines = "".join(f'<outline xmlUrl="{site.url(path)}"/>' for path in paths)
+        feeds.write_text(f"<opml><body>{outlines}</body></opml>")
+        options = ("--snapshot", str(tmp_path / "states"), "--rounds", "1", "--every", "0.01s")
+        return run("watch", str(feeds), *options, "--allow-network", "127.0.0.0/8")
+
+    first = watch("/a.xml", "/b.xml")
+    assert (first.status, first.out) == (0, "")
+    assert f"watching {site.url('/b.xml')}" in first.err
+    site.answers |= {"/a.xml": None, "/b.xml": rss("/2", "/4")}
+    later = watch("/a.xml", "/b.xml", "/c.xml")
+    assert later.lines == [f"+ {site.url('/4')}  t"]
+    assert site.url("/a.xml") in later.err
+    assert "stopped: 1 change in 3 rounds" in later.err
+    assert len(list((tmp_path / "states").glob("*.warc.gz"))) == 3
+    feeds.write_text("<opml/>")
+    assert run("watch", str(feeds)).status == 2

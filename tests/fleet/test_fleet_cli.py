@@ -28,6 +28,7 @@ from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, dataset_stats
 from usp.fleet.dataset import Dataset
+from website import robots, rss, urlset
 
 run = partial(invoke, crawl.command)
 
@@ -59,6 +60,17 @@ def test_a_run_ends_with_a_summary_for_people_and_one_for_programs(crawled, some
     assert summary["sites"] == summary["dataset"]["sites"] == len(some.urls)
     assert summary["pages"] == sum(len(site.pages) for site in some.sites)
     check_truth(root, some.sites)
+
+
+def test_the_feeds_of_an_opml_file_are_read_with_their_sites(serve, tmp_path):
+    site = serve({"/blog/feed": rss("/p"), "/robots.txt": robots("/a.xml"), "/a.xml": urlset("/a")})
+    outline = f'<outline xmlUrl="{site.url("/blog/feed")}" htmlUrl="{site.url("/blog/")}"/>'
+    (tmp_path / "feeds.opml").write_text(f"<opml><body>{outline}</body></opml>")
+    result = run(tmp_path / "feeds.opml", "-o", tmp_path / "dataset", *ALLOWED)
+    assert result.exit_code == 0, result.output
+    pages = [row["url"] for row in rows_of(tmp_path / "dataset", "pages")]
+    assert pages == [site.url("/a"), site.url("/p")]
+    assert len(rows_of(tmp_path / "dataset", "sites")) == 1
 
 
 def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):

@@ -48,6 +48,20 @@ def test_a_login_in_an_address_is_kept_apart():
     assert list(logins) == ["http://h/"]
 
 
+def test_an_opml_file_lists_websites_and_feeds(tmp_path):
+    outlines = (
+        '<outline text="A"><outline xmlUrl="http://a.example/f?x=1&amp;y=2" htmlUrl="http://A.example/b"/>',
+        '<outline xmlUrl="https://feeds.example/a.xml"/></outline>',
+        '<outline type="link" url="https://b.example/"/><outline xmlUrl="mailto:x"/><outline text="C',
+    )
+    (tmp_path / "a.opml").write_text("<opml><body>\n" + "\n".join(outlines))
+    feeds = {}
+    listed = list(homepages(read_sites(str(tmp_path / "a.opml")), {}, feeds))
+    assert listed == ["http://a.example/", "https://feeds.example/", "https://b.example/"]
+    paths = {"http://a.example/": ("f?x=1&y=2",), "https://feeds.example/": ("a.xml",)}
+    assert {site: found for site, found in feeds.items() if found} == paths
+
+
 def parquet_of(**columns: list[object]) -> bytes:
     file = io.BytesIO()
     parquet.write_table(pa.table(columns), file)

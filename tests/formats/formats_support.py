@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from usp._formats.abstract_parser import ChildEntry, PageBatch
+from usp._formats.abstract_parser import ChildEntry, PageBatch, RemovedEntry
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp._formats.root import RootFinder
@@ -31,6 +31,7 @@ class Reading:
     children: tuple
     pages: tuple
     problems: tuple
+    removed: tuple = ()
     core_texts: tuple | None = None  # of a urlset: lastmod, changefreq and priority as written
 
     @property
@@ -125,7 +126,7 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
     of_fields = Problems()
     pages = []
     for entry in entries:
-        if isinstance(entry, ChildEntry):
+        if isinstance(entry, ChildEntry | RemovedEntry):
             continue
         if isinstance(entry, PageBatch):
             assert [page.url for page in entry.pages()] == entry.urls
@@ -145,6 +146,7 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
         tuple(entry for entry in entries if isinstance(entry, ChildEntry)),
         tuple(pages),
         (*problems.listed(), *of_fields.listed()),
+        tuple(one.entry.page() for one in entries if isinstance(one, RemovedEntry)),
     )
 
 

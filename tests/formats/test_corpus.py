@@ -22,7 +22,7 @@ from usp._formats.document import DocumentParser
 
 SMALL = 600  # so many bytes are cut at every place
 KEYS = {"why", "url", "role", "content_type", "content_encoding", "encoding", "kind", "refusal"}
-KEYS |= {"pages", "children", "problems", "lost", "findings"}
+KEYS |= {"removed", "pages", "children", "problems", "lost", "findings"}
 
 
 def test_an_expectation_says_what_becomes_of_the_document():
@@ -77,6 +77,7 @@ def check_expectation(reading, expected):
     assert (reading.kind, reading.refusal) == (expected["kind"], None)
     assert [brief_page(page) for page in reading.pages] == expected.get("pages", [])
     assert [brief_child(child) for child in reading.children] == expected.get("children", [])
+    assert [page.url for page in reading.removed] == expected.get("removed", [])
     assert reading.codes == expected["problems"]
     assert reading.lost == expected["lost"]
     assert reading.encoding == expected.get("encoding", reading.encoding)

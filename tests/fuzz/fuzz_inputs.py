@@ -15,6 +15,8 @@ _KINDS = {
     "atom": "PagesAtomSitemap",
     "jsonfeed": "PagesJSONFeedSitemap",
     "llms": "PagesLlmsTxtSitemap",
+    "resourcesync": "PagesResourceSyncSitemap",
+    "opml": "IndexOPMLSitemap",
     "homepage": "IndexWebsiteSitemap",
     "html": "PagesHTMLSitemap",
 }

@@ -117,7 +117,9 @@ TARGETS: dict[str, Callable[[bytes, dict, random.Random], None]] = {
     "homepage": lambda data, how, chance: document(data, {**how, "role": Role.HOMEPAGE}, chance),
     "text": document,
     "html": lambda data, how, chance: xml(data, {**how, "role": Role.HTML_SITEMAP}, chance),
-    **dict.fromkeys(["urlset", "index", "rss", "atom", "jsonfeed", "llms"], xml),
+    **dict.fromkeys(
+        ["urlset", "index", "rss", "atom", "jsonfeed", "llms", "resourcesync", "opml"], xml
+    ),
     "unpack": unpack,
     "references": references,
     "dates": dates,

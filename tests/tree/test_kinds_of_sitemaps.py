@@ -81,3 +81,46 @@ def test_an_llms_txt_is_looked_for_and_its_links_to_others_are_followed_if_asked
     assert [page.url for page in pages] == [site.url(path) for path in paths]
     assert pages == list(tree.all_pages())
     assert pages[0].news_story.keywords == ["A"]
+
+
+def resource_sync(capability, *entries, at='at="2024-05-06"'):
+    """Return a list of ResourceSync; entries are paths, and what ``rs:md`` says of them."""
+    urls = "".join(
+        f"<url><loc>{{base}}{path}</loc><rs:md {md}/></url>"
+        for path, _, md in (entry.partition(" ") for entry in entries)
+    )
+    return (
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+        ' xmlns:rs="http://www.openarchives.org/rs/terms/">'
+        f'<rs:md capability="{capability}" {at}/>{urls}</urlset>'
+    )
+
+
+@every_front
+def test_capability_lists_are_followed_and_what_is_removed_is_no_page(serve, front):
+    lists = ("/all.xml", "/new.xml", "/zips.xml")
+    site = serve(
+        {
+            "/.well-known/resourcesync": resource_sync("description", "/cap.xml"),
+            "/cap.xml": resource_sync("capabilitylist", *lists),
+            "/all.xml": resource_sync("resourcelist", '/1 hash="md5:0"', "/2"),
+            "/new.xml": resource_sync(
+                "changelist", '/3 change="created"', '/1 change="deleted"', at='from="2024"'
+            ),
+            "/zips.xml": resource_sync("resourcedump", '/1.zip type="application/zip"'),
+        }
+    )
+    known = [".well-known/resourcesync"]
+    tree = front.tree(site.base + "/", extra_known_paths=known)
+    nodes = [("PagesResourceSyncSitemap", path) for path in lists]
+    capabilities = ("IndexResourceSyncSitemap", "/cap.xml", nodes)
+    description = ("IndexResourceSyncSitemap", f"/{known[0]}", [capabilities])
+    assert outline(tree, site.base)[2] == [description]
+    assert [node.problems for node in tree.all_sitemaps()] == [[]] * 5
+    pages = list(tree.all_pages())
+    assert [page.url for page in pages] == [site.url(path) for path in ("/1", "/2", "/3")]
+    assert [page.resource.change for page in pages] == [None, None, "created"]
+    assert pages[0].resource.hash == "md5:0"
+    assert front.pages(site.base + "/", extra_known_paths=known) == pages
+    removed = [page.url for node in tree.all_sitemaps() for page in getattr(node, "removed", ())]
+    assert removed == [site.url("/1")]

@@ -127,7 +127,7 @@ NOTES: dict[str, dict[int, str]] = {
     "demo": {1: _OTHER, 3: _ENDLESS, 4: _ENDLESS},
     "tree": {3: _OTHER},
     "diff": {**dict.fromkeys(range(5), "<!-- exit status 1 -->"), 5: "<!-- exit status 3 -->"},
-    "watch": dict.fromkeys(range(3), _ENDLESS),
+    "watch": dict.fromkeys(range(4), _ENDLESS),
     "check": {
         **dict.fromkeys(range(3), "<!-- exit status 1 -->"),
         **dict.fromkeys((5, 6), "<!-- exit status 1 -->"),

@@ -33,6 +33,8 @@ possible; [problems](problems.md) lists what can be wrong.
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
 | [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, or its `version` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
 | [llms.txt](#llms-txt) | a heading and a list of links in Markdown | `PagesLlmsTxtSitemap`; with links to others, inside an `IndexLlmsTxtSitemap` | pages, and other lists |
+| [ResourceSync](#resourcesync) | `rs:md` in front of the entries of a `<urlset>` | `PagesResourceSyncSitemap`, or `IndexResourceSyncSitemap` | pages, or sitemaps |
+| [OPML](#opml) | the root `<opml>` | `IndexOPMLSitemap` | sitemaps: the feeds |
 | [text](#text) | no markup, and lines that are URLs | `PagesTextSitemap` | pages |
 | [HTML sitemap](#html-sitemaps) | `use_html_sitemaps`, `--html-sitemaps` | `PagesHTMLSitemap` | pages |
 | [homepage](#homepages) | `use_html_links`, `--html-links` | none | sitemaps |
@@ -90,6 +92,21 @@ Namespaces are known in every variant that is in use; the prefix does not matter
 """
 
 _END = """\
+## ResourceSync
+
+Sitemaps of libraries and repositories (NISO Z39.99). What `rs:md` says in front of the entries decides what these are:
+
+| `capability` | node | entries |
+|---|---|---|
+| `description`, `capabilitylist` | `IndexResourceSyncSitemap` | sitemaps, which are followed |
+| `resourcelist` | `PagesResourceSyncSitemap` | pages |
+| `changelist` | `PagesResourceSyncSitemap` | pages; those with `change="deleted"` are in `removed` instead |
+| `resourcedump`, `changedump`, and their manifests | `PagesResourceSyncSitemap` | packages of resources, which are no pages |
+
+A `<sitemapindex>` of such lists is an index as any other. `rs:md` and `rs:ln` of an entry are `SitemapPage.resource`, a `SitemapResource`, and a
+column of [tables](schemas.md) if it is selected. Source descriptions are at `/.well-known/resourcesync`:
+`extra_known_paths=[".well-known/resourcesync"]`.
+
 ## RSS
 
 | element | field of `SitemapPage` |
@@ -107,6 +124,11 @@ An item without a title and a description has no news story; its date is that of
 | `entry/link` with `rel="alternate"` or without `rel`, else another link, else an `id` that is a URL | `url` |
 | `entry/title`, else `entry/summary` | `news_story.title` |
 | `entry/published`, else `entry/updated` | `news_story.publish_date` |
+
+## OPML
+
+A list of feeds, as feed readers export it. `xmlUrl` of each `<outline>` is a feed, and so is `url`, unless its `type` is `link`: then that is
+a website, or another list if it ends in `.opml`. [`usp crawl`](../guides/fleet.md) takes such a file as a list of sites.
 
 ## JSON Feed
 

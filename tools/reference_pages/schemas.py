@@ -37,6 +37,7 @@ COMPUTED = {
     "news.title": "the title of the news story",
     "news.date": "its date of publication",
     "image_count": "how many images the page has",
+    "resource": "what ResourceSync says of the page",
 }
 SITEMAPS = {
     "site": "the homepage",

@@ -29,9 +29,10 @@ _OFFERED = {
     "usp.objects.problem": "Failure FailureCode Problem ProblemCode",
     "usp.objects.sitemap": (
         "AbstractIndexSitemap AbstractPagesSitemap AbstractSitemap InvalidSitemap "
-        "IndexJSONFeedSitemap IndexLlmsTxtSitemap IndexRobotsTxtSitemap IndexWebsiteSitemap "
-        "IndexXMLSitemap PagesAtomSitemap PagesHTMLSitemap PagesJSONFeedSitemap PagesLlmsTxtSitemap "
-        "PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
+        "IndexJSONFeedSitemap IndexLlmsTxtSitemap IndexOPMLSitemap IndexResourceSyncSitemap "
+        "IndexRobotsTxtSitemap IndexWebsiteSitemap IndexXMLSitemap PagesAtomSitemap PagesHTMLSitemap "
+        "PagesJSONFeedSitemap PagesLlmsTxtSitemap PagesResourceSyncSitemap PagesRSSSitemap "
+        "PagesTextSitemap PagesXMLSitemap"
     ),
     "usp.objects.video": "SitemapVideo",
     "usp.options": "CrawlOptions",
@@ -161,7 +162,7 @@ PAGE_COLUMNS = (
 )
 """The columns of a table of pages."""
 
-COMPUTED_COLUMNS = ("path", "section", "news.title", "news.date", "image_count")
+COMPUTED_COLUMNS = ("path", "section", "news.title", "news.date", "image_count", "resource")
 """More columns of such a table: what is in the others, as spreadsheets can show it."""
 
 PAGE_FORMATS = ("csv", "json", "jsonl", "parquet", "xml")

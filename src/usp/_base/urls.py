@@ -514,7 +514,7 @@ known_base = functools.lru_cache(maxsize=64)(Base)  # returns the Base of a URL,
 
 # URLs that look like those of sitemaps, before anything is fetched ---------------------------------
 
-DOCUMENTS = (".xml", ".txt", ".rss", ".atom")  # suffixes of sitemaps, feeds and robots.txt
+DOCUMENTS = (".xml", ".txt", ".rss", ".atom", ".opml")  # suffixes of sitemaps, feeds and robots.txt
 ARCHIVES = (".warc", ".wacz", ".warc.zst")  # of web archives: files, never hosts
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # which are no hosts, too
 PAGES = (".html", ".htm", ".xhtml")  # suffixes of pages, which stand for their website
@@ -524,8 +524,9 @@ def looks_like_sitemap(url: str) -> bool:
     """Return whether a URL looks like that of a sitemap rather than of a website.
 
     It does if the last segment of its path has a suffix of sitemaps, feeds or robots.txt (``.xml``,
-    ``.txt``, ``.rss``, ``.atom``, also compressed) or contains ``sitemap``, or if its query has a key
-    ``sitemap``. A path that ends in a slash or in ``.html`` stands for its website, like any other URL.
+    ``.txt``, ``.rss``, ``.atom``, ``.opml``, also compressed) or contains ``sitemap``, or if its query
+    has a key ``sitemap``. A path that ends in a slash or in ``.html`` stands for its website, like any
+    other URL.
     """
     parts = url_parts(url)
     name = parts.path.rpartition("/")[2].lower().removesuffix(".gz")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
@@ -30,7 +30,7 @@ from usp._crawl.orders import (
     Received,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
-from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry
+from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry, RemovedEntry
 from usp._formats.document import DocumentParser
 from usp._http.identity import safe_headers
 from usp._store import Document, DocumentWriter, SpoolFull, Store
@@ -42,6 +42,7 @@ from usp.objects.sitemap import PagesHTMLSitemap
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
+    from usp._formats.abstract_parser import PageBatch, PageEntry
     from usp.objects.sitemap import AbstractPagesSitemap
 
 T = TypeVar("T")
@@ -51,6 +52,11 @@ _SLICE = 64 * 1024  # bytes
 _FIRST_PIECE = 16 * 1024  # characters of the first slice; the time they take predicts the rest
 _START = 2  # bytes that identify gzip
 _MAX_LASTMOD = 100  # characters: no date has more
+
+
+def _is_there(entry: Entry) -> TypeGuard[ChildEntry | PageEntry | PageBatch]:
+    """Return whether an entry is a page or a sitemap, and not one that is gone."""
+    return not isinstance(entry, RemovedEntry)
 
 
 class DocumentProbe:
@@ -108,7 +114,7 @@ class DocumentProbe:
 
     def _sort(self, entries: Iterable[Entry]) -> None:
         limits = self._limits
-        for entry in entries:
+        for entry in filter(_is_there, entries):
             if not isinstance(entry, ChildEntry):
                 if self._pages is None:
                     self._pages = UniquePages(limits.url_length)

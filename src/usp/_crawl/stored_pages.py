@@ -22,6 +22,7 @@ from usp._formats.abstract_parser import (
     Entry,
     PageBatch,
     PageEntry,
+    RemovedEntry,
     core_columns,
     ignore,
 )
@@ -58,7 +59,7 @@ class UniquePages:
 
     def of(self, entry: Entry) -> Iterable[SitemapPage]:
         """Return the pages of an entry whose URLs are new."""
-        if isinstance(entry, ChildEntry):
+        if isinstance(entry, ChildEntry | RemovedEntry):
             return ()
         if isinstance(entry, PageEntry):
             return (entry.page(),) if self._new([entry.url]) is None else ()
@@ -226,6 +227,13 @@ class StoredPages(NodePages):
             yield block
         if given is None:
             self.document.known.pages = count
+
+    def removed(self) -> Iterator[SitemapPage]:
+        """Yield what the document says is removed, each URL once."""
+        unique = UniquePages(self._limits.url_length)
+        for entry in chain.from_iterable(self._entries()):
+            if isinstance(entry, RemovedEntry):
+                yield from unique.of(entry.entry)
 
     def count(self) -> int:
         """Return the number of pages; counting them reads the document, once."""

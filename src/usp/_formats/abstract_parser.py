@@ -130,7 +130,14 @@ def core_columns(entries: Iterable[object]) -> dict[str, list[str]]:
     return {name: [one.get(name, "") for one in texts] for name in set().union(*texts)}
 
 
-Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
+@dataclass(frozen=True, slots=True)
+class RemovedEntry:
+    """An entry that says that a page is gone."""
+
+    entry: PageEntry
+
+
+Entry: TypeAlias = ChildEntry | PageEntry | PageBatch | RemovedEntry
 """What parsers return."""
 
 

@@ -54,7 +54,7 @@ _DOUBTFUL = f"{_BLANKS}<"  # what a robots.txt does not usually begin with
 _LONGEST_TAG = 200  # of a stray entry, with its prefix
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
 _ROOT = re.compile(
-    r"^[^\S\n]*+<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
+    r"^[^\S\n]*+<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF|opml)[\s>]|<\?xml\s",
     re.IGNORECASE | re.MULTILINE,
 )
 _ENTRY = re.compile(  # of a document whose head was cut off

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.loc_urls import SCHEMES, resolved
@@ -304,8 +304,18 @@ _TABLES = {
     if one.table.specs
 }
 
+
+def _read_resource(records: list[Record], note: Note, base: str | None) -> Any:
+    """Return a resource with its links, which stand beside it, or before it."""
+    elements = [record[at : at + 3] for record in records for at in range(0, len(record), 3)]
+    own = [element for element in elements if element[0] == "md"][-1:] or [["md", "", ""]]
+    links = [element for element in elements if element[0] != "md"]
+    return _TABLES[Space.RS].read([*chain.from_iterable((*own, *links))], note, base)
+
+
 READERS: Mapping[Space, Read] = {
     **{space: reader.read_all for space, reader in _TABLES.items()},
+    Space.RS: _read_resource,
     Space.XHTML: lambda records, *given: _read_links([one[2] for one in records], *given),
     Space.MOBILE: lambda *_: True,  # the element has no content
 }

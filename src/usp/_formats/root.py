@@ -12,6 +12,7 @@ from usp._base.reason import Reason
 from usp._formats.abstract_parser import FormatParser, ignore
 from usp._formats.feeds import AtomParser, RssParser
 from usp._formats.html import HTML
+from usp._formats.opml import OpmlParser
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import MAX_NAME
 from usp._formats.xml.references import attributes as read_attributes
@@ -35,6 +36,7 @@ ROOTS: Mapping[str, type[XmlParser]] = {
     "rss": RssParser,
     "RDF": RssParser,
     "feed": AtomParser,
+    "opml": OpmlParser,
 }
 
 _IN_ANY_CAPITALS = {name.lower(): parser for name, parser in ROOTS.items()}

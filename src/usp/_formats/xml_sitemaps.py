@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from usp._base.loc_urls import USUAL, absolute_url, child_url
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
+from usp._formats.abstract_parser import ChildEntry, PageEntry, RemovedEntry, ignore
 from usp._formats.batches import BlockReader, LazyBatch, can_be_read, new_fields, read_core_fields
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.xml import cut
@@ -24,15 +24,19 @@ from usp._formats.xml.raw_entries import (
     Notes,
     RawEntry,
     Written,
+    given_in,
     loc_text,
     note_scheme,
 )
+from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.tree_reader import LARGEST_TREE, TreeReader
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
+    IndexResourceSyncSitemap,
     IndexXMLSitemap,
+    PagesResourceSyncSitemap,
     PagesXMLSitemap,
 )
 
@@ -208,10 +212,18 @@ class SitemapParser(BlockParser):
             self.scanner_only = True  # the same tags may mean something else below another root
 
 
+_LISTS_OF_LISTS = frozenset({"description", "capabilitylist"})
+_WHEN = {"resourcelist": "at", "resourcedump": "at", "changelist": "from", "changedump": "from"}
+
+
 class UrlsetParser(SitemapParser):
-    """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
+    """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages.
+
+    One of ResourceSync says in front of its entries what they are: its ``capability``.
+    """
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
+    capability = ""
     entries: ClassVar = {"url": UrlEntry, "sitemap": SitemapEntry}
     implied_entry = UrlEntry
     strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
@@ -223,6 +235,47 @@ class UrlsetParser(SitemapParser):
         super()._note_stray_entry(local)
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
+
+    def may_have_strays(self, text: str) -> bool:
+        """Return whether a text that was not read may have sitemaps, or be one of ResourceSync."""
+        return "capability=" in text or super().may_have_strays(text)
+
+    def _take_unknown(self, name: str, attributes: str) -> None:
+        element = self._scope_inside(attributes).name(name)
+        if element.space is not Space.RS or self._field is not None:
+            super()._take_unknown(name, attributes)
+        elif element.local == "md" and len(self._stack) == 1:
+            given = read_attributes(attributes, self.note)
+            self.capability = given.get("capability", "").strip().lower()
+            when = _WHEN.get(self.capability, "capability")
+            if not given.get(when, "").strip():
+                self.note(ProblemCode.MISSING_EXTENSION_FIELD, f"rs:md[{when}]")
+            if not self.capability:
+                return
+            is_index = self.capability in _LISTS_OF_LISTS
+            self.sitemap_class = IndexResourceSyncSitemap if is_index else PagesResourceSyncSitemap
+            self.scanner_only = self.scanner_only or self.capability != "resourcelist"
+
+    def _finish_entry(self) -> None:
+        before = len(self._done)
+        super()._finish_entry()
+        if self.capability and self.capability != "resourcelist":
+            self._done[before:] = filter(None, map(self._as_listed, self._done[before:]))
+
+    def _as_listed(self, entry: Entry) -> Entry | None:
+        """Return what an entry is in a list of ResourceSync; None for a package of resources."""
+        if not isinstance(entry, UrlEntry):
+            return entry
+        if self.capability in _LISTS_OF_LISTS:
+            lastmod = entry.core_texts.get("lastmod")
+            return ChildEntry(entry.url, lastmod, entry.as_written, entry.line)
+        if "dump" in self.capability:
+            return None
+        elements = (one[:3] for one in entry.records.get(Space.RS, ()) if one[:1] == ["md"])
+        change = "".join([given_in(one[2], ignore).get("change", "") for one in elements]).strip()
+        if not change:
+            self.note(ProblemCode.MISSING_EXTENSION_FIELD, "rs:md[change]", line=entry.line)
+        return RemovedEntry(entry) if change == "deleted" else entry
 
 
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:

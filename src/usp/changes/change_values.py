@@ -15,7 +15,7 @@ from usp._base.dates import as_written
 from usp._base.display import counted, printable
 from usp._base.filters import Patterns, checked
 from usp._base.urls import section_of
-from usp.export.schema import COLUMNS, OF_FIELDS, Kind
+from usp.export.schema import ALL_COLUMNS, COLUMNS, OF_FIELDS, Kind
 from usp.export.text_formats import json_list, plain, rows_of_block, to_json
 from usp.objects.extension_values import plain as plain_value
 from usp.objects.page_blocks import PageList
@@ -141,7 +141,7 @@ _UNCERTAIN = frozenset({ChangeKind.UNKNOWN, ChangeKind.FAILED, ChangeKind.RECOVE
 
 _FIELDS = (
     *("priority", "lastmod", "changefreq", "news", "images"),
-    *("alternates", "videos", "mobile", "page_map"),
+    *("alternates", "videos", "mobile", "page_map", "resource"),
 )
 
 
@@ -250,7 +250,7 @@ def json_of(change: Change) -> dict[str, Any]:
 
 def page_json(page: SitemapPage) -> dict[str, Any]:
     """Return what a sitemap says about a page: its columns but for the empty ones."""
-    names = [name for name in COLUMNS if name in OF_FIELDS]
+    names = [*(name for name in COLUMNS if name in OF_FIELDS), "resource"]
     (row,) = rows_of_block(names, None, PageList([page]))
     pairs = zip(names, row, strict=True)
     return {name: value for name, value in pairs if value not in (None, False)}
@@ -260,7 +260,7 @@ def json_value(name: str, value: Any) -> Any:
     """Return the value of a field for JSON."""
     if name == "changefreq":
         return value and value.value
-    return plain(value, COLUMNS[name]) if name in COLUMNS else plain_value(value)
+    return plain(value, ALL_COLUMNS[name]) if name in ALL_COLUMNS else plain_value(value)
 
 
 def csv_rows(change: Change) -> Iterator[tuple[str, ...]]:

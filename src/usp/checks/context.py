@@ -30,6 +30,7 @@ from usp.checks.page_urls import (
 )
 from usp.checks.robots_access import AGENTS, robots_of
 from usp.objects.sitemap import (
+    FEEDS,
     AbstractIndexSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -197,9 +198,12 @@ class CheckedSitemap:
         self.kind = kind_of(node).name
         self.is_robots = self.kind == "robots"
         self.is_index = isinstance(node, AbstractIndexSitemap) and not self.is_robots
-        feeds = ("rss", "atom", "jsonfeed", "llms", "html")
         lists_both = self.is_index and not isinstance(node, IndexXMLSitemap)
-        self.is_feed = self.kind in feeds or lists_both  # with rules of their own
+        self.is_feed = lists_both or self.kind in {
+            *FEEDS,
+            "llms",
+            "html",
+        }  # with rules of their own
         self.is_of_recent = bool(_RECENT.search(self.url.rpartition("/")[2]))
         self.is_local = not self.url.startswith(("http:", "https:"))
         is_top = parent is not None and parent.node is site.root
@@ -278,7 +282,7 @@ class CheckedSitemap:
     @property
     def markup(self) -> XmlParser | None:
         """What knows the root and the elements of a urlset or an index; None for all others."""
-        return self.xml if self.kind in ("urlset", "index") else None
+        return self.xml if self.kind in ("urlset", "resourcesync", "index") else None
 
     @property
     def xml(self) -> XmlParser | None:

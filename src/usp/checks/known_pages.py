@@ -22,7 +22,7 @@ from usp.checks.fetching import FetchedPage, Listed
 from usp.checks.finding import path_of
 from usp.checks.node_findings import is_folder
 from usp.checks.page_urls import bare, beginning, is_placeholder, normal_all, origin_at
-from usp.objects.sitemap import AbstractPagesSitemap, kind_of
+from usp.objects.sitemap import FEEDS, AbstractPagesSitemap, kind_of
 
 if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
@@ -253,7 +253,7 @@ class SinceThen:
         """Compare two trees."""
         result = cls()
         for node in (before, *before.all_sitemaps()):
-            if isinstance(node, AbstractPagesSitemap) and kind_of(node).name not in ("rss", "atom"):
+            if isinstance(node, AbstractPagesSitemap) and kind_of(node).name not in FEEDS:
                 result.sizes[node.url] = node.page_count()
             exchange = node.exchange
             if exchange is not None and exchange.started is not None and not result.started:

@@ -13,6 +13,7 @@ from usp.checks.finding import Finding, Severity
 from usp.checks.node_findings import FAILURES
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
+    FEEDS,
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
@@ -301,7 +302,7 @@ def _situation(tree: AbstractSitemap, *, counts: bool) -> Verdict | None:
         read = counted(len(listing) or len(indexes), "sitemap was", "sitemaps were")
         advice = "Look at what writes the sitemaps: it has found no pages."
         return Verdict(Color.AMBER, f"{read} read, without any pages.", advice, topic="nothing")
-    if listing and all(kind_of(node).name in ("rss", "atom") for node in listing):
+    if listing and all(kind_of(node).name in FEEDS for node in listing):
         what = "Only a feed was found" if len(listing) == 1 else "Only feeds were found"
         advice = "Generate a sitemap of all pages, and declare it in robots.txt."
         return Verdict(Color.AMBER, f"{what}: feeds list the latest pages, not all.", advice)

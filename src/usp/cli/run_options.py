@@ -22,6 +22,7 @@ from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
+    IndexOPMLSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -160,7 +161,7 @@ def found_anything(tree: AbstractSitemap, start: Input) -> bool:
     what was fetched.
     """
     is_file = start.is_local and not start.is_snapshot
-    index = (IndexXMLSitemap, IndexRobotsTxtSitemap) if is_file else ()
+    index = (IndexXMLSitemap, IndexRobotsTxtSitemap, IndexOPMLSitemap) if is_file else ()
     wanted = (AbstractPagesSitemap, *index)
     return any(
         isinstance(node, wanted) or (isinstance(node, AbstractIndexSitemap) and node.skipped)

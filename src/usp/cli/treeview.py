@@ -33,6 +33,7 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
+    PagesResourceSyncSitemap,
     examined_blocks,
     kind_of,
     state_of,
@@ -174,6 +175,8 @@ class _View:
             return known[1]
         self.on_read()
         held = _contents(sitemap, examine=self._problems)
+        if isinstance(sitemap, PagesResourceSyncSitemap) and (removed := sitemap.removed):
+            held += f", {len(removed):,} removed"
         if exchange is not None:
             self._known[exchange] = sitemap.page_count(), held
         return held

@@ -43,6 +43,7 @@ _SPECS: Mapping[str, FieldSpec] = {
     "news.title": FieldSpec("news_story"),
     "news.date": FieldSpec("news_story", Kind.TIME),
     "image_count": FieldSpec("images", Kind.WHOLE),
+    "resource": next(one.spec for one in EXTENSIONS if one.field == "resource"),
 }
 COLUMNS: Mapping[str, FieldSpec] = {name: _SPECS[name] for name in PAGE_COLUMNS}
 """Every column, in order: the field of a page, the type of its values, the element with its text."""

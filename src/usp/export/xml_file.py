@@ -107,18 +107,19 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     own, attributes = _text_and_attributes(table.elements.get(OWN, ()), get, value)
     fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
     text, attributes = own or "", fixed + attributes
+    others = {name: specs for name, specs in table.elements.items() if name != OWN}
+    written = {name: _field_text(prefix, name, others[name], get, value) for name in others}
+    beside = "".join(written[name] for name in others if others[name][0].beside)
     inside = [
-        (specs[0].within, _field_text(prefix, name, specs, get, value))
-        for name, specs in table.elements.items()
-        if name != OWN
+        (specs[0].within, written[name]) for name, specs in others.items() if not specs[0].beside
     ]
     for within, texts in groupby(inside, itemgetter(0)):
         content = "".join(map(itemgetter(1), texts))
         around = f"{prefix}:{within}"
         text += content if within is None or not content else f"<{around}>{content}</{around}>"
-    if not text and all(spec.attribute for spec in table.specs):
-        return f"<{prefix}:{tag}{attributes}/>"
-    return f"<{prefix}:{tag}{attributes}>{text}</{prefix}:{tag}>"
+    if not text and all(spec.attribute or spec.beside for spec in table.specs):
+        return f"<{prefix}:{tag}{attributes}/>{beside}"
+    return f"<{prefix}:{tag}{attributes}>{text}</{prefix}:{tag}>{beside}"
 
 
 def _field_text(

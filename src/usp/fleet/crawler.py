@@ -207,6 +207,8 @@ class _Crawler:
         job, previous = self._job, None
         if place.login is not None:
             self._options.logins[site] = place.login
+        if place.feeds:
+            self._options.feeds[site] = place.feeds
         if place.known is not None:
             all_due = job is not None and job.all_due
             previous = PreviousVisit(place.known, self._options, all_due=all_due)

@@ -49,7 +49,8 @@ class FleetOptions(CrawlOptions):
     whether certificates are verified, or a file or folder of trusted authorities; ``wait`` is the pause
     in seconds between two requests of a worker to one host. ``headers`` are sent to every site, those
     that may be secret to its own host only; ``proxy`` is for all requests. ``logins`` are those in the
-    URLs of sites. None of these three is ever written anywhere.
+    URLs of sites. None of these three is ever written anywhere. ``feeds`` are more known paths of
+    some sites.
     """
 
     zones: Zones = field(default_factory=_public_only)
@@ -67,6 +68,7 @@ class FleetOptions(CrawlOptions):
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     proxy: str | None = field(default=None, repr=False)
     logins: dict[str, Login] = field(default_factory=dict, repr=False)
+    feeds: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         CrawlOptions.__post_init__(self)  # super() is another class: that of before the slots

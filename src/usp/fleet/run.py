@@ -190,6 +190,7 @@ class _Wanted:
         self._first = first
         self._progress = progress
         self._logins: dict[str, Login] = {}
+        self._feeds: dict[str, tuple[str, ...]] = {}
 
     def all(self, sites: Iterable[str] | None) -> Iterator[tuple[str, Assignment]]:
         """Yield the sites in the order in which they are to be crawled, with their assignments."""
@@ -208,7 +209,7 @@ class _Wanted:
         )
         for site, key in keyed:
             login = self._logins.pop(site, self._how.options.logins.get(site))
-            yield site, Assignment(key, known.pop(site, None), login)
+            yield site, Assignment(key, known.pop(site, None), login, self._feeds.pop(site, ()))
 
     def _wanted(self, sites: Iterable[str] | None) -> Iterator[str | Known]:
         how, known = self._how, self._known
@@ -248,7 +249,7 @@ class _Wanted:
             time.sleep(max(0.0, self._how.every - (time.monotonic() - began)))
 
     def _homepages(self, sites: Iterable[str]) -> Iterator[str]:
-        for site in homepages(sites, self._logins):
+        for site in homepages(sites, self._logins, self._feeds):
             self._progress.listed += not self._how.replaces
             yield site
 

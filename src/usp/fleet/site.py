@@ -9,7 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
@@ -117,6 +117,9 @@ class SiteCrawl:
         try:
             async with asyncio.timeout(None if seconds is None else seconds + GRACE):
                 options = self.options.for_site(self._hear, paths)
+                if feeds := self.options.feeds.get(self.site):
+                    known = (*(options.extra_known_paths or ()), *feeds)
+                    options = replace(options, extra_known_paths=known)
                 self._tree = await sitemap_tree_for_homepage(start, self.client, options=options)
         except TimeoutError:
             self.reason = self.options.effective_limits.reached("seconds")

@@ -13,13 +13,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from usp._base.display import get_logger, printable
 from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
-from usp._base.urls import BadUrl, Login, read_url, redact_url
+from usp._base.urls import BadUrl, Login, is_http_url, read_url, redact_url
+from usp._formats.opml import outlines
 from usp.export.schema import pyarrow
 from usp.limits import DEFAULT
 
@@ -65,7 +66,8 @@ def read_sites(
     The file may be in an object store, as ``s3://bucket/sites.txt``, or a pipe, which must begin to
     give data within ``seconds``.
     Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
-    others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is called
+    others have one site per line, where lines that begin with ``#`` are comments, or are OPML: lists of
+    feeds, whose websites are the sites (:class:`SiteWithFeeds`). ``on_problem`` is called
     for entries that are too long, which are left out, and if there is not a single site. Raises
     :class:`SiteListError` if there is no such file, if it is not a list, or if it is endless;
     ``DatasetError`` if its store cannot be used.
@@ -99,7 +101,10 @@ def _entries(source: str, name: str, seconds: float | None) -> Iterator[str]:
         elif suffix in _CSV:
             yield from _csv(lines, name, _CSV[suffix])
         else:
-            yield from map(str.strip, lines)
+            first = next(lines, "")
+            texts = chain((first,), lines)
+            is_opml = first.lstrip().startswith("<")
+            yield from _opml(texts) if is_opml else map(str.strip, texts)
 
 
 @contextmanager
@@ -162,6 +167,18 @@ def _csv(lines: Iterator[str], name: str, delimiter: str) -> Iterator[str]:
         raise SiteListError(f"{name}: line {rows.line_num} cannot be read: {error}") from error
 
 
+def _opml(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the websites of a list of feeds, each once, with the feeds on it."""
+    feeds: dict[str, dict[str, None]] = {}
+    for outline in outlines(texts):
+        for url in filter(is_http_url, filter(None, outline)):
+            paths = feeds.setdefault(homepage(url)[0], {})
+            if url == outline.feed:
+                paths[url.partition("://")[2].partition("/")[2]] = None
+    for site, paths in feeds.items():
+        yield SiteWithFeeds(site, tuple(paths))
+
+
 def _parquet(file: IO[bytes], name: str) -> Iterator[str]:
     pa = pyarrow()
     try:
@@ -187,12 +204,33 @@ def _column(names: list[str], source: str) -> str:
 # Homepages ------------------------------------------------------------------------------------------
 
 
-def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
-    """Yield the homepage of each site; logins in the URLs are put into ``logins``."""
+class SiteWithFeeds(str):
+    """A site of which feeds are read, too: at these ``paths``."""
+
+    __slots__ = ("paths",)
+
+    paths: tuple[str, ...]
+
+    def __new__(cls, site: str, paths: tuple[str, ...]) -> Self:
+        """Make a site of its URL."""
+        made = super().__new__(cls, site)
+        made.paths = paths
+        return made
+
+
+def homepages(
+    texts: Iterable[str], logins: dict[str, Login], feeds: dict[str, tuple[str, ...]] | None = None
+) -> Iterator[str]:
+    """Yield the homepage of each site; logins in the URLs are put into ``logins``.
+
+    The paths of feeds are put into ``feeds``, by their sites.
+    """
     for text in texts:
         site, login = homepage(text)
         if login is not None:
             logins.setdefault(site, login)
+        if feeds is not None and isinstance(text, SiteWithFeeds):
+            feeds[site] = text.paths
         if site:
             yield site
 
@@ -250,6 +288,7 @@ class Assignment(NamedTuple):
     key: str
     known: Known | None = None
     login: Login | None = None
+    feeds: tuple[str, ...] = ()  # their paths
     kills: bool = False
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 
-_MOST_LANGUAGES = 20
+_MOST_LANGUAGES = _MOST_KEYWORDS = 20
 _BITS = 32  # of the number of a page in its sitemap
 _UNDATED = -1e18  # seconds; every date comes later
 _DATE = "2025, 2025-01-31, 2025-01-31T12:00Z, or how long ago: 12h, 7d, 4w"
@@ -69,6 +69,9 @@ class Page(ToolValue):
     title: SiteText | None = optional("Title, of news and feeds.")
     published: str | None = optional("Date of publication, of news and feeds.")
     publication: SiteText | None = optional("Name of the publication, of news.")
+    keywords: list[SiteText] | None = optional(
+        "Keywords of news, tags of feeds, headings above a link in llms.txt or an HTML sitemap."
+    )
     images: int | None = optional("Number of images.")
     videos: int | None = optional("Number of videos.")
     languages: list[str] | None = optional(
@@ -230,6 +233,7 @@ def _page(page: SitemapPage, sitemap: str) -> Page:
         title=(news and news.title) or None,
         published=published and as_written(published),
         publication=(news and news.publication_name) or None,
+        keywords=(news and news.keywords[:_MOST_KEYWORDS]) or None,
         images=len(page.images or ()) or None,
         videos=len(page.videos or ()) or None,
         languages=languages[:_MOST_LANGUAGES] or None,

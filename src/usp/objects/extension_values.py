@@ -114,6 +114,7 @@ class FieldSpec:
     default: str | None = None
     column: str | None = None  # the name in tables, if it is another
     argument: str | None = None  # the name in the constructor of the value, if it is another
+    beside: bool = False  # whether its elements stand beside that of the record, not in it
     feeds_only: bool = False  # whether no XML sitemap has it, but other kinds do
 
     @property

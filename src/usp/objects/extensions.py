@@ -19,6 +19,7 @@ from usp.objects.extension_values import (
     SitemapPageMapObject,
     Table,
 )
+from usp.objects.resource import SitemapResource
 from usp.objects.video import SitemapVideo
 
 __all__ = ["EACH", "EXTENSIONS", "OWN", "Extension", "FieldSpec", "Kind", "Table"]
@@ -74,6 +75,7 @@ _MOBILE = Table("mobile", None, ())
 
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"
+_RS = "http://www.openarchives.org/rs/terms/"
 
 EXTENSIONS: tuple[Extension, ...] = (
     Extension("news", f"{_GOOGLE}news/0.9", "news_story", "news", _NEWS, many=False),
@@ -81,6 +83,7 @@ EXTENSIONS: tuple[Extension, ...] = (
     Extension("video", f"{_GOOGLE}video/1.1", "videos", "videos", _VIDEO),
     Extension("xhtml", _XHTML, "alternates", "alternates", _ALTERNATE),
     Extension("mobile", f"{_GOOGLE}mobile/1.0", "mobile", "mobile", _MOBILE, many=False),
+    Extension("rs", _RS, "resource", None, Table.of("md", SitemapResource), many=False),
     Extension("pagemap", f"{_GOOGLE}pagemap/1.0", "page_map", None, _DATA_OBJECT, around="PageMap"),
 )
 """Every extension, in the order in which they are written."""

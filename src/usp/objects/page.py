@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from usp.objects.resource import SitemapResource
     from usp.objects.video import SitemapVideo
 else:
     __getattr__ = lazy_getattr(__name__)
@@ -72,6 +73,7 @@ class PageFields(NamedTuple):
     videos: list[SitemapVideo] | None = None
     mobile: bool = False
     page_map: list[SitemapPageMapObject] | None = None
+    resource: SitemapResource | None = None
 
     @property
     def declared_priority(self) -> Decimal | None:
@@ -113,10 +115,11 @@ class SitemapPage:
         videos: list[SitemapVideo] | None = None,
         mobile: bool = False,
         page_map: list[SitemapPageMapObject] | None = None,
+        resource: SitemapResource | None = None,
     ) -> None:
         self._url = url
-        core = (priority, last_modified, change_frequency)
-        self._fields = PageFields(*core, news_story, images, alternates, videos, mobile, page_map)
+        core = (priority, last_modified, change_frequency, news_story, images, alternates)
+        self._fields = PageFields(*core, videos, mobile, page_map, resource)
 
     @property
     def sitemap_url(self) -> str | None:
@@ -171,12 +174,18 @@ class SitemapPage:
         """The objects of the page's PageMap, or None if it has none."""
         return (self._fields or self._read())[8]
 
+    @property
+    def resource(self) -> SitemapResource | None:
+        """What ResourceSync says of the page: its last change, size, hashes and links."""
+        return (self._fields or self._read())[9]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
         fields = fields_of(self)  # parses all of them in one go
         if type(self) not in _OURS:  # attributes of a subclass may be others
             fields = PageFields(*_attributes(self))
-        priority, modified, frequency, story, images, alternates, videos, mobile, page_map = fields
+        priority, modified, frequency, story, images, alternates = fields[:6]
+        videos, mobile, page_map, resource = fields[6:]
         result: dict[str, Any] = {
             "url": self.url,
             "priority": priority,
@@ -193,6 +202,8 @@ class SitemapPage:
             result["mobile"] = True
         if page_map:
             result["page_map"] = plain(page_map)
+        if resource:
+            result["resource"] = resource.to_dict()
         return result
 
     def __eq__(self, other: object) -> bool:

@@ -81,6 +81,10 @@ class NodePages:
         """Return the number of problems."""
         return how_many(self.problems())
 
+    def removed(self) -> Iterator[SitemapPage]:
+        """Yield what the document says is removed."""
+        return iter(())
+
     def same_document(self, other: object) -> bool:
         """Return whether other pages are read from the same bytes in the same way, if that is known."""
         del other

@@ -9,7 +9,9 @@
     │   ├── IndexRobotsTxtSitemap
     │   ├── IndexXMLSitemap
     │   ├── IndexJSONFeedSitemap      a JSON Feed with a next one
-    │   └── IndexLlmsTxtSitemap       an llms.txt that links to others
+    │   ├── IndexLlmsTxtSitemap       an llms.txt that links to others
+    │   ├── IndexResourceSyncSitemap  a list of lists, in ResourceSync
+    │   └── IndexOPMLSitemap          a list of feeds
     └── AbstractPagesSitemap          lists pages
         ├── PagesXMLSitemap
         ├── PagesTextSitemap
@@ -17,7 +19,8 @@
         ├── PagesAtomSitemap
         ├── PagesHTMLSitemap
         ├── PagesJSONFeedSitemap
-        └── PagesLlmsTxtSitemap
+        ├── PagesLlmsTxtSitemap
+        └── PagesResourceSyncSitemap
 
 Page nodes do not depend on parsers: they are given their pages, either as a list or as a *page
 source*, which parses a stored document each time it is iterated over.
@@ -61,6 +64,8 @@ __all__ = [
     "AbstractSitemap",
     "IndexJSONFeedSitemap",
     "IndexLlmsTxtSitemap",
+    "IndexOPMLSitemap",
+    "IndexResourceSyncSitemap",
     "IndexRobotsTxtSitemap",
     "IndexWebsiteSitemap",
     "IndexXMLSitemap",
@@ -71,6 +76,7 @@ __all__ = [
     "PagesJSONFeedSitemap",
     "PagesLlmsTxtSitemap",
     "PagesRSSSitemap",
+    "PagesResourceSyncSitemap",
     "PagesTextSitemap",
     "PagesXMLSitemap",
     "SitemapPage",
@@ -222,6 +228,10 @@ class IndexXMLSitemap(AbstractIndexSitemap):
     """An XML index (``sitemapindex``)."""
 
 
+class IndexOPMLSitemap(AbstractIndexSitemap):
+    """An OPML document: a list of feeds."""
+
+
 class IndexRobotsTxtSitemap(AbstractIndexSitemap):
     """A robots.txt, whose ``Sitemap:`` lines declare sitemaps."""
 
@@ -291,6 +301,28 @@ class AbstractPagesSitemap(AbstractSitemap):
 
 class PagesXMLSitemap(AbstractPagesSitemap):
     """An XML sitemap (``urlset``)."""
+
+
+class PagesResourceSyncSitemap(PagesXMLSitemap):
+    """A resource list or a change list of ResourceSync (NISO Z39.99): a ``urlset``.
+
+    The entries of dumps, which are packages of resources, are no pages.
+    """
+
+    @property
+    def removed(self) -> list[SitemapPage]:
+        """The resources that a change list says are gone; they are not among the pages."""
+        return list(self._pages.removed())
+
+    def _own_dict(self, with_pages: bool) -> dict[str, Any]:
+        result = super()._own_dict(with_pages)
+        if with_pages:
+            result["removed"] = [page.to_dict() for page in self._pages.removed()]
+        return result
+
+
+class IndexResourceSyncSitemap(IndexXMLSitemap):
+    """A source description or a capability list of ResourceSync: a ``urlset`` of other lists."""
 
 
 class PagesTextSitemap(AbstractPagesSitemap):
@@ -427,16 +459,23 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
     IndexRobotsTxtSitemap: SitemapKind("robots", "robots.txt"),
     IndexXMLSitemap: SitemapKind("index", "index"),
     PagesXMLSitemap: SitemapKind("urlset", "XML"),
+    PagesResourceSyncSitemap: SitemapKind("resourcesync", "ResourceSync"),
+    IndexResourceSyncSitemap: SitemapKind("index", "index"),
     PagesTextSitemap: SitemapKind("text", "text"),
     PagesRSSSitemap: SitemapKind("rss", "RSS"),
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
     PagesHTMLSitemap: SitemapKind("html", "HTML"),
     PagesJSONFeedSitemap: SitemapKind("jsonfeed", "JSON Feed"),
     IndexJSONFeedSitemap: SitemapKind("index", "index"),
+    IndexOPMLSitemap: SitemapKind("opml", "OPML"),
     PagesLlmsTxtSitemap: SitemapKind("llms", "llms.txt"),
     IndexLlmsTxtSitemap: SitemapKind("index", "index"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
+
+
+FEEDS = frozenset({"rss", "atom", "jsonfeed"})
+"""The kinds that list the latest pages, not all."""
 
 
 def kind_of(node: AbstractSitemap) -> SitemapKind:

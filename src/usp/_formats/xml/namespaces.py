@@ -21,6 +21,7 @@ class Space(IntEnum):
     MOBILE = auto()
     PAGEMAP = auto()
     XHTML = auto()
+    RS = auto()
     RSS = auto()
     ATOM = auto()
     DUBLIN_CORE = auto()
@@ -48,6 +49,7 @@ _BY_PART = (
     ("w3.org/1999/xhtml", Space.XHTML),
     ("w3.org/tr/xhtml", Space.XHTML),
     ("w3.org/2005/atom", Space.ATOM),
+    ("openarchives.org/rs/terms", Space.RS),
     ("purl.org/atom/ns", Space.ATOM),
     ("purl.org/rss/1.0/modules", Space.OTHER),
     ("purl.org/rss/", Space.RSS),
@@ -68,6 +70,7 @@ _BY_PREFIX = {
     "mobile": Space.MOBILE,
     "pagemap": Space.PAGEMAP,
     "xhtml": Space.XHTML,
+    "rs": Space.RS,
     "rss": Space.RSS,
     "atom": Space.ATOM,
     "a10": Space.ATOM,  # what .NET calls it

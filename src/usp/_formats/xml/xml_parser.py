@@ -249,7 +249,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         role = meaning.role
         if role is ElementRole.OTHER:
             if self._field is not None or not self._has_entries:
-                self._take_unknown(name)
+                self._take_unknown(name, attributes)
         elif role is ElementRole.ENTRY and self._field and self._field.is_empty_loc:
             self._wrap(name, meaning)
             role = ElementRole.OTHER
@@ -360,7 +360,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._stack.append(kept(self.root_tag[0]))
             self._scopes.append(self._scope)
 
-    def _take_unknown(self, name: str) -> None:
+    def _take_unknown(self, name: str, attributes: str) -> None:  # noqa: ARG002 - of others
         """Take an element that means nothing, in a field, or below the root before the first entry."""
         if self._field is not None:
             self._field.has_markup = True

@@ -13,6 +13,7 @@ from usp.checks.page_urls import bare_url, beginning, folder_of, normal_url, ori
 from usp.checks.registry import failure_rule, site_rule, sitemap_rule
 from usp.checks.robots_access import ALL_ROBOTS, disallowed_paths, names_of
 from usp.objects.problem import ProblemCode
+from usp.objects.sitemap import IndexLlmsTxtSitemap
 
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
@@ -181,8 +182,9 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     declared |= {bare_url(sitemap.url) for sitemap in site.sitemaps if not sitemap.is_undeclared}
     for sitemap in site.sitemaps:
         addresses = {bare_url(sitemap.url), bare_url(sitemap.requested)}
-        is_for_people = sitemap.kind == "html"
-        if sitemap.is_undeclared and not is_for_people and addresses.isdisjoint(declared):
+        is_llms = isinstance(sitemap.node, IndexLlmsTxtSitemap) or sitemap.kind == "llms"
+        is_for_others = is_llms or sitemap.kind == "html"
+        if sitemap.is_undeclared and not is_for_others and addresses.isdisjoint(declared):
             yield Hit("this sitemap is not declared in robots.txt", sitemap=sitemap.url)
 
 

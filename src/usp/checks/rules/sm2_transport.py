@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 MAX_UNPACKED = 50 * 1024 * 1024  # bytes without compression: a limit of the protocol
 MAX_ENTRIES = 50_000  # URLs or sitemaps: another one
-_XML_TYPE = re.compile(r"(?:application|text)/(?:x-)?(?:[\w.-]++\+)?xml")
+_XML_TYPE = re.compile(r"(?:application|text)/(?:x-)?(?:[\w.-]++\+)?xml|text/x-opml")
 _TEXT_TYPE = re.compile(r"text/plain")
 _RIGHT_TYPES = {  # by the kind of document, unless it is XML
     "robots": ("robots.txt", _TEXT_TYPE),
     "text": ("a list of URLs", _TEXT_TYPE),
-    "html": ("a page", re.compile(r"text/html|application/xhtml\+xml")),
     "jsonfeed": ("a JSON Feed", re.compile(r"application/(?:feed\+)?json")),
-    "llms": ("llms.txt", re.compile(r"text/(?:plain|markdown)")),
+    "llms": ("Markdown", re.compile(r"text/(?:plain|markdown)")),
+    "html": ("a page", re.compile(r"text/html|application/xhtml\+xml")),
 }
 _GZIP_TYPE = re.compile(
     r"(?:application|binary)/(?:x-)?(?:gzip|gunzip|gzip-compressed|octet-stream)"
@@ -50,6 +50,8 @@ def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
         return
     if sitemap.is_robots and sitemap.site.robots.is_something_else:
         return
+    if sitemap.is_index and sitemap.xml is None:
+        return  # of its own pages, which are a sitemap below it, that will be said
     given = exchange.content_type.partition(";")[0].strip().lower()
     what, right = _RIGHT_TYPES.get(sitemap.kind, ("XML", _XML_TYPE))
     # Another rule is about files that are not compressed and should be.

@@ -84,13 +84,13 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 def command(sites: str, output: str | None, metrics: str | None, **values: Any) -> None:
     """Read many sites into a dataset, and keep it up to date.
 
-    SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
-    host or domain; - is standard input. Run the same command again to complete a dataset: sites that
-    are already in it are skipped, however the last run ended. A site that fails gets a row with the
-    reason. With --due, --every, --again or --retry-failed, sites of a DATASET are visited again: what
-    fails then keeps what it had. The exit status is 0 if every site of the list is in the dataset. It
-    is 1 if the run could not go on, if more sites failed than --max-failed allows, and, with --again
-    or --retry-failed, if any site keeps what it had.
+    SITES is a file with one site per line, a CSV, TSV or Parquet file with a column site, url, host or
+    domain, or an OPML file, whose feeds are read with their sites; - is standard input. Run the same
+    command again to complete a dataset: sites that are already in it are skipped, however the last run
+    ended. A site that fails gets a row with the reason. With --due, --every, --again or --retry-failed,
+    sites of a DATASET are visited again: what fails then keeps what it had. The exit status is 0 if
+    every site of the list is in the dataset. It is 1 if the run could not go on, if more sites failed
+    than --max-failed allows, and, with --again or --retry-failed, if any site keeps what it had.
 
     \b
     Examples:

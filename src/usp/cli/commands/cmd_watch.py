@@ -7,10 +7,11 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import InitVar, dataclass, field, replace
-from itertools import chain
+from hashlib import blake2b
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,10 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import clock, counted, duration
+from usp._base.urls import is_http_url
 from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
-from usp.cli.option_values import new_path
+from usp.cli.option_values import bad_value, new_path
 from usp.cli.output import naming, write_text
 from usp.cli.watch_outputs import ENTRIES, NewsFeed, post, run_command, webhook
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from usp.changes import PageChange
     from usp.changes.watching import Round
 
+_LOOK = 4096  # characters in which the root of an OPML file is looked for
+_USUALLY = 900.0  # seconds from one round of all feeds to the next
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -49,7 +53,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
         "--existing": "Begin with the pages that exist when the snapshot is created.",
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
     },
-    snapshot={"type": new_path},
+    snapshot={"type": lambda text: Path(text) if Path(text).is_dir() else new_path(text)},
     post={"type": webhook, "name": "post_to"},
     feed={"type": new_path, "name": "feed_path"},
     exec={"name": "shell_command"},
@@ -73,12 +77,13 @@ def command(
 ) -> None:
     """Watch a website: show new and changed pages as they appear.
 
-    URL is a website or a sitemap. The first round records it in the snapshot; each later one fetches
-    only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what), on
-    a terminal after the time. Errors are reported, and the next round tries again. Ctrl-C and SIGTERM
-    end the command after the current batch, with exit status 0. When it is started again, it continues
-    where it was: no page is lost, and after a crash the last batch may come twice. Needs the extra
-    warc.
+    URL is a website or a sitemap, or an OPML file, whose feeds are watched one after another; then
+    --snapshot is a folder, with a snapshot for each feed. The first round records it in the snapshot;
+    each later one fetches only what has changed. Lines begin with + (new) or ~ (changed: which fields,
+    from what to what), on a terminal after the time. Errors are reported, and the next round tries
+    again. Ctrl-C and SIGTERM end the command after the current batch, with exit status 0. When it is
+    started again, it continues where it was: no page is lost, and after a crash the last batch may come
+    twice. Needs the extra warc.
 
     If more of the pages would be gone than --max-removed, nothing is reported as removed, and the
     snapshot stays as it was until they are back, or the command is started with --accept.
@@ -90,13 +95,18 @@ def command(
     Examples:
       usp watch example.org --snapshot site.warc.gz
       usp watch example.org --snapshot s.warc.gz --every 1h -o new.jsonl
+      usp watch feeds.opml --snapshot states/ --every 30m
       usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
     """  # noqa: D301 - click knows the backspace
     from usp.changes.watching import watch
     from usp.cli.run_options import handling
 
-    if start.is_local:
-        raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
+    feeds = _feeds_in(start.path) if start.path is not None else {}
+    if start.is_local and not feeds:
+        raise click.UsageError(
+            "only a website or a sitemap on the web can be watched, not a file, unless it is OPML"
+        )
+    _check_state(snapshot, is_folder=bool(feeds))
     form = options.format_for(output, form, ("text", "jsonl"), "text")
     if run.options.keep_partial and not options.set_in_config("keep_partial"):
         raise click.UsageError(
@@ -111,16 +121,18 @@ def command(
         run.running(watcher.line),
         handling(watcher.end, *_SIGNALS),
     ):
-        rounds = watch(
-            start.start,
-            snapshot or Path(folder, "site.warc.gz"),
-            run.client(),
-            every=every,
-            is_sitemap=start.is_sitemap,
-            stop=watcher.stop,
-            options=replace(run.options, keep_partial=False),  # from a configuration file
+        how = {
+            "web_client": run.client(),
+            "every": every,
+            "stop": watcher.stop,
+            "options": replace(run.options, keep_partial=False),  # from a configuration file
             **given,
-        )
+        }
+        if start.path is not None:
+            rounds = _rounds_of_feeds(start.path, snapshot or Path(folder), watcher, **how)
+        else:
+            path = snapshot or Path(folder, "site.warc.gz")
+            rounds = watch(start.start, path, is_sitemap=start.is_sitemap, **how)
         with closing(rounds):
             try:
                 for current in rounds:
@@ -132,10 +144,57 @@ def command(
     messages.notice(f"stopped: {found}", rounds=number, changes=changes)
     if watcher.stop.is_set():  # which is not a failure
         return
-    if watcher.warning:
+    if any(watcher.warnings.values()):
         raise Exit(FAILED)
-    if run.strict and not watcher.is_complete:
+    if run.strict and watcher.incomplete:
         raise Exit(PARTIAL)
+
+
+def _feeds_in(path: Path) -> dict[str, bool]:
+    """Return the feeds in an OPML file, and the websites without one: whether each is a feed."""
+    from usp._formats.opml import outlines
+
+    try:
+        text = path.read_text("utf-8-sig", "replace") if path.is_file() else ""
+    except OSError as error:
+        raise click.UsageError(f"cannot read {path}: {words_of(error)}") from error
+    if "<opml" not in text[:_LOOK].lower():
+        return {}
+    found = ((one.feed or one.site or "", one.feed is not None) for one in outlines([text]))
+    return {url: is_feed for url, is_feed in found if is_http_url(url)}
+
+
+def _check_state(snapshot: Path | None, *, is_folder: bool) -> None:
+    """Refuse a file where a folder is needed, and a folder where a file is."""
+    if snapshot is not None and snapshot.exists() and snapshot.is_dir() != is_folder:
+        what = "is a file; name a folder" if is_folder else "is a folder; name a file in it"
+        raise bad_value("--snapshot", f"{str(snapshot)!r} {what}")
+
+
+def _rounds_of_feeds(
+    path: Path,
+    folder: Path,
+    watcher: _Watcher,
+    *,
+    every: float | None,
+    rounds: int | None,
+    stop: threading.Event,
+    **how: Any,
+) -> Generator[Round, None, None]:
+    """Yield a round of each feed of a list, again and again; the list may change meanwhile."""
+    from usp.changes.watching import watch
+
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for number in count(1):
+        begun = time.monotonic()
+        for url, is_feed in _feeds_in(path).items():
+            watcher.url = url
+            state = folder / f"{blake2b(url.encode(), digest_size=8).hexdigest()}.warc.gz"
+            yield from watch(url, state, is_sitemap=is_feed or None, rounds=1, stop=stop, **how)
+        pause = begun + (every or _USUALLY) - time.monotonic()
+        if number == rounds or stop.wait(max(0.0, pause)):
+            return
 
 
 @dataclass(slots=True)
@@ -154,10 +213,12 @@ class _Watcher:
     stop: threading.Event = field(default_factory=threading.Event)
     rounds: int = 0
     changes: int = 0
-    is_complete: bool = True  # in the last round
-    warning: str = ""  # in the last round: most pages are gone, or could not be read
     is_busy: bool = False
-    failed: frozenset[str] = frozenset()
+    # By the URL that is watched, of its last round: that most pages are gone, or could not be read;
+    # which sitemaps are missing; and which URLs are incomplete.
+    warnings: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, frozenset[str]] = field(default_factory=dict)
+    incomplete: set[str] = field(default_factory=set)
     ended: float | None = None  # when the last round did
     feed: NewsFeed | None = field(init=False)
 
@@ -185,7 +246,8 @@ class _Watcher:
     def report(self, current: Round) -> None:
         """Report what is missing in a round, and what has changed."""
         self.rounds, self.ended = self.rounds + 1, time.monotonic()
-        self.is_complete = current.error is None and not current.failures
+        is_complete = current.error is None and not current.failures
+        (self.incomplete.discard if is_complete else self.incomplete.add)(self.url)
         self._report_failures(current)
         if current.error is not None:
             return
@@ -206,22 +268,24 @@ class _Watcher:
     def _report_failures(self, current: Round) -> None:
         """Report what is missing, when that changes."""
         error, update = current.error, current.update
-        before, self.warning = self.warning, ""
+        before, warning = self.warnings.get(self.url), ""
         if update is not None and not self.accepts:
-            self.warning = update_warning(update.warning)
+            warning = update_warning(update.warning)
         elif update is not None and update.warning:
             messages.notice(update.warning, pages_lost=update.pages_lost)
-        if self.warning and self.warning != before:
-            messages.error(self.warning, FAILED)
+        self.warnings[self.url] = warning
+        if warning and warning != before:
+            messages.error(warning, FAILED)
         if error is not None and update is None:
             reason = words_of(error)
             again = f"; next try in {duration(self.every)}" if self.every else ""
             messages.notice(f"failed: {reason}{again}", failed=reason)
             return
-        messages.missing([one for one in current.failures if one.url not in self.failed])
-        if self.failed and not current.failures:
+        failed = self.failed.get(self.url, ())
+        messages.missing([one for one in current.failures if one.url not in failed])
+        if failed and not current.failures:
             messages.notice("all sitemaps are complete again", missing=0)
-        self.failed = frozenset(failure.url for failure in current.failures)
+        self.failed[self.url] = frozenset(failure.url for failure in current.failures)
 
     def _give(self, current: Round, changes: Iterator[PageChange]) -> None:
         """Write the changes of a round, or have them dealt with by a command or an address."""

@@ -1,0 +1,77 @@
+"""OPML: a list of feeds, as feed readers write and read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, NamedTuple
+
+from usp._base.loc_urls import child_url
+from usp._base.urls import is_http_url
+from usp._formats import values
+from usp._formats.abstract_parser import ChildEntry, Entry, ignore
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.scanner import Scanner, TokenHandler
+from usp._formats.xml.xml_parser import XmlParser
+from usp.objects.problem import ProblemCode, Problems
+from usp.objects.sitemap import IndexOPMLSitemap
+
+
+class Outline(NamedTuple):
+    """What an outline links to: a feed, or another list, and the website that it is of."""
+
+    feed: str | None
+    site: str | None
+
+    @classmethod
+    def of(cls, attributes: str) -> Outline:
+        """Read the attributes of an outline."""
+        given = read_attributes(attributes, ignore)
+        feed, site, other = (values.text(given.get(name)) for name in ("xmlurl", "htmlurl", "url"))
+        is_page = given.get("type", "").strip().lower() == "link"
+        if is_page and not (other or "").partition("?")[0].lower().endswith(".opml"):
+            return cls(feed, site or other)
+        return cls(feed or other, site)
+
+
+class OpmlParser(XmlParser):
+    """Reads an OPML document: the feed of each outline is a child."""
+
+    sitemap_class = IndexOPMLSitemap
+    vocabulary: ClassVar = frozenset()
+    entries: ClassVar = {}
+
+    def feed(self, text: str) -> list[Entry]:
+        """Return the feeds that are complete so far."""
+        return self.scan(text)
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Take an outline; any other element says nothing about feeds."""
+        super().start(name, attributes, empty)
+        if name.rpartition(":")[2].lower() != "outline":
+            return
+        address = Outline.of(attributes).feed
+        url = child_url(address, self.url) if address else None
+        if url is not None:
+            self._done.append(ChildEntry(url, None, address, self.scanner.line))
+        elif address:
+            self.note(ProblemCode.BAD_LINK, address, lost=1)
+
+
+class _Outlines(TokenHandler):
+    def __init__(self) -> None:
+        self.scanner = Scanner(self, Problems())
+        self.found: list[Outline] = []
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        del empty
+        if name.rpartition(":")[2].lower() == "outline":
+            self.found.append(Outline.of(attributes))
+
+
+def outlines(texts: Iterable[str]) -> Iterator[Outline]:
+    """Yield what the outlines of a list link to, each a feed or a website at least."""
+    reader = _Outlines()
+    for text in texts:
+        reader.scanner.feed(text)
+        found, reader.found = reader.found, []
+        yield from (one for one in found if any(map(is_http_url, filter(None, one))))
