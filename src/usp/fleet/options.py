@@ -98,10 +98,10 @@ class FleetOptions(CrawlOptions):
     @property
     def digest(self) -> str:
         """A digest of what decides which rows a site has: rows of another one are not comparable."""
-        from usp.fleet.tables import page_columns  # noqa: PLC0415 - the help of a command needs none
+        from usp.export.schema import COLUMNS  # noqa: PLC0415 - as above
 
-        columns = page_columns(self.columns)
-        chosen = (sorted(columns), self.pages, self.problems, self.selection)
+        columns = sorted({"sitemap", "url", *(self.columns or COLUMNS)})
+        chosen = (columns, self.pages, self.problems, self.selection)
         return hashlib.blake2b(repr(chosen).encode(), digest_size=6).hexdigest()
 
     @property
