@@ -1,5 +1,7 @@
 """A folder that was built, a list of pages and an earlier state show what sitemaps alone do not."""
 
+import os
+
 import pytest
 from check_examples import wrapped
 
@@ -57,6 +59,14 @@ def test_pages_that_nobody_should_find_need_not_be_listed(found):
         **dict.fromkeys(["google0123456789abcdef.html"], ""),
     }
     assert found(files, "/") == set()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_what_cannot_be_read_in_the_folder_does_no_harm(found, tmp_path):
+    (tmp_path / "public").mkdir()
+    os.mkfifo(tmp_path / "public" / "pipe.html")
+    (tmp_path / "public" / "gone.html").symlink_to("nowhere")
+    assert found({"index.html": "", "a.html": "x" * 1_000_000}, "/ /a") == set()
 
 
 def test_a_built_folder_shows_what_is_wrong_before_it_is_deployed(found):

@@ -56,6 +56,25 @@ def test_a_page_that_is_called_a_sitemap_is_an_error(run, serve):
     assert ended.err == f"usp: {html}/sitemap.php: it is an HTML page\n"
 
 
+def test_html_sitemaps_neighbours_and_words_are_listed_if_asked_for(run, serve):
+    german = (
+        '<url><loc>{base}/tea</loc><link xmlns="http://www.w3.org/1999/xhtml" rel="alternate" '
+        'hreflang="de" href="{alt}/tee"/></url>'
+    )
+    page = "<!doctype html><title>Sitemap</title><h2>Teas</h2><a href='{base}/green'>Green</a>"
+    site = serve(
+        {"/sitemap.xml": f"<urlset>{german}</urlset>", "alt:/sitemap.xml": urlset("{alt}/tee")}
+        | {"/site-map": page}
+    )
+    assert run("ls", site, "-f", "pages", "-u").lines == ["/tea"]
+    more = run("ls", site, "-f", "pages", "-u", "--html-sitemaps", "--neighbours").ends(0).lines
+    assert [line.removeprefix(site.web.alt) for line in more] == ["/tea", "/green", "/tee"]
+    best = run("ls", site, "-u", "--html-sitemaps", "--match", "teas").ends(0).lines
+    assert best == ["/green"]
+    tree = run("tree", site, "--neighbours").ends(0).out
+    assert f"{site.web.alt}/  1 sitemap" in tree
+
+
 def test_nothing_a_terminal_would_obey_is_printed(run, serve):
     site = serve(
         {

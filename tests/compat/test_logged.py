@@ -48,6 +48,7 @@ BETTER = {  # something else is told, because something else is done
     "a child that is no URL": "a problem of the index, with its line",
     "a child without loc": "a problem, where nothing was told",
     "bytes that are no UTF-8": "a problem, where nothing was told",
+    "robots.txt with an empty sitemap": "the same",
     "a body cut off": "the pages that came are kept",
 }
 

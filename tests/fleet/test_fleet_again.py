@@ -146,6 +146,17 @@ def test_what_is_due_is_requested_and_nothing_else(web, root):
     assert changed["changed_at"] > same["changed_at"]
 
 
+def test_the_columns_of_a_dataset_stay_as_they_were_chosen(web, tmp_path):
+    root = tmp_path / "chosen"
+    crawled(web, root, replace(OPTIONS, columns=("url", "lastmod")))
+    for site in web:
+        site.forget()
+    run = FleetRun(workers=1, options=replace(OPTIONS, use_known_paths=False), again=True)
+    assert crawl_fleet(None, root, run)["outcomes"] == {"complete": 3}
+    assert [site.bodies for site in web] == [[], [], []]
+    assert "priority" not in Dataset(root).columns("pages")
+
+
 def test_known_paths_at_which_nothing_is_are_asked_for_once(served, root):
     (site,) = served({"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m")}, kind=TaggedSite)
     for requests in (21, 2):

@@ -25,7 +25,8 @@ from test_fleet_sites import LISTS
 
 from usp._base import files as store
 from usp._base.files import FileStore, NotADatasetError, is_remote
-from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, engines
+from usp.fleet import ChangesFeed, DatasetError, FleetRun, crawl_fleet, dataset_stats, engines
+from usp.fleet import open as open_dataset
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import SiteListError, read_sites
 from usp.fleet.tables import TABLES
@@ -70,6 +71,10 @@ def test_a_dataset_in_a_bucket_is_what_the_websites_serve_and_nothing_else_is_th
     assert others == files | {f"{below}/_summary.json"}
     stats = dataset_stats(root)
     assert stats["totals"]["pages"] == sum(len(site.pages) for site in websites.sites)
+    one = max(websites.sites, key=lambda site: len(site.pages))
+    found = open_dataset(root).pages(one.url, ["url"]).read_all()
+    assert found.num_rows == len(one.pages)
+    assert ChangesFeed(root).read()[0].read_all().num_rows == 0
 
 
 def test_the_list_of_sites_may_be_there_too_or_it_is_told_that_it_is_not(s3):

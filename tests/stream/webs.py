@@ -71,6 +71,8 @@ def webs(draw: st.DrawFn, *, with_stray: bool = False) -> tuple[dict[str, Any], 
     options = {
         "use_robots": draw(st.booleans()),
         "use_html_links": draw(st.booleans()),
+        "use_html_sitemaps": draw(st.booleans()),
+        "use_neighbours": draw(st.booleans()),
         "use_known_paths": False,
         "extra_known_paths": [name[1:] for name in known],
     }

@@ -5,12 +5,12 @@ import base64
 import contextlib
 import logging
 import pickle
-from pathlib import Path
 
 import pytest
 import requests
 
 import usp.aio
+import usp.fleet
 from cases import cases
 from usp import stream
 from usp.cli import main
@@ -235,11 +235,6 @@ def test_a_fleet_logs_in_and_writes_no_login(site, capfd, tmp_path):
     for path in files:
         assert is_clean(path.read_bytes(), path.name)
     assert is_clean(out, err)
-    rows = _rows(dataset)
+    rows = usp.fleet.open(dataset).sites().read_all().to_pylist()
     assert {row["site"] for row in rows} >= {f"{site.base}/", f"{site.alt}/"}
     assert {row["pages"] for row in rows if row["site"] == f"{site.base}/"} == {4}
-
-
-def _rows(dataset: Path) -> list[dict]:
-    arrow = pytest.importorskip("pyarrow.dataset")
-    return arrow.dataset(dataset / "sites", format="parquet").to_table().to_pylist()

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -150,8 +151,10 @@ class BuiltPages:
 
     def _read(self, name: str, listed: Listed) -> tuple[bytes, FetchedPage]:
         assert self.folder is not None
-        with (self.folder / name).open("rb") as file:
-            head = file.read(MAX_HEAD)
+        path, head = self.folder / name, b""
+        if path.is_file():  # a pipe could make it wait
+            with suppress(OSError), path.open("rb") as file:
+                head = file.read(MAX_HEAD)
         received = read_document([head], None, listed.url, content_type="text/html")
         return head, FetchedPage(listed, received)
 

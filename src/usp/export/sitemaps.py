@@ -56,13 +56,18 @@ def sitemap_rows(
 
 
 def places_in(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, str | None, int]]:
-    """Yield every sitemap, depth first, with the URL of the one that declares it and its depth."""
-    top = tree.sub_sitemaps if isinstance(tree, IndexWebsiteSitemap) else [tree]
-    waiting: list[tuple[AbstractSitemap, str | None, int]] = [(n, None, 0) for n in reversed(top)]
+    """Yield every sitemap, depth first, with the URL of the one that declares it and its depth.
+
+    A website is not a sitemap itself: those directly below it are at the top.
+    """
+    waiting: list[tuple[AbstractSitemap, str | None, int]] = [(tree, None, 0)]
     while waiting:
         node, parent, depth = waiting.pop()
-        yield node, parent, depth
-        waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
+        above: tuple[str | None, int] = (None, 0)
+        if not isinstance(node, IndexWebsiteSitemap):
+            yield node, parent, depth
+            above = node.url, depth + 1
+        waiting += [(below, *above) for below in reversed(node.sub_sitemaps)]
 
 
 def sitemap_row(

@@ -314,10 +314,17 @@ def crawl_parts(
             writer.discard()
 
 
+def load_for_threads() -> None:
+    """Load modules that several threads use: two that load one at a time may see half of it."""
+    for part in (".compute", ".parquet", ".fs"):
+        pyarrow(part)
+
+
 @contextmanager
 def _as_a_worker() -> Iterator[None]:
     """Set up the process for this work, and restore it afterwards: it may be the caller's."""
     logger, arrow = logging.getLogger("usp"), pyarrow()
+    load_for_threads()
     with more_descriptors(), ExitStack() as before:
         before.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason

@@ -6,10 +6,11 @@ which DuckDB, Polars and Spark all understand: :func:`current_sql`.
 
 from __future__ import annotations
 
-import os
+import secrets
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usp._base.files import NotADatasetError
@@ -20,11 +21,15 @@ from usp.fleet.site_list import homepage
 from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, quoted, schema_of
 
 if TYPE_CHECKING:
+    import os
     from contextlib import AbstractContextManager
 
 __all__ = ["CURRENT", "OpenDataset", "current_sql", "open_dataset"]
 
 _INTERNAL = frozenset({"bucket", "writer", "number", "document", "absent", "absent_at"})
+_TABLES = {"sites": ("visits",), "sitemaps": ("visits", "fetches")}
+_TABLES["pages"] = ("visits", "fetches", "pages")
+_JOINED = ("bucket", "site", "sitemap", "visit")
 _OF_PAGES = ("site", "domain", "digest", "first_seen", "last_seen")
 
 _LAST_VISITS = """with ranked as (
@@ -32,7 +37,7 @@ _LAST_VISITS = """with ranked as (
         partition by bucket, site order by started desc, number desc, writer desc) as place
     from visits{where})
 select {columns} from visits v join ranked r on v.bucket = r.bucket and v.visit = r.visit
-where r.place = 1"""
+where r.place = 1{more}"""
 
 _LAST_FETCHES = """with counted as (select bucket, visit from visits{where}),
 ranked as (
@@ -70,11 +75,7 @@ def current_sql(
     """
     if view not in CURRENT:
         raise ValueError(f"unknown view {view!r}; choose from {', '.join(CURRENT)}")
-    only = []
-    if site is not None:
-        home = homepage(site)[0]
-        only = [f"bucket = {bucket_of(domain_of(home), buckets)}", f"site = {quoted(home)}"]
-    where = only
+    where = only = _only(site, buckets)
     if at is not None:
         where = [*only, f"started <= timestamptz '{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"]
 
@@ -88,9 +89,17 @@ def current_sql(
         columns=", ".join(_expression(view, name) for name in columns or view_columns(view)),
         where=clauses(" where ", "", where),
         only=clauses(" where ", "f.", [*only, *good]),
-        more=clauses(" and ", "p.", only),
+        more=clauses(" and ", "v." if view == "sites" else "p.", only),
         gone=GONE,
     )
+
+
+def _only(site: str | None, buckets: int) -> list[str]:
+    """Return the conditions for the rows of one site; none for all sites."""
+    if site is None:
+        return []
+    home = homepage(site)[0]
+    return [f"bucket = {bucket_of(domain_of(home), buckets)}", f"site = {quoted(home)}"]
 
 
 def view_columns(view: str, of_pages: Sequence[str] | None = None) -> list[str]:
@@ -137,8 +146,11 @@ class OpenDataset:
         return self._read("sites", site, columns)
 
     def _read(self, view: str, site: str | None, columns: Sequence[str] | None) -> Any:
+        query = self.sql(view, site, columns)
+        where = " and ".join(_only(site, self.dataset.buckets)) or "true"
         with self.errors():
-            return self.connection().sql(self.sql(view, site, columns)).to_arrow_reader()
+            database = self.connection(*_TABLES[view], where=where, columns=columns)
+            return database.sql(query).to_arrow_reader()
 
     def sql(self, view: str, site: str | None = None, columns: Sequence[str] | None = None) -> str:
         """Return the query of a view of this dataset."""
@@ -148,14 +160,32 @@ class OpenDataset:
         buckets = self.dataset.buckets
         return current_sql(view, columns or known, at=self.at, site=site, buckets=buckets)
 
-    def connection(self, *tables: str) -> Any:
-        """Return a connection of DuckDB that knows the tables by their names."""
+    def connection(
+        self, *tables: str, where: str = "true", columns: Sequence[str] | None = None
+    ) -> Any:
+        """Return a connection of DuckDB that knows tables by their names.
+
+        Those of a folder are read when they are needed; of others, the rows that are wanted are copied.
+        """
         duckdb = load_extra("duckdb", "Reading a dataset needs duckdb", "fleet")
-        folder = os.path.join(tempfile.gettempdir(), "usp-duckdb")  # noqa: PTH118 - for SQL
-        database = duckdb.connect(config={"temp_directory": folder})
+        folder = Path(tempfile.gettempdir(), f"usp-{secrets.token_hex(8)}")  # DuckDB removes it
+        database = duckdb.connect(config={"temp_directory": str(folder)})
         database.execute("set timezone = 'UTC'")
-        for table in tables or ("visits", "fetches", "pages"):
-            database.register(table, self.dataset.arrow_dataset(table))
+        dataset = self.dataset
+        for table in tables or _TABLES["pages"]:
+            features = dataset.table(table).protocol().reader_features
+            if not (dataset.store.is_remote or features):
+                database.register(table, dataset.arrow_dataset(table))
+                continue
+            needed = {*_JOINED, *columns} if table == "pages" and columns else None
+            named = [
+                name
+                for name in dataset.columns(table)
+                if name != "document" and (needed is None or name in needed)
+            ]
+            database.register("rows", dataset.rows(table, named, where))
+            database.execute(f"create temp table {table} as from rows")
+            database.unregister("rows")
         return database
 
     def errors(self) -> AbstractContextManager[None]:

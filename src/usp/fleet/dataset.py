@@ -47,7 +47,7 @@ _CONFIGURATION = {"delta.checkpointInterval": "20"}
 """A commit reads all others since the last checkpoint, one request for each in an object store."""
 
 _DESCRIPTION = "usp crawl, {} buckets"
-_IN_BUCKETS = re.compile(r"(\d+) buckets")
+_IN_BUCKETS = re.compile(r"usp crawl, (\d{1,6}) buckets")
 _ATTEMPTS = 8
 _PAUSE = 0.5  # seconds, at most, before the second attempt
 
@@ -123,7 +123,7 @@ class Dataset:
         """How many buckets the tables have."""
         if not self._buckets:
             with self.store.words():
-                found = _IN_BUCKETS.search(self.table("visits").metadata().description or "")
+                found = _IN_BUCKETS.fullmatch(self.table("visits").metadata().description or "")
             self._buckets = int(found[1]) if found else BUCKETS
         return self._buckets
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
 _LOOK_SECONDS = 0.2  # after which it is looked for sites that have come
 _CONNECT_SECONDS = 10.0
+_RAY_ATTEMPTS = "5"  # to reach a cluster at an address, a second each; Ray itself takes 20
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
 START_METHOD = "spawn"  # a fork of a process with threads may hang
 _STOP_SECONDS = 10.0  # in which workers that are stopped must have ended
@@ -266,8 +267,10 @@ class _Driver:
 # A cluster ----------------------------------------------------------------------------------------
 
 
-def ray_module(part: str = "") -> Any:
+def ray_module(part: str = "", address: str | None = None) -> Any:
     """Return Ray, or a module of it; raises ``MissingExtraError`` if it is not installed."""
+    if address is not None:
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", _RAY_ATTEMPTS)
     return load_extra(f"ray{part}", "The engine ray needs ray", "ray")
 
 

@@ -98,16 +98,18 @@ class FleetOptions(CrawlOptions):
     @property
     def digest(self) -> str:
         """A digest of what decides which rows a site has: rows of another one are not comparable."""
-        chosen = (self.columns, self.pages, self.problems, self.selection)
+        from usp.export.schema import COLUMNS  # noqa: PLC0415 - as above
+
+        columns = sorted({"sitemap", "url", *(self.columns or COLUMNS)})
+        chosen = (columns, self.pages, self.problems, self.selection)
         return hashlib.blake2b(repr(chosen).encode(), digest_size=6).hexdigest()
 
     @property
     def keeps_unchanged(self) -> bool:
-        """Whether the pages of a sitemap can be kept: if they depend on no other, and name it."""
+        """Whether the pages of a sitemap can be kept: if they depend on no other."""
         selection = self.selection
         alone = selection is None or not (selection.unique or selection.limit is not None)
-        names = self.columns is None or "sitemap" in self.columns or not self.pages
-        return alone and names and self.effective_limits.pages is None
+        return alone and self.effective_limits.pages is None
 
     def for_site(self, on_event: Listener, paths: tuple[str, ...] | None = None) -> CrawlOptions:
         """Return the crawl options for one site; ``on_event`` gets its events.

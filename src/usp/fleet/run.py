@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ from usp._base.files import DatasetError, NotADatasetError
 from usp._base.interrupts import InterruptibleThread
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
-from usp.export.schema import pyarrow
-from usp.fleet.crawler import Job, site_module
+from usp.export.schema import ALL_COLUMNS
+from usp.fleet.crawler import Job, load_for_threads, site_module
 from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
 from usp.fleet.known_sites import KnownSites, Shard
@@ -122,9 +122,9 @@ def crawl_fleet(
     """
     how = run or FleetRun()
     site_module()
-    pyarrow()
+    load_for_threads()
     if how.engine == "ray":
-        ray_module()
+        ray_module(address=how.address)
     dataset = Dataset(root)
     if sites is None and not how.replaces:
         raise ValueError("without a list of sites, choose again, retry_failed or due")
@@ -132,7 +132,7 @@ def crawl_fleet(
         rest = iter(sites)
         sites = chain(list(islice(rest, 1)), rest)
     aside = InterruptibleThread()
-    number, first = aside(_begin, dataset, how, sites is None)
+    how, number, first = aside(_begin, dataset, how, sites is None)
     progress = FleetProgress()
     on_progress(progress)
     started = datetime.now(UTC)
@@ -308,15 +308,21 @@ def _explain(error: DatasetError | OSError) -> None:
         raise DatasetError(advice) from error
 
 
-def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[int, int]:
-    """Begin a run; return its number, and that of the run in which ``again`` was begun."""
+def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[FleetRun, int, int]:
+    """Begin a run; return how, its number, and that of the run in which ``again`` was begun.
+
+    The columns of a dataset that exists stay as they are, unless others are chosen.
+    """
     if must_exist and not dataset.exists():
         raise NotADatasetError(
             f"{dataset.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
         )
+    if must_exist and how.options.columns is None:
+        there = [name for name in ALL_COLUMNS if name in dataset.columns("pages")]
+        how = replace(how, options=replace(how.options, columns=tuple(there)))
     dataset.make(how.options.columns)
     number = dataset.begin_run()
-    return number, dataset.begin_again(number) if how.again else number
+    return how, number, dataset.begin_again(number) if how.again else number
 
 
 def _run_row(

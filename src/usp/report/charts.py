@@ -84,9 +84,13 @@ class Cards:
         return [one for one in cards if one]
 
     def in_short(self) -> Markup:
-        """Return a card with sentences about what has no card of its own, after all the others."""
-        facts = tag("ul", *(tag("li", fact) for fact in self.facts))
-        return card("facts", "In short", facts, wide=True) if self.facts else Markup("")
+        """Return a card with sentences about what has no card of its own; what there is comes first.
+
+        The other cards must have been made.
+        """
+        facts = sorted(self.facts, key=lambda fact: fact.startswith("No "))
+        listed = tag("ul", *(tag("li", fact) for fact in facts))
+        return card("facts", "In short", listed, wide=True) if self.facts else Markup("")
 
     def _fact(self, text: str) -> str:
         """Add a sentence in place of a card."""

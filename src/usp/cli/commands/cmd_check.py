@@ -219,12 +219,14 @@ def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
 
     with value_of("--agent"):
         agents = agents_of(given["agent"])
-    place = given["place"]
+    place: str | None = given["place"]
+    if place is not None and "." in place and "://" not in place:
+        place = f"https://{place}"
     if place is not None and origin_at(place) is None:
         raise bad_value(
             "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
         )
-    more = {"options": run.options, "agents": agents, "url": place}
+    more: dict[str, Any] = {"options": run.options, "agents": agents, "url": place}
     fetched = given["fetch_pages"], given["fetch_linked"]
     return Checking(_chosen_rules(given), *fetched, **more)
 

@@ -134,15 +134,18 @@
   save.id = "pages-export";
   tools.append(reset, save, matches);
 
-  // Set a bit for each row in whose line a word is; the text is searched as a whole.
+  // Texts in lower case; null where that is longer: then positions would be those of other lines.
   const lowered = new Map();
-  function mark(column, word, found) {
+  function lower(column) {
     if (!lowered.has(column)) {
-      // Lower case may be longer: then positions would be those of other lines.
-      const lower = column.text.toLowerCase();
-      lowered.set(column, lower.length === column.text.length ? lower : null);
+      const text = column.text.toLowerCase();
+      lowered.set(column, text.length === column.text.length ? text : null);
     }
-    const text = lowered.get(column);
+    return lowered.get(column);
+  }
+  // Set a bit for each row in whose line a word is; the text is searched as a whole.
+  function mark(column, word, found) {
+    const text = lower(column);
     if (text === null) {
       for (let at = 0; at < count; at++) if (column.get(at).toLowerCase().includes(word)) found[at] = 1;
       return;
@@ -427,4 +430,5 @@
   }).observe(place);
   update();
   place.dataset.ready = "yes";
+  setTimeout(() => [urls, titles].forEach(lower)); // before the first search needs it
 })();
