@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import child_url, resolved
+from usp._base.reason import Reason
 from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import TRUNCATED, ChildEntry, FormatParser, ignore
@@ -20,7 +21,7 @@ from usp._formats.feeds import FeedEntry
 from usp._formats.xml.raw_entries import Notes
 from usp._formats.xml.references import without_forbidden
 from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
-from usp.objects.problem import ProblemCode
+from usp.objects.problem import FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 MAX_VALUE = 512 * 1024
 """Characters of an item, or of another value of the feed, without long texts; a longer one is lost."""
+
+MAX_DAMAGE = 50_000
+"""After so many values in a row without an entry, the rest of a feed is not read."""
 
 _MAX_STRING = 64 * 1024  # characters; a longer one, such as the content of a page, reads as empty
 _MAX_DEPTH = 50  # brackets that are open
@@ -385,6 +389,7 @@ class JsonFeedParser(Notes, FormatParser):
         self._cutter = ValueCutter(self._take, "items")
         self._feed: dict[str, Any] = {}
         self._next: ChildEntry | None = None
+        self._damage = 0  # values since the last entry
         self._done: list[Entry] = []
 
     def note(
@@ -400,7 +405,8 @@ class JsonFeedParser(Notes, FormatParser):
 
     def feed(self, text: str) -> list[Entry]:
         """Return the items that are complete so far."""
-        self._cutter.feed(text)
+        if self._damage <= MAX_DAMAGE:
+            self._cutter.feed(text)
         done, self._done = self._done, []
         return done
 
@@ -408,16 +414,23 @@ class JsonFeedParser(Notes, FormatParser):
         """Return the next feed."""
         cutter = self._cutter
         cutter.close()
-        if not cutter.is_complete:
+        if not cutter.is_complete and self._damage <= MAX_DAMAGE:
             self.problems.end(TRUNCATED, cutter.line, int(cutter.is_inside))
         given = {*self._feed, *(("items",) if cutter.has_items else ())}
         for name in ("version", "title", "items"):
-            if cutter.is_complete and name not in given:
+            if cutter.is_complete and self._damage <= MAX_DAMAGE and name not in given:
                 self.note(ProblemCode.MISSING_FEED_FIELD, name, line=1)
         return [self._next] if self._next else []
 
     def _take(self, key: str | None, text: str, line: int, is_whole: bool) -> None:
         """Take a value of the feed, or an item; of a damaged one, what can be read."""
+        if self._damage > MAX_DAMAGE:
+            return
+        self._damage += 1
+        if self._damage > MAX_DAMAGE:
+            text = f"the rest was abandoned: {MAX_DAMAGE:,} values in a row without an entry"
+            self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), line)
+            return
         value: Any = None
         try:
             value = _loads(text, is_whole=is_whole)
@@ -427,7 +440,9 @@ class JsonFeedParser(Notes, FormatParser):
         if is_lost or not is_whole:
             self.note(ProblemCode.BAD_JSON, text or None, line=line, lost=int(is_lost))
         if isinstance(value, dict) and key == "items":
-            self._done += JsonItem(line, self.url, value, self._feed).finish(self)
+            found = JsonItem(line, self.url, value, self._feed).finish(self)
+            self._done += found
+            self._damage = 0 if found else self._damage
         elif key == "next_url" and (address := _text(value)):
             url = child_url(address, self.url)
             if url is None:

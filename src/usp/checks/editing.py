@@ -111,7 +111,7 @@ class TextEditor:
         self._root: re.Match[str] | None = None
         self._used: set[str] = set()  # prefixes
         self._declared: set[str] = set()
-        self._seen: dict[str, str] = {}  # entries by their URLs
+        self._seen: dict[str, int] = {}  # hashes of entries by their URLs
         self._url = ""  # of the entry
         self._first_edit = 0  # of the entry
         self._read()
@@ -161,8 +161,8 @@ class TextEditor:
         """Pass a comment, a section, an instruction or a declaration; return where it ends."""
         text = self._text
         doctype = _DOCTYPE.match(text, start)
-        is_first = self._root is None and text[:start].rstrip()[-1:] in ("", ">")
-        if doctype and is_first:
+        before = text[max(0, start - _REACH) : start].rstrip()[-1:]
+        if doctype and self._root is None and before in ("", ">"):
             self._edit("prolog", start, doctype.end(), "")
             return doctype.end()
         ends = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
@@ -213,11 +213,9 @@ class TextEditor:
             return
         self.entries.append((element.start, end))
         content, url = "".join(self._text[element.end : end].split()), normal_url(self._url)
-        first = self._seen.setdefault(url, content) if url else ""
-        is_again = url and self.entries[-1] != self.entries[0] and first is not content
-        if "duplicate" not in self._kinds:
-            is_again = False
-        if is_again and (first == content or ":" not in _TAG_NAMES.sub(r"\1", content)):
+        is_again = "duplicate" in self._kinds and url in self._seen
+        is_same = url and self._seen.setdefault(url, hash(content)) == hash(content)
+        if is_again and (is_same or ":" not in _TAG_NAMES.sub(r"\1", content)):
             del self.edits[self._first_edit :]
             self._remove("duplicate", element.start, end)
             self.entries.pop()
