@@ -157,7 +157,7 @@ def _input(given: str | PathLike[str]) -> Input:
 
 
 def web_input(url: str, *, is_sitemap: bool | None = None) -> Input:
-    """Return a URL as what was named; None if only its looks tell whether it is that of a sitemap."""
+    """Return a URL as what was named; by default, its form decides whether it is that of a sitemap."""
     url = url.strip()
     return Input(url, urls.looks_like_sitemap(url) if is_sitemap is None else is_sitemap)
 

@@ -297,7 +297,7 @@ def _target(url: str) -> str:
 
 
 def hops_of(exchange: Exchange) -> list[Hop]:
-    """Return the requests of an exchange; as they must have been, if the client does not tell them."""
+    """Return the requests of an exchange; as they must have been, if the client does not know them."""
     known = [hop for hop in exchange.hops if isinstance(hop, Hop)]
     if known:
         return known
