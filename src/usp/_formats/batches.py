@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from usp._base.date_words import unknown_zone
 from usp._formats import values
 from usp._formats.abstract_parser import PageBatch, PageEntry, ReadOptions, core_columns, ignore
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
@@ -104,9 +105,11 @@ def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
 
 def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
     """Return whether there is no problem with any of the values in columns."""
-    given = {name: [*filter(None, columns.get(name, ()))] for name in FIELDS}
-    known = (CORE_FIELDS[name].read(text) for name in FIELDS[1:] for text in set(given[name]))
-    return None not in values.dates(given["lastmod"]) and None not in known
+    dates = [*filter(None, columns.get("lastmod", ()))]
+    if None in values.dates(dates) or unknown_zone("|".join(dates)):
+        return False
+    words = {(name, text) for name in FIELDS[1:] for text in columns.get(name, ()) if text}
+    return all(CORE_FIELDS[name].read(text) is not None for name, text in words)
 
 
 @dataclass(eq=False)
