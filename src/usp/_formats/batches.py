@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -85,6 +85,20 @@ def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
                 values.note_zone(raw[name], value, note)
             fields[place] = value
     return fields
+
+
+@lru_cache(maxsize=64)
+def read_frequency(text: str) -> str | None:
+    """Return a change frequency as the parsers read it; None for an empty text."""
+    read = read_core_fields({"changefreq": text} if text else {})[2]
+    return None if read is None else read.value
+
+
+@lru_cache(maxsize=1024)
+def read_priority(text: str) -> float | None:
+    """Return a priority as the parsers read it; None if there is none, or none that can be read."""
+    read = PageFields(*read_core_fields({"priority": text} if text else {})).declared_priority
+    return None if read is None else float(read)
 
 
 new_fields = partial(tuple.__new__, PageFields)
