@@ -54,7 +54,7 @@ def load(
     The tree is the one that was recorded, failures and problems included. Pages are parsed from the
     file when they are iterated over. A snapshot knows where its crawl began and with which options.
     What is in the file is read within the limits that are given, or the default ones; those of the
-    recorded crawl, and its filters, only tell why something is not in the file. What is not in the
+    recorded crawl, and its filters, only explain why something is not in the file. What is not in the
     file is a failure with the code ``not-in-snapshot``, and a file that was cut off one with
     ``incomplete-snapshot``. Documents that failed in the last update are as they were before, with the
     failure.

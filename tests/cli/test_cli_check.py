@@ -115,7 +115,7 @@ def test_programs_read_one_object_or_one_per_line_or_a_file(run, folder):
     assert (whole["verdict"]["color"], nothing["verdict"]["color"]) == ("red", "green")
     assert whole["verdict"]["first"][0] in whole["counts"]["rules"]
     ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO).ends(1, out="")
-    assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
+    assert ended.err == "usp: wrote 6 findings (5 errors, 1 warning) to found.json\n"
     assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
 
 
@@ -375,7 +375,7 @@ def test_ignores_leave_findings_out_until_a_day_and_say_when_they_are_of_no_use(
 
 def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
     run("check", "public", "--write-baseline", "known.json", *TWO).ends(
-        0, "6 findings written to known.json", out=""
+        0, "wrote 6 findings to known.json", out=""
     )
     bad = folder / "public" / "bad.xml"
     bad.write_text(bad.read_text().replace("<url>", "\n\n<url>", 1))

@@ -130,6 +130,7 @@ def test_the_names_of_earlier_versions_go_on_working_and_no_help_lists_them(run,
         hidden = {word for word in old if word.startswith("--")} - {*new, "--json"}
         assert not any(f" {name} " in run(old[0], "--help-all").out for name in hidden)
     assert run(*fleet, "-o", "d", "--per-host", "2", "--site-seconds", "60").status == 0
+    run("ls", site, "--depth", "1").ends(2, "No such option '--depth'")  # and not a new one
     put({"usp.toml": "[tree]\ndepth = 1\n[graph]\nsiblings = 1\n[watch]\njsonl = true\n"})
     assert run("tree", site).out == run("tree", site, "--levels", "1").out
     assert run("graph", site).out == run("tree", site, "-f", "dot", "--siblings", "1").out

@@ -80,8 +80,8 @@ STATUSES: dict[str, dict[int, str]] = {
         1: "not every site is, because the run could not go on; or more of the sites failed than `--max-failed` allows "
         "that were good before; or, with `--again` or `--retry-failed`, sites keep what they had",
         2: "wrong usage: no such list, or a folder that is not a dataset",
-        130: "interrupted by Ctrl-C; the sites that were finished are in the dataset, and the same command "
-        "goes on",
+        130: "interrupted by Ctrl-C; the sites that were finished are in the dataset; run the same command "
+        "to resume",
     },
     **{
         name: {

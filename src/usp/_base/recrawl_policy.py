@@ -45,7 +45,7 @@ _CHANGEFREQ = {
 }
 _PROVED = 3.0  # a promised rhythm is believed if what was seen is within this factor of it
 _NEWS = DAY  # half of the two days for which a news sitemap lists a story
-_INDEXED = 4.0  # so many times as long: an index tells when the sitemap changes
+_INDEXED = 4.0  # so many times as long: an index says when the sitemap changes
 _ASLEEP = 365 * DAY
 _GRACE = 31 * DAY  # after which the past does not change any more
 

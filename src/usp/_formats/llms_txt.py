@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from usp._base.loc_urls import absolute_url
 from usp._base.urls import url_parts
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, FormatParser, PageEntry, ignore
+from usp._formats.abstract_parser import ChildEntry, FormatParser, LinkEntry, ignore
 from usp._formats.plain_text import Lines
 from usp._formats.xml.references import attribute_value
-from usp.objects.page import PageFields, SitemapNewsStory
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -22,7 +21,7 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry
 
 LLMS_TXT = "llms.txt"
 """The path of such a list, below that of the website or of a part of it."""
@@ -55,21 +54,6 @@ def is_list_of_links(start: str, url: str | None) -> bool:
 def _plain(text: str) -> str | None:
     """Return a text without its Markdown."""
     return values.text(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text))
-
-
-class MarkdownLink(PageEntry):
-    """A link, and the headings that it stands below."""
-
-    def __init__(self, url: str, written: str, line: int, title: str, section: list[str]) -> None:
-        self.url, self.as_written, self.line = url, written, line
-        self._title, self._section = title, section
-
-    def fields(self, note: Note | None = None) -> PageFields:
-        """Return the text of the link as the title of a story, whose keywords are the headings."""
-        del note
-        title = _plain(self._title)
-        story = SitemapNewsStory(title, None, keywords=self._section) if title else None
-        return PageFields(news_story=story)
 
 
 class LlmsTxtParser(FormatParser):
@@ -144,7 +128,7 @@ class LlmsTxtParser(FormatParser):
             self._lists.setdefault(url, ChildEntry(url, None, address, line))
             self.sitemap_class = IndexLlmsTxtSitemap
         section = [text for _, text in self._headings]
-        return [MarkdownLink(url, address, line, title, section)]
+        return [LinkEntry(url, line, _plain(title) or "", section, address)]
 
 
 def _is_other_scheme(address: str) -> bool:

@@ -203,7 +203,7 @@ class SitemapParser(BlockParser):
         """Return children that have a URL, and at most a date."""
         if found.keys() - SitemapEntry.core_fields or urls != found["loc"]:
             return None
-        dates = map(values.text, found.get("lastmod") or repeat(""))
+        dates = values.texts(found["lastmod"]) if "lastmod" in found else repeat(None)
         return [ChildEntry(url, date, url) for url, date in zip(urls, dates, strict=False)]
 
     def _reopen(self, name: str, attributes: str) -> None:

@@ -37,7 +37,7 @@ PARTIAL = 3
 CONFIG_FILE = f"{__name__}.config"
 """In the memory of a context: the path of the configuration file."""
 
-_MOST_TOLD = 5  # lines about failures, for people
+_MOST_SHOWN = 5  # lines about failures, for people
 _NO_RULES: Mapping[str, str] = MappingProxyType({})
 _MOST_ALIKE = 3  # failures for one reason that have a line each
 _SKIPPED = {"date": "lastmod", "url": "URL", "callback": "callback"}
@@ -157,7 +157,7 @@ def _lines(
         rule = "" if alone else f"{rules.get(failure.url, '')} ".lstrip()
         groups.setdefault(f"{rule}{why(failure)}", []).append(failure.url)
     # If not all fit, every reason is listed once before any is repeated.
-    alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
+    alike = _MOST_ALIKE if len(failures) <= _MOST_SHOWN else 1
     lines: list[tuple[str, int]] = []
     for reason, urls in groups.items():
         if alone and len(groups) == 1 and _names_host(reason, urls[0]):
@@ -167,8 +167,8 @@ def _lines(
             lines.append((several, len(urls)))
         else:
             lines += [(f"{url}: {reason}", 1) for url in urls]
-    yield from (line for line, _ in lines[:_MOST_TOLD])
-    more = sum(count for _, count in lines[_MOST_TOLD:])
+    yield from (line for line, _ in lines[:_MOST_SHOWN])
+    more = sum(count for _, count in lines[_MOST_SHOWN:])
     if more:
         yield f"and {more:,} more; --log-format json lists them all"
 

@@ -161,7 +161,8 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         if len(few) <= _FEW:
             here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
         else:
-            (rows,) = self._dataset.rows("fetches", ["count(*) as n"], here).read_all()["n"]
+            counting = f"select count(*) as n from fetches where {here}"  # noqa: S608
+            (rows,) = self._dataset.query(counting, "fetches").read_all()["n"]
             slices = math.ceil(rows.as_py() / _SLICE)
         for part in range(slices):
             yield from self._known(here, f"hash(site) % {slices} = {part}", checks=checks)

@@ -69,7 +69,7 @@ class Sitemap(ToolValue):
     bytes: int | None = optional("Bytes that were received, after decompression.")
     lastmod: str | None = optional("Date that its index declares.")
     pages: int | None = optional("Pages that it lists itself.")
-    problems: int | None = optional("Mistakes inside the document; check_site tells which.")
+    problems: int | None = optional("Mistakes inside the document; check_site lists them.")
     code: str | None = optional("Rule that says why it failed or is incomplete, for explain.")
     reason: SiteText | None = optional("Why it failed or is incomplete.")
 

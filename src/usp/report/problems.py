@@ -35,7 +35,6 @@ from usp.report.markup import (
     shown_text,
     table,
     tag,
-    url_cell,
 )
 
 if TYPE_CHECKING:
@@ -192,15 +191,13 @@ def _examples(
             response = (
                 (why.status and str(why.status), why.attempts or None) if why else (None, None)
             )
-            rows.append(
-                (url_cell(addresses.url(one.sitemap)), addresses.text(one.message), *response)
-            )
+            rows.append((addresses.cell(one.sitemap), addresses.text(one.message), *response))
         return long_table(title, heads, rows, row.count)
     listed = []
     for one in row.examples:
-        page = one.page and url_cell(addresses.url(one.page))
+        page = one.page and addresses.cell(one.page)
         where = int(line_col(one)) if line_col(one).isdecimal() else line_col(one) or None
-        sitemap = url_cell(addresses.url(one.sitemap))
+        sitemap = addresses.cell(one.sitemap)
         listed.append((sitemap, where, addresses.text(one.message), page))
     columns = 4 if any(page for *_, page in listed) else 3
     heads = ["sitemap", "line", "finding", "page"][:columns]
@@ -254,7 +251,7 @@ def changes_card(summary: Summary) -> Markup:
         for kind in filter(kinds.__contains__, ChangeKind):
             count, first = kinds[kind].count, kinds[kind].first
             title = f"{counted(count, noun)} {kind.value}"
-            rows = [(url_cell(addresses.url(url)), shown_text(text)) for url, text in first]
+            rows = [(addresses.cell(url), shown_text(text)) for url, text in first]
             listed = long_table(title, (noun, "details"), rows, count)
             tables.append(folded(title, listed))
     when = "" if found.crawled is None else f" of {found.crawled:%Y-%m-%d %H:%M} UTC"

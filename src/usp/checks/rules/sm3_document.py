@@ -10,7 +10,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.objects.extensions import EXTENSIONS
+from usp.objects.extensions import NAMESPACES, PROTOCOL
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, stored_of
 
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.context import CheckedSitemap, Site
 
-# The namespace of sitemaps, which is a name and not an address: each character counts.
-PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
-
 _FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still read everywhere
-
-# Those of extensions, by their usual prefixes, which are also what parsers call them.
-NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
-
 UNDECLARED = "undeclared:"  # how the namespace of a prefix begins that is not declared
 MOST = 20  # how many names of one kind are reported, each once: a document may have thousands
 _RESERVED = frozenset({"xml", "xmlns"})

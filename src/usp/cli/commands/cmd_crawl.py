@@ -61,7 +61,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     {
         "--problems": "Count the problems of every sitemap; takes longer.",
         "--due": "Request what is due in the dataset, and end. Each sitemap has its own rhythm.",
-        "--every TIME": "Do that again after this time, for example 1m, until it is stopped.",
+        "--every TIME": "Repeat --due at this interval, for example 1m, until it is stopped.",
         "--again": "Request all sitemaps again; those that have not changed are not downloaded.",
         "--retry-failed": "Crawl the sites again that failed or keep what they had, and no others.",
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",

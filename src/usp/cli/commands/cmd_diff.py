@@ -55,8 +55,8 @@ _COLORS = {
         "--exclude PATTERN...": "Leave out changes that match.",
         "--unknown": "In text, also list the pages of sitemaps that are missing; other formats "
         "always have them.",
-        "--map-host OLD=NEW...": "Take the host OLD of A for NEW of B, such as "
-        "staging.example.org=example.org. Without, the hosts of A and B if they are different.",
+        "--map-host OLD=NEW...": "Treat host OLD in A as host NEW in B, for example "
+        "staging.example.org=example.org. Default: the hosts of A and B, if they differ.",
         "--migration": "List only the pages of A that B lacks, as after a move.",
         "--fetch": "With --migration, request each of these pages from A, to see where it redirects.",
     },
@@ -147,7 +147,7 @@ def command(
 
 
 def _hosts(given: tuple[str, ...]) -> Mapping[str, str] | None:
-    """Return the hosts that are to be replaced; None if the trees tell."""
+    """Return the hosts that are to be replaced; None to take those of the trees."""
     from usp.changes.sides import Matching
 
     pairs = dict(one.partition("=")[::2] for one in given)
