@@ -105,7 +105,7 @@ Sitemaps of libraries and repositories (NISO Z39.99). What `rs:md` says in front
 
 Each entry of a change list counts for itself: what was created and deleted again is in both. A `<sitemapindex>` of such lists is
 an index as any other. `rs:md` and `rs:ln` of an entry are `SitemapPage.resource`, a `SitemapResource`, and a
-column of [tables](schemas.md) if it is selected. Source descriptions are at `/.well-known/resourcesync`:
+column of [tables](schemas.md) if it is selected, and of CSV in any case. Source descriptions are at `/.well-known/resourcesync`:
 `extra_known_paths=[".well-known/resourcesync"]`.
 
 ## RSS
