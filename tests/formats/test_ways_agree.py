@@ -61,7 +61,7 @@ def test_all_ways_read_an_entry_to_the_same_depth(depth, nested):
     same(slow, [text])
 
 
-def test_an_entry_too_large_for_a_block_does_not_end_the_quick_lanes():
+def test_an_entry_too_large_for_a_block_does_not_end_the_quick_ways():
     urls = [f"https://www.example.org/{n}" for n in range(100)]
     large = f"<url><loc>https://www.example.org/large</loc><o>{'x' * (MAX_ENTRY + 1)}</o></url>"
     text = urlset(large, *urls)

@@ -95,7 +95,7 @@ def test_cookies_in_the_session_of_a_user_stay_with_their_host(site):
     assert told(site, "alt:/there") == {"Cookie": "own=alt"}
 
 
-def test_the_parameters_of_a_session_are_not_added_to_redirects_and_strangers(site):
+def test_the_parameters_of_a_session_are_not_added_to_redirects_and_other_hosts(site):
     site.answers |= {"/r?key=secret": Answer(redirect="/b"), "/b": "b", "alt:/there": "there"}
     site.answers["/own?key=secret&key=secret"] = "own"
     seen = []
@@ -286,7 +286,7 @@ def test_nor_is_that_of_one_in_the_environment(closed_port, monkeypatch, caplog)
         assert SECRET not in repr(tree.failures()) + caplog.text
 
 
-def test_a_stranger_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
+def test_another_host_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
     """A session beside the user's must not connect where the user's would ask its proxy."""
     fake_zones(monkeypatch, public="127.0.0.1")
     proxy = serve(
