@@ -60,7 +60,7 @@ _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
 _YOUNG = 60.0  # seconds
 
 
-def _warcio() -> Any:
+def warcio_modules() -> Any:
     """Return the modules of ``warcio``; raises :class:`SnapshotError` if it is not installed."""
     try:
         from warcio import statusandheaders, warcwriter  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -73,7 +73,7 @@ class NewSnapshot(NewFile):
     """A snapshot that is written beside the file that it will replace, document by document."""
 
     def __init__(self, path: str | os.PathLike[str], info: dict[str, str]) -> None:
-        self._warcio, self._heads = _warcio()
+        self.warcio_modules, self._heads = warcio_modules()
         if not {".zst", ".wacz"}.isdisjoint(Path(path).suffixes):
             raise SnapshotError(f"{path}: snapshots are written as .warc.gz only")
         _remove_leftovers(path)
@@ -239,7 +239,7 @@ class NewSnapshot(NewFile):
             write=lambda data: self._write(deflate.compress(data)),
             flush=lambda: self._write(deflate.flush()),
         )
-        writer = self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
+        writer = self.warcio_modules.WARCWriter(member, gzip=False, warc_version="1.1")
         writer.NO_PAYLOAD_DIGEST_TYPES = _WITHOUT_PAYLOAD
         record = writer.create_warc_record(
             target, kind, payload, size, warc_headers_dict=facts, http_headers=head
