@@ -12,7 +12,7 @@ from together import together
 from usp._base.urls import BadUrl, host_of, read_url
 from usp._http.flow import Flow, Request, SessionFacts
 from usp._http.identity import redacted, safe_headers, secrets_of_proxies
-from usp._http.requests_foreign import secrets_of_params, without_params
+from usp._http.user_sessions import secrets_of_params, without_params
 from usp.limits import Limits
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
@@ -21,7 +21,7 @@ from website import Answer, index, robots, urlset
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 SECRETS = {"Authorization": "secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"}
-OWN = ["requests, own session", "aiohttp, own session"]
+SELF = ["requests, own session", "aiohttp, own session"]
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ BASIC = {"Authorization": "Basic bWU6c2VjcmV0"}
 GIVEN = [  # what has the secrets, and what is sent of them
     (KINDS, {"headers": SECRETS}, SECRETS),
     (KINDS, {"auth": ("me", "secret")}, BASIC),
-    (OWN, {"session": {"headers": SECRETS}}, SECRETS),
-    (OWN, {"session": {"auth": ("me", "secret")}}, BASIC),
-    (OWN, {"session": {"cookies": {"a": "secret"}}}, {"Cookie": "a=secret"}),
+    (SELF, {"session": {"headers": SECRETS}}, SECRETS),
+    (SELF, {"session": {"auth": ("me", "secret")}}, BASIC),
+    (SELF, {"session": {"cookies": {"a": "secret"}}}, {"Cookie": "a=secret"}),
 ]
 
 
@@ -75,7 +75,7 @@ HEADERS = {"headers": {"Accept-Language": "de", "User-Agent": "mine/1", **KEYS, 
 
 @together(
     ("kind", "options"),
-    [*((kind, HEADERS) for kind in KINDS), *((kind, {"session": HEADERS}) for kind in OWN)],
+    [*((kind, HEADERS) for kind in KINDS), *((kind, {"session": HEADERS}) for kind in SELF)],
 )
 def test_only_what_is_known_to_be_harmless_goes_to_everybody(kind, options, site):
     urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
