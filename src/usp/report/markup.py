@@ -12,7 +12,7 @@ from html import escape
 from itertools import islice
 
 from usp._base.display import counted, excerpt, grouped, printable
-from usp._base.urls import origin_of
+from usp._base.urls import is_http_url, origin_of
 
 FIRST_ROWS = 10  # how many rows of a long table are shown at first; the others can be expanded
 _PAIR = 2  # columns: so narrow a table is not stacked on a phone
@@ -48,8 +48,13 @@ def _safe(value: Cell) -> str:
     return grouped(value) if isinstance(value, int) else escape(value)
 
 
-def url_cell(text: str) -> Markup:
-    """Return a URL, isolated from the direction of the surrounding text."""
+def url_cell(text: str, url: str = "") -> Markup:
+    """Return a URL as it is shown, isolated from the direction of the text around it.
+
+    With the ``url`` itself it is a link, if that is on the web, and was not shortened.
+    """
+    if is_http_url(url) and "…" not in text:
+        text = tag("a", text, href=url, rel="noopener noreferrer")
     return tag("bdi", text, class_="url", dir="ltr")
 
 
