@@ -103,8 +103,9 @@ Sitemaps of libraries and repositories (NISO Z39.99). What `rs:md` says in front
 | `changelist` | `PagesResourceSyncSitemap` | pages; those with `change="deleted"` are in `removed` instead |
 | `resourcedump`, `changedump`, and their manifests | `PagesResourceSyncSitemap` | packages of resources, which are no pages |
 
-A `<sitemapindex>` of such lists is an index as any other. `rs:md` and `rs:ln` of an entry are `SitemapPage.resource`, a `SitemapResource`, and a
-column of [tables](schemas.md) if it is selected. Source descriptions are at `/.well-known/resourcesync`:
+Each entry of a change list counts for itself: what was created and deleted again is in both. A `<sitemapindex>` of such lists is
+an index as any other. `rs:md` and `rs:ln` of an entry are `SitemapPage.resource`, a `SitemapResource`, and a
+column of [tables](schemas.md) if it is selected, and of CSV in any case. Source descriptions are at `/.well-known/resourcesync`:
 `extra_known_paths=[".well-known/resourcesync"]`.
 
 ## RSS
@@ -156,11 +157,11 @@ has a heading of the first level and a list of links, or if that is its name.
 
 | Markdown | field of `SitemapPage` |
 |---|---|
-| `[text](URL)`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
+| `[text](URL "title")`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
 | the text of the link | `news_story.title` |
 | the headings above it, from the second level on | `news_story.keywords` |
 
-Images, code, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+Images, code, comments, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
 `use_llms_txt`, and are in `skipped` of the index without it.
 
 ## Text

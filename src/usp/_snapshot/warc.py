@@ -89,14 +89,14 @@ class WarcRecord:
         return self.headers.get("warc-target-uri", "").strip("<> ")
 
     def block(self, ratio: float | None = None, least: int = _LARGE) -> Iterator[bytes]:
-        """Yield the block; raises :class:`DamagedRecord` if it is short, or compressed too well."""
+        """Yield the block; raises :class:`DamagedRecord` if it is short, or expands too much."""
         while self.length:
             piece = self._take(self.length)
             if not piece:
                 raise DamagedRecord("the record is shorter than its Content-Length")
             used = max(1, self._at - self.offset)
             if ratio is not None and self._produced > max(least, ratio * used):
-                raise DamagedRecord("the record is compressed too well to be one")
+                raise DamagedRecord("the compression ratio of the record is too high")
             self.length -= len(piece)
             yield piece
 

@@ -60,7 +60,7 @@ _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
 _YOUNG = 60.0  # seconds
 
 
-def _warcio() -> Any:
+def warcio_modules() -> Any:
     """Return the modules of ``warcio``; raises :class:`SnapshotError` if it is not installed."""
     try:
         from warcio import statusandheaders, warcwriter  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -73,7 +73,7 @@ class NewSnapshot(NewFile):
     """A snapshot that is written beside the file that it will replace, document by document."""
 
     def __init__(self, path: str | os.PathLike[str], info: dict[str, str]) -> None:
-        self._warcio, self._heads = _warcio()
+        self.warcio_modules, self._heads = warcio_modules()
         if not {".zst", ".wacz"}.isdisjoint(Path(path).suffixes):
             raise SnapshotError(f"{path}: snapshots are written as .warc.gz only")
         _remove_leftovers(path)
@@ -258,7 +258,7 @@ class NewSnapshot(NewFile):
             write=lambda data: self._write(deflate.compress(data)),
             flush=lambda: self._write(deflate.flush()),
         )
-        writer = self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
+        writer = self.warcio_modules.WARCWriter(member, gzip=False, warc_version="1.1")
         writer.NO_PAYLOAD_DIGEST_TYPES = _WITHOUT_PAYLOAD
         record = writer.create_warc_record(
             target, kind, payload, size, warc_headers_dict=facts, http_headers=head
@@ -316,7 +316,7 @@ def _target(url: str) -> str:
 
 
 def hops_of(exchange: Exchange) -> list[Hop]:
-    """Return the requests of an exchange; as they must have been, if the client does not tell them."""
+    """Return the requests of an exchange; as they must have been, if the client does not know them."""
     known = [hop for hop in exchange.hops if isinstance(hop, Hop)]
     if known:
         return known

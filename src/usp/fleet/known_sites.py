@@ -56,7 +56,9 @@ class Shard:
 
     def __init__(self, number: int = 0, of: int = 1) -> None:
         if not 0 <= number < of:
-            raise ValueError(f"a shard is a number from 0, and less than {of}; not {number}")
+            raise ValueError(
+                f"the number of a shard must be at least 0 and below {of}, not {number}"
+            )
         self.number, self.of = number, of
 
     @classmethod
@@ -161,7 +163,8 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         if len(few) <= _FEW:
             here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
         else:
-            (rows,) = self._dataset.rows("fetches", ["count(*) as n"], here).read_all()["n"]
+            counting = f"select count(*) as n from fetches where {here}"  # noqa: S608
+            (rows,) = self._dataset.query(counting, "fetches").read_all()["n"]
             slices = math.ceil(rows.as_py() / _SLICE)
         for part in range(slices):
             yield from self._known(here, f"hash(site) % {slices} = {part}", checks=checks)

@@ -17,12 +17,22 @@ from usp.objects.extension_values import (
     SitemapImage,
     SitemapNewsStory,
     SitemapPageMapObject,
+    SitemapResource,
     Table,
 )
-from usp.objects.resource import SitemapResource
 from usp.objects.video import SitemapVideo
 
-__all__ = ["EACH", "EXTENSIONS", "OWN", "Extension", "FieldSpec", "Kind", "Table"]
+__all__ = [
+    "EACH",
+    "EXTENSIONS",
+    "NAMESPACES",
+    "OWN",
+    "PROTOCOL",
+    "Extension",
+    "FieldSpec",
+    "Kind",
+    "Table",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +83,9 @@ _DATA_OBJECT = Table("DataObject", SitemapPageMapObject, (_TYPE, _ID, _ATTRIBUTE
 
 _MOBILE = Table("mobile", None, ())
 
+PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
+"""The namespace of sitemaps, which is a name and not an address: each character counts."""
+
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"
 _RS = "http://www.openarchives.org/rs/terms/"
@@ -87,3 +100,6 @@ EXTENSIONS: tuple[Extension, ...] = (
     Extension("pagemap", f"{_GOOGLE}pagemap/1.0", "page_map", None, _DATA_OBJECT, around="PageMap"),
 )
 """Every extension, in the order in which they are written."""
+
+NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
+"""Their namespaces, by their usual prefixes, which are also what parsers call them."""

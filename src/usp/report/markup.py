@@ -12,7 +12,7 @@ from html import escape
 from itertools import islice
 
 from usp._base.display import counted, excerpt, grouped, printable
-from usp._base.urls import is_http_url, origin_of
+from usp._base.urls import origin_of
 
 FIRST_ROWS = 10  # how many rows of a long table are shown at first; the others can be expanded
 _PAIR = 2  # columns: so narrow a table is not stacked on a phone
@@ -48,14 +48,9 @@ def _safe(value: Cell) -> str:
     return grouped(value) if isinstance(value, int) else escape(value)
 
 
-def url_cell(text: str, url: str = "") -> Markup:
-    """Return a URL as it is shown, isolated from the direction of the text around it.
-
-    With the ``url`` itself it is a link, if that is on the web, and was not shortened.
-    """
-    if is_http_url(url) and "…" not in text:
-        text = tag("a", text, href=url, rel="noopener noreferrer")
-    return tag("bdi", text, class_="url", dir="ltr")
+def url_cell(text: str, kind: str = "") -> Markup:
+    """Return a URL, isolated from the direction of the surrounding text."""
+    return tag("bdi", text, class_=f"url {kind}".strip(), dir="ltr")
 
 
 def table(
@@ -198,6 +193,10 @@ class Addresses:
         """Return the path of a URL, or all of it if it is on another host."""
         start = self._start
         return shown_url(url[len(start) - 1 :] if start and url.startswith(start) else url, most)
+
+    def cell(self, url: str) -> Markup:
+        """Return a URL, shortened; a script makes it a link if that is safe."""
+        return url_cell(self.url(url), "address")
 
     def text(self, text: str, most: int = MAX_TEXT) -> str:
         """Return text with URLs shortened to their paths."""

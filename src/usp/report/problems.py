@@ -35,7 +35,6 @@ from usp.report.markup import (
     shown_text,
     table,
     tag,
-    url_cell,
 )
 
 if TYPE_CHECKING:
@@ -192,15 +191,13 @@ def _examples(
             response = (
                 (why.status and str(why.status), why.attempts or None) if why else (None, None)
             )
-            rows.append(
-                (url_cell(addresses.url(one.sitemap)), addresses.text(one.message), *response)
-            )
+            rows.append((addresses.cell(one.sitemap), addresses.text(one.message), *response))
         return long_table(title, heads, rows, row.count)
     listed = []
     for one in row.examples:
-        page = one.page and url_cell(addresses.url(one.page))
+        page = one.page and addresses.cell(one.page)
         where = int(line_col(one)) if line_col(one).isdecimal() else line_col(one) or None
-        sitemap = url_cell(addresses.url(one.sitemap))
+        sitemap = addresses.cell(one.sitemap)
         listed.append((sitemap, where, addresses.text(one.message), page))
     columns = 4 if any(page for *_, page in listed) else 3
     heads = ["sitemap", "line", "finding", "page"][:columns]
@@ -261,9 +258,7 @@ def changes_card(summary: Summary) -> Markup:
         return Markup("")
     tables = []
     for noun, title, changes in found.listed():
-        rows = [
-            (url_cell(addresses.url(url), url), shown_text(text)) for url, text in changes.first
-        ]
+        rows = [(addresses.cell(url), shown_text(text)) for url, text in changes.first]
         tables.append(folded(title, long_table(title, (noun, "details"), rows, changes.count)))
     note = f"From {found.named}.{'' if tables else ' Nothing changed.'}"
     return card("changes", "Changes", *tables, wide=True, note=note)
