@@ -39,6 +39,9 @@ TOLD = {
     "warning SM503 /0.xml:3 a page of /teas.xml changed on 2024-06-01, the sitemap on '2024-05-06'": (
         dated_index("2024-05-06", "2024-06-01")
     ),
+    "warning SM309 /0.xml <sitemapindex> lists no sitemaps": website(
+        '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>'
+    ),
     "warning SM306 /0.xml:4 <changefreq> is not allowed in <sitemap>": in_index(
         index("/a.xml").replace("</sitemap>", "\n<changefreq>daily</changefreq></sitemap>")
     ),

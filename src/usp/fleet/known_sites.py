@@ -56,7 +56,9 @@ class Shard:
 
     def __init__(self, number: int = 0, of: int = 1) -> None:
         if not 0 <= number < of:
-            raise ValueError(f"a shard is a number from 0, and less than {of}; not {number}")
+            raise ValueError(
+                f"the number of a shard must be at least 0 and below {of}, not {number}"
+            )
         self.number, self.of = number, of
 
     @classmethod
