@@ -47,7 +47,7 @@ A document whose root is missing or misspelt is recognised by the first entry th
 - Compression: gzip, zlib and raw deflate are recognised by their bytes, up to four of them around each other, with
   padding or other bytes after the end. Data that breaks off is read as far as it goes. `Content-Encoding` is decoded before that;
   `br` and `zstd` if a [library](../security.md#compressed-bodies) is installed.
-- Encoding, in this order: a byte order mark, the `charset` of the response, the XML declaration, UTF-8. Text that is valid UTF-8
+- Encoding, in this order: a byte order mark, the `charset` of the response, the XML declaration or the first `<meta>` of HTML, UTF-8. Text that is valid UTF-8
   is read as such even if a label says Latin-1 or windows-125x.
 - A DOCTYPE with declarations of its own is refused; one that only names a DTD is ignored.
 

@@ -45,9 +45,10 @@ def is_session(session: Any) -> bool:
 
 
 def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return those options that a function accepts, according to its signature."""
+    """Return those options that a function, or what a mock calls, accepts by its signature."""
+    mocked = getattr(call, "side_effect", None)
     try:
-        parameters = inspect.signature(call).parameters
+        parameters = inspect.signature(mocked if callable(mocked) else call).parameters
     except (TypeError, ValueError):
         return options
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
