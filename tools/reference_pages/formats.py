@@ -8,7 +8,7 @@ from tools.reference_pages.markup import table
 
 from usp._crawl.software import SOFTWARE
 from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
-from usp.objects.extensions import EXTENSIONS, OWN, Kind, Table
+from usp.objects.extensions import EXTENSIONS, SELF, Kind, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -281,7 +281,7 @@ def _rows(prefix: str, record: Table, outer: str = "") -> Iterator[tuple[str, st
 
 
 def _place(prefix: str, record: Table, spec: FieldSpec) -> str:
-    element = record.element if spec.tag == OWN else spec.tag
+    element = record.element if spec.tag == SELF else spec.tag
     around = f"{prefix}:{spec.within}/" if spec.within else ""
     at = f"@{spec.attribute}" if spec.attribute else ""
     return f"`{around}{prefix}:{element}{at}`"
