@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from usp._base.loc_urls import child_url
@@ -71,7 +73,9 @@ class _Outlines(TokenHandler):
 def outlines(texts: Iterable[str]) -> Iterator[Outline]:
     """Yield what the outlines of a list link to, each a feed or a website at least."""
     reader = _Outlines()
-    for text in texts:
-        reader.scanner.feed(text)
+    for read in chain(
+        (partial(reader.scanner.feed, text) for text in texts), [reader.scanner.close]
+    ):
+        read()
         found, reader.found = reader.found, []
         yield from (one for one in found if any(map(is_http_url, filter(None, one))))
