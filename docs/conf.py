@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["examples", "_*"]
+smartquotes = False  # patterns and options are there to be copied
 nitpicky = True
 # Names of the standard library and of other packages, whose inventories are elsewhere; internal ones.
 nitpick_ignore_regex = [

@@ -1,7 +1,7 @@
 """No regular expression of the package takes more than linear time, whatever text it is given.
 
-Neither does what reads a line, a value or a header. Nothing interrupts a pattern that is at work: no limit of time, no Ctrl-C. So each one is tried on
-strings made to hurt it, in the ways in which the package calls it.
+Neither does what reads a line, a value or a header. Nothing interrupts a pattern that is at work: no limit of
+time, no Ctrl-C. So each one is tried on strings made to hurt it, in the ways in which the package calls it.
 """
 
 import ast
@@ -22,6 +22,7 @@ from test_layers import BY_NAME, parsed
 from together import together
 from usp import matching
 from usp._base.loc_urls import absolute_url
+from usp._crawl import stored_pages
 from usp._formats import document, values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
@@ -82,6 +83,7 @@ MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     ],
     "usp._formats.xml.references._blanks": lambda: [*map(references._blanks, ("", "\0\ufeff"))],
     "usp._formats.document._end_of": lambda: [document._end_of("urlset")],
+    "usp._crawl.stored_pages._tag_of": lambda: [stored_pages._tag_of("image:loc")],
     "usp.cli.errors._naming": lambda: [errors._naming("www.example.org")],
     "usp.report.markup._addresses_at": lambda: [markup._addresses_at("https://www.example.org/")],
     "usp._base.filters._compiled": lambda: [  # those that begin with re: are the caller's own
@@ -102,6 +104,7 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_end_of": {"search", "split"},
     "_end_tag": {"search"},
     "_naming": {"search"},
+    "_tag_of": {"finditer"},
     "_compiled": {"search"},
     "of_host": {"match"},
 }

@@ -59,8 +59,8 @@ class Document:
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes from the start, in chunks; ``broken`` says whether all of them came."""
         if self.data is not None:
-            for at in range(0, len(self.data) or 1, _CHUNK):
-                yield self.data[at : at + _CHUNK]
+            for at in range(0, len(self.data) or 1, CHUNK):
+                yield self.data[at : at + CHUNK]
             return
         try:
             yield from self.store.read(self.places)
@@ -89,7 +89,7 @@ class Document:
         return _restore, (self.store, replace(self.exchange, broken=self.broken), data)
 
 
-_CHUNK = 128 * 1024
+CHUNK = 128 * 1024
 
 
 def _restore(store: Store, exchange: Exchange, data: bytes) -> Document:
@@ -201,7 +201,7 @@ class Store:
         for offset, length in places:
             at, end = offset, offset + length
             while at < end:
-                data = read_at(self._spool, self._lock, at, min(_CHUNK, end - at))
+                data = read_at(self._spool, self._lock, at, min(CHUNK, end - at))
                 if not data:
                     raise OSError("the temporary file of the sitemap tree has been cut off")
                 at += len(data)

@@ -10,10 +10,9 @@ from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
 from usp._crawl.child_filter import refuse
-from usp._crawl.given_documents import parse_document
+from usp._crawl.given_documents import parse_document, parse_file
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, in_order, tree_of
-from usp._formats.document import Role
 from usp._formats.llms_txt import LLMS_TXT
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
@@ -34,11 +33,9 @@ from usp.options import CommonKeywords, CrawlOptions, SitemapKeywords, combined,
 from usp.web_client.abstract_client import AbstractWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from os import PathLike
     from typing import Unpack
-
-    from usp._store import Store
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -68,7 +65,6 @@ _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
 """Where sitemaps are looked for without being declared anywhere."""
 
 _ANY_LENGTH = Limits(url_length=None)
-_CHUNK = 128 * 1024
 
 
 class _TreeKeywords(CommonKeywords, total=False):
@@ -187,20 +183,10 @@ def sitemap_from_bytes(
 
 
 def sitemap_from_file(
-    path: str | PathLike[str], *, limits: Limits | None = None, store: Store | None = None
+    path: str | PathLike[str], *, limits: Limits | None = None
 ) -> AbstractSitemap:
     """Parse a sitemap from a file, compressed or not; nothing is fetched.
 
-    The URL of the node is that of the file (``file://…``). Several files may share a ``store``.
+    The URL of the node is that of the file (``file://…``).
     """
-
-    def chunks() -> Iterator[bytes]:
-        with Path(path).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                yield chunk
-
-    role = Role.ROBOTS if Path(path).name == "robots.txt" else Role.SITEMAP
-    name = Path(path).resolve().as_uri()
-    return parse_document(
-        chunks(), None, role=role, name=name, limits=limits or DEFAULT, store=store
-    )
+    return parse_file(Path(path), limits)

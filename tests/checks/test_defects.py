@@ -1,9 +1,11 @@
 """Defects one by one, each with a clean twin: the defect gives its code and no other, the twin nothing.
 
 A line of the table is a code, the name of a document with a hole, and what is put into it: the defect,
-and after ``|`` the twin. ``¶`` stands for the end of a line, ``-`` for nothing.
+after ``|`` the twin, if it has one, and after ``//`` what it shows. ``SM307:2`` is found in line 2, and
+``SM409*2`` twice. ``¶`` stands for the end of a line, ``␀`` for the character, ``-`` for nothing.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ DOCUMENTS = {
     "entry": "<url><loc>https://example.org/tea</loc>§</url>",
     "entries": ENTRY,
     "site": "§",
+    "urlset": f"{URLSET[:-1]} §¶</urlset>",
     "document": "--- /sitemap.xml (declared)¶§",
     "root": f"--- /sitemap.xml (declared)¶§{URLSET}<url><loc>https://example.org/tea</loc></url></urlset>",
     "video": VIDEO.replace("…", "§"),
@@ -47,14 +50,14 @@ DOCUMENTS = {
 def cases(text: str):
     for line in text.strip().splitlines():
         if line.strip() and not line.startswith("#"):
-            code, name, rest = line.split(" ", 2)
-            bad, _, good = rest.rpartition(" | ")
-            yield code, name, bad.strip(" "), good.strip(" ")
+            code, name, rest = line.partition(" // ")[0].split(" ", 2)
+            bad, _, good = rest.rpartition(" | ") if " | " in rest else (rest, "", None)
+            yield code, name, bad.strip(" "), good and good.strip(" ")
 
 
 def document(name: str, text: str) -> str:
     text = "" if text == "-" else text
-    return DOCUMENTS[name].replace("§", text).replace("¶", "\n")
+    return DOCUMENTS[name].replace("§", text).replace("¶", "\n").replace("␀", "\0")
 
 
 TABLE = (Path(__file__).parent / "defects.txt").read_text(encoding="utf-8")
@@ -63,5 +66,11 @@ TABLE = (Path(__file__).parent / "defects.txt").read_text(encoding="utf-8")
 @pytest.mark.parametrize(("code", "name", "bad", "good"), [*cases(TABLE)])
 def test_a_defect_is_found_and_its_clean_twin_is_silent(code, name, bad, good):
     wrong = found_in(document(name, bad))
-    assert {one.code for one in wrong} == set(code.split("+"))
-    assert [(one.code, one.message) for one in found_in(document(name, good))] == []
+    expected = re.findall(r"(SM\d+):?(\d*)\*?(\d*)", code)
+    assert {one.code for one in wrong} == {one for one, _, _ in expected}
+    for told, line, times in expected:
+        lines = [str(one.line) for one in wrong if one.code == told]
+        assert set(lines) == {line} or not line
+        assert len(lines) == int(times or len(lines))
+    if good is not None:
+        assert [(one.code, one.message) for one in found_in(document(name, good))] == []

@@ -1,4 +1,4 @@
-"""What looks like a mistake and is none: rules about websites, responses and documents say nothing."""
+"""Rules about robots.txt and about how sitemaps are sent: from both sides of each bound."""
 
 import gzip
 
@@ -23,48 +23,6 @@ from website import rss
 
 PAGE = f"{locs('/tea')}\n"
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-CDN = "https://cdn.example.net"
-
-DISCOVERY = {
-    "a redirect of robots.txt": (
-        "--- /robots.txt -> /files/robots.txt\n--- /files/robots.txt\n"
-        f"Sitemap: {HOME}/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
-    ),
-    "a known path that redirects to a declared sitemap": (
-        f"--- /map.xml (declared)\n{PAGE}--- /sitemap.xml -> /map.xml\n"
-    ),
-    "a known path that an index lists": (
-        f"--- /index.xml (declared)\n{index('/sitemap.xml')}\n--- /sitemap.xml\n{PAGE}"
-    ),
-    "a sitemap that is declared without www": (
-        f"--- /robots.txt\nSitemap: https://www.example.org/sitemap.xml\n--- /sitemap.xml\n{PAGE}"
-        f"--- https://www.example.org/sitemap.xml\n{locs('https://www.example.org/tea')}\n"
-    ),
-    "a path that is disallowed for one robot": with_robots(
-        "User-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart", PAGE
-    ),
-    "a sitemap and pages that are disallowed for a robot of images": with_robots(
-        "User-agent: Googlebot-Image\nUser-agent: Googlebot-News\nDisallow: /", PAGE
-    ),
-    "a shorter rule that disallows, and a longer one that allows": with_robots(
-        "User-agent: *\nDisallow: /*.xml$\nAllow: /sitemap.xml", PAGE
-    ),
-    "a sitemap on another host, which robots.txt declares": (
-        f"--- /robots.txt\nDisallow: /x\nSitemap: {CDN}/x.xml\n--- {CDN}/x.xml\n{PAGE}"
-    ),
-    "an index on another host, which robots.txt declares, with a sitemap of the website": (
-        f"--- {CDN}/index.xml (declared)\n{index('/a.xml')}\n--- /a.xml\n{PAGE}"
-    ),
-    "two sitemaps whose URLs differ in case": (
-        f"--- /a.xml (declared)\n{PAGE}--- /A.xml (declared)\n{locs('/cup')}"
-    ),
-    "a host in capitals": f"--- https://EXAMPLE.org/sitemap.xml (declared)\n{PAGE}",
-    "a robots.txt that is empty but for the sitemap": with_robots("", PAGE),
-}
-
-
-def test_a_sitemap_is_found_as_it_should_be():
-    assert {name: told for name, example in DISCOVERY.items() if (told := codes_in(example))} == {}
 
 
 NAMED = (
@@ -109,53 +67,6 @@ def test_a_robots_txt_of_exactly_500_kib_is_read_to_its_end():
 def test_nothing_is_said_about_a_robots_txt_that_was_not_asked_for():
     client = Client(replies_of(f"--- /sitemap.xml\n{PAGE}"))
     assert list(usp.check(f"{HOME}/sitemap.xml", client)) == []
-
-
-def answering(text: str, status: str = "", kind: str = "text/plain") -> str:
-    """Return a website whose robots.txt is this."""
-    headers = "" if status else f"Content-Type: {kind}\n\n"
-    return f"--- /robots.txt{status}\n{headers}{text}\n--- /sitemap.xml\n{PAGE}"
-
-
-MIXED = f"<urlset {XMLNS}>{PAGE}{index('/a.xml')}</urlset>\n"
-DTD = '"-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd"'
-STRANGE = ('{"error": "not found"}', "Nothing to see here.", "Error: no such page", "\x89PNG\n\x00")
-LITTLE = ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")
-LITTLE += ("user-agent:*\ndissallow:/x",)
-ONE_CAUSE = {
-    # A missing robots.txt declares nothing, and robots take one that is refused as missing.
-    "SM101": [f"--- /sitemap.xml\n{PAGE}", *(answering("", f" {n}") for n in (400, 401, 403, 410))],
-    "SM102": ["--- /robots.txt 500\n", *(answering("", f" {n}") for n in (429, 500))],
-    "SM103": [answering(text, kind="application/json") for text in STRANGE],
-    "SM107": [*map(answering, LITTLE)],
-    "SM109": [
-        f"{PAGE}--- {url}/sitemap.xml (declared)\n{PAGE}"
-        for url in ("https://EXAMPLE.org", "https://example.org:443")
-    ],
-    # A soft 404 is not a sitemap that is HTML, nor checked as XML.
-    "SM112": [
-        "<html><body>x</body></html>",
-        f'Content-Type: text/html\n\n<?xml version="1.0"?><!DOCTYPE html PUBLIC {DTD}><html/>',
-    ],
-    "SM456": [f"--- /index.xml (declared)\n{index('example.org/a.xml')}\n--- /a.xml\n{PAGE}"],
-    "SM152": [f"--- /index.xml (declared)\n{index('/index.xml')}"],
-    # A declared sitemap that is also looked for fails once.
-    "SM250": ["--- /sitemap.xml 403 (declared)\n"],
-    "SM251": ["--- /sitemap.xml 401 (declared)\n"],
-    "SM253": ["--- /sitemap.xml 503 (declared)\n"],
-    "SM254": ["--- /sitemap.xml 418 (declared)\n"],
-    "SM378": [f"--- /index.xml (declared)\n{MIXED}--- /a.xml\n{locs('/cup')}"],
-    "SM111 SM111": [
-        f"--- /a.xml -> /c.xml (declared)\n--- /b.xml -> /c.xml (declared)\n--- /c.xml\n{PAGE}"
-    ],
-}
-
-
-def test_one_cause_is_reported_once():
-    """And a sitemap to which two redirects lead is checked once."""
-    for expected, examples in ONE_CAUSE.items():
-        for example in examples:
-            assert sorted(codes_in(example)) == expected.split(), example
 
 
 def test_hints_are_for_the_owner_of_a_website():
@@ -234,14 +145,14 @@ def test_fifty_thousand_urls_are_allowed():
 
 
 def test_an_index_has_the_same_limit(monkeypatch):
-    monkeypatch.setattr(sm2_transport, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(sm2_transport, "PROTOCOL_URLS", 3)
     for count in (3, 4):
         found = codes_in(index(*(f"/{n}.xml" for n in range(count))))
         assert ("SM203" in found) is (count == 4)
 
 
 def test_a_sitemap_of_exactly_50_mib_is_allowed(monkeypatch):
-    monkeypatch.setattr(sm2_transport, "MAX_UNPACKED", len(URLSET))
+    monkeypatch.setattr(sm2_transport, "PROTOCOL_BYTES", len(URLSET))
     assert sent(gzip.compress(URLSET), "sitemap.xml.gz") == []
     assert sent(gzip.compress(URLSET + b"\n"), "sitemap.xml.gz") == ["SM202"]
     assert sent(URLSET + b"\n") == ["SM202"]

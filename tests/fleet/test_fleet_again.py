@@ -292,20 +292,28 @@ ROUNDS: dict[str, Answers] = {
 }
 
 
-@pytest.mark.parametrize("bad", ROUNDS.values(), ids=ROUNDS)
-def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, root, bad):
-    pair[0].answers |= bad
-    summary = crawled(pair, root, again=True)
-    assert summary["kept"] == summary["outcomes"]["kept"] == 1
-    assert [paths(root, site) for site in pair] == [ALL, ALL]
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(served, root, kind):
+    """Each of them at a website of its own, beside one that is well."""
+    web = served(*[ANSWERS] * (len(ROUNDS) + 1), kind=kind)
+    crawled(web, root)
+    well, *ill = web
+    for site, bad in zip(ill, ROUNDS.values(), strict=True):
+        site.answers |= bad
+    summary = crawled(web, root, again=True)
+    assert summary["kept"] == summary["outcomes"]["kept"] == len(ROUNDS)
+    rows = {row["site"]: row for row in rows_of(root, "sites")}
+    assert rows.pop(f"{well.base}/")["outcome"] == "complete"
+    for site, name in zip(ill, ROUNDS, strict=True):
+        row = rows[f"{site.base}/"]
+        assert (paths(root, site), row["outcome"]) == (ALL, "kept"), name
+        assert "of an earlier visit kept: " in row["reason"], name
     check_counts(root)
-    (row,) = (row for row in rows_of(root, "sites") if row["outcome"] == "kept")
-    assert row["site"] == f"{pair[0].base}/"
-    assert "of an earlier visit kept: " in row["reason"]
     assert not stored(root, "changes")
-    pair[0].answers = dict(ANSWERS)
-    assert crawled(pair, root, retry_failed=True)["outcomes"] == {"complete": 1}
-    assert [paths(root, site) for site in pair] == [ALL, ALL]
+    for site in ill:
+        site.answers = dict(ANSWERS)
+    assert crawled(web, root, retry_failed=True)["outcomes"] == {"complete": len(ROUNDS)}
+    assert [paths(root, site) for site in web] == [ALL] * len(web)
     check_counts(root)
 
 

@@ -83,7 +83,10 @@ def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("usp.fleet.run.crawl_fleet", full)
     (tmp_path / "sites.txt").write_text("a.example\nb.example\n")
     _, told = ended(capsys, "crawl", tmp_path / "sites.txt", "-o", "tables")
-    lines = ["usp: the disk%1B is full", "0 of 2 sites are in tables; the same command goes on"]
+    lines = [
+        "usp: the disk%1B is full",
+        "0 of 2 sites are in tables; run the same command to resume",
+    ]
     assert told.splitlines()[:2] == lines
 
 
@@ -275,7 +278,7 @@ def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
     told = " ".join(result.output.replace("│", " ").split())
     assert "the store does not respond" in told
     assert "1 of 3 sites is in" in told
-    assert "the same command goes on" in told
+    assert "run the same command to resume" in told
 
 
 # Filters --------------------------------------------------------------------------------------------

@@ -363,7 +363,7 @@ def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
     there = outcomes_of(tmp_path / "d")
     assert 0 < len(there) < len(quick)
     check_truth(tmp_path / "d", [site for site in quick if site.url in there])
-    assert told == f"usp: {position}; the same command goes on"
+    assert told == f"usp: {position}; run the same command to resume"
 
 
 @pytest.mark.long

@@ -160,7 +160,7 @@ def expected(visits):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
-    chance, history, visits = random.Random(seed), History(root), []
+    chance, history, visits, known = random.Random(seed), History(root), [], {}
     for number in range(1, 21):
         site, fetches, pages = chance.choice(SITES), {}, []
         for name in chance.sample("xyz", 2):
@@ -180,17 +180,18 @@ def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
         history.visit(site, number, fetches, pages, number=number, counts=counts)
         if counts:
             visits.append((site, fetches, pages))
-            known, at = expected(visits), BEGIN + timedelta(hours=number)
-            for then in (at, None):
-                found = urls(root, then), open_dataset(root, then).sitemaps().read_all().num_rows
-                assert (Counter(found[0]), found[1]) == known
+            known[BEGIN + timedelta(hours=number)] = now = expected(visits)
+            assert Counter(urls(root)) == now[0]
+    for at, then in known.items():
+        found = Counter(urls(root, at)), open_dataset(root, at).sitemaps().read_all().num_rows
+        assert found == then
     for table in ("pages", "fetches", "visits"):
         DeltaTable(root / table).optimize.compact()
-    assert Counter(urls(root)) == known[0]
+    assert Counter(urls(root)) == now[0]
     frames = {name: pl.scan_delta(str(root / name)) for name in ("visits", "fetches", "pages")}
     views = {view: pl.SQLContext(frames).execute(current_sql(view)).collect() for view in CURRENT}
-    assert Counter(views["pages"]["url"].to_list()) == known[0]
-    assert views["sitemaps"].height == known[1]
+    assert Counter(views["pages"]["url"].to_list()) == now[0]
+    assert views["sitemaps"].height == now[1]
     assert views["sites"].height == len({site for site, *_ in visits})
 
 

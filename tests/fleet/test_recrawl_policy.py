@@ -276,11 +276,11 @@ def test_a_host_is_asked_again_after_the_pause():
 
 @pytest.mark.parametrize("wrong", [(0, 1), (2, 1), (1, math.inf), (math.nan, 1)])
 def test_bounds_that_mean_nothing_are_refused(wrong):
-    with pytest.raises(ValueError, match="shortest and longest"):
+    with pytest.raises(ValueError, match="shortest must be positive, and longest at least as long"):
         RecrawlPolicy(*wrong)
     with pytest.raises(ValueError, match="pace"):
         RecrawlPolicy(pace=-1.0)
-    with pytest.raises(ValueError, match="budget"):
+    with pytest.raises(ValueError, match="per_hour"):
         HostBudget(0)
 
 

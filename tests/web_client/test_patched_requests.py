@@ -24,7 +24,7 @@ from patience import calls
 from together import together
 from usp._base import urls
 from usp._base.urls import BadUrl, read_url
-from usp._http.requests_own import OwnSession
+from usp._http.direct_session import DirectSession
 from usp.limits import Limits
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -197,13 +197,13 @@ def plain(serve):
 @pytest.fixture
 def direct(monkeypatch) -> list[str]:
     """What was asked for without requests."""
-    asked, real = [], OwnSession.get
+    asked, real = [], DirectSession.get
 
     def get(session, url, text, *args):
         asked.append(text)
         return real(session, url, text, *args)
 
-    monkeypatch.setattr(OwnSession, "get", get)
+    monkeypatch.setattr(DirectSession, "get", get)
     return asked
 
 

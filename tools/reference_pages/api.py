@@ -53,7 +53,6 @@ PAGES = {
         {
             "usp.objects.page": "a page and what a sitemap says about it",
             "usp.objects.video": "videos of a page",
-            "usp.objects.resource": "what ResourceSync says of a page",
             "usp.selection": "filters of pages",
             "usp.matching": "pages that fit some words best",
         },
@@ -286,7 +285,7 @@ def _page(page: Page) -> str:
 def _described(module: str) -> Iterator[str]:
     loaded = importlib.import_module(module)
     elsewhere = []
-    for name in _names(loaded):
+    for name in sorted(_names(loaded), key=lambda one: _is_from_elsewhere(loaded, one)):
         value = getattr(loaded, name)
         if inspect.ismodule(value):
             continue
@@ -296,6 +295,11 @@ def _described(module: str) -> Iterator[str]:
             elsewhere.append(_link(loaded, name))
     if elsewhere:
         yield f"Also here: {', '.join(elsewhere)}."
+
+
+def _is_from_elsewhere(module: ModuleType, name: str) -> bool:
+    """Return whether a module only offers what another one defines: that comes last."""
+    return getattr(getattr(module, name), "__module__", module.__name__) != module.__name__
 
 
 def _directive(module: str, name: str, value: Any) -> list[str]:

@@ -64,7 +64,7 @@ def ctrl_c_blocked() -> Iterator[None]:
     """Hold back Ctrl-C from this block and from the processes that it starts until its end.
 
     A terminal sends it to all processes at once, and one that is still loading would end in a
-    traceback. The driver handles it, and tells the others what to do.
+    traceback. The driver handles it, and stops the others.
     """
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
         yield

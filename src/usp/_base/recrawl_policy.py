@@ -45,7 +45,7 @@ _CHANGEFREQ = {
 }
 _PROVED = 3.0  # a promised rhythm is believed if what was seen is within this factor of it
 _NEWS = DAY  # half of the two days for which a news sitemap lists a story
-_INDEXED = 4.0  # so many times as long: an index tells when the sitemap changes
+_INDEXED = 4.0  # so many times as long: an index says when the sitemap changes
 _ASLEEP = 365 * DAY
 _GRACE = 31 * DAY  # after which the past does not change any more
 
@@ -102,9 +102,7 @@ class RecrawlPolicy:
 
     def __post_init__(self) -> None:
         if not 0 < self.shortest <= self.longest < math.inf:
-            raise ValueError(
-                "shortest and longest must be positive, and longest not the shorter one"
-            )
+            raise ValueError("shortest must be positive, and longest at least as long")
         if not 0 < self.pace < math.inf:
             raise ValueError(f"pace must be a positive number, not {self.pace!r}")
 
@@ -206,7 +204,7 @@ class HostBudget:
 
     def __init__(self, per_hour: int) -> None:
         if per_hour < 1:
-            raise ValueError(f"a budget is a positive number of requests, not {per_hour!r}")
+            raise ValueError(f"per_hour must be a positive integer, not {per_hour!r}")
         self._per_hour = per_hour
         self._hour = 0
         self._taken: Counter[str] = Counter()

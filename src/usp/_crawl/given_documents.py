@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from usp._crawl import journal
 from usp._crawl.child_filter import child_slot, refuse, skipped_links
@@ -14,10 +15,13 @@ from usp._crawl.stored_pages import result_of
 from usp._crawl.tree_slots import TreeSlot, node_of
 from usp._formats.document import Role
 from usp._formats.values import date
-from usp._store import DocumentWriter, Store
+from usp._store import CHUNK, DocumentWriter, Store
 from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.sitemap import AbstractSitemap, unfetched
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOCAL_URL = "http://usp-local-dummy.local/"
 """The URL of a document that has none."""
@@ -38,6 +42,19 @@ def parse_document(
     """
     received = read_document(chunks, url, url or name, limits=limits, **given)
     return unfetched_tree(received, limits, resolves=url is not None)
+
+
+def parse_file(
+    path: Path, limits: Limits | None = None, store: Store | None = None
+) -> AbstractSitemap:
+    """Parse a file, whose address is the URL of the node; several files may share a store."""
+    role = Role.ROBOTS if path.name == "robots.txt" else Role.SITEMAP
+    with path.open("rb") as file:
+        chunks = iter(partial(file.read, CHUNK), b"")
+        name = path.resolve().as_uri()
+        return parse_document(
+            chunks, None, role=role, name=name, limits=limits or DEFAULT, store=store
+        )
 
 
 def read_document(

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
-from usp.objects.page import DeferredPage, SitemapPage, page_of
+from usp.objects.page import DeferredPage, PageFields, SitemapNewsStory, SitemapPage, page_of
 from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.page import PageFields
     from usp.objects.problem import ProblemCode
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
@@ -73,6 +72,31 @@ class PageEntry:
         if note is None:
             return DeferredPage(self.url, lambda _: self.fields(), 0)
         return page_of(self.url, self.fields(note))
+
+
+class LinkEntry(PageEntry):
+    """A link to a page: its text is the title of a story, the section where it stands the keywords."""
+
+    def __init__(
+        self,
+        url: str,
+        line: int,
+        title: str = "",
+        section: Iterable[str] = (),
+        written: str | None = None,
+    ) -> None:
+        self.url, self.line, self.title, self.as_written = url, line, title, written
+        self._section = [*filter(None, section)]
+
+    def fields(self, note: Note | None = None) -> PageFields:
+        """Return the title and the section."""
+        del note
+        if not self.title:
+            return NO_FIELDS
+        return PageFields(news_story=SitemapNewsStory(self.title, None, keywords=self._section))
+
+
+NO_FIELDS = PageFields()
 
 
 class BlockText(NamedTuple):

@@ -9,12 +9,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from usp._base.date_words import unknown_zone
 from usp._formats import values
-from usp._formats.abstract_parser import PageBatch, PageEntry, ReadOptions, core_columns, ignore
+from usp._formats.abstract_parser import (
+    NO_FIELDS,
+    PageBatch,
+    PageEntry,
+    ReadOptions,
+    core_columns,
+    ignore,
+)
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
@@ -51,22 +59,22 @@ class CoreField(NamedTuple):
     def value(self, text: str) -> Any:
         """Return the value of a text; that of a page without the field if it is blank."""
         if not text.strip():
-            return _NOTHING[self.place]
+            return NO_FIELDS[self.place]
         found = self.read(text)
         return self.default if found is None else found
 
 
-_NOTHING, _ALWAYS = PageFields(), SitemapPageChangeFrequency.ALWAYS
+_ALWAYS = SitemapPageChangeFrequency.ALWAYS
 CORE_FIELDS = {
     "lastmod": CoreField(1, values.date, ProblemCode.BAD_LASTMOD, None),
     "changefreq": CoreField(2, values.change_frequency, ProblemCode.BAD_CHANGEFREQ, _ALWAYS),
-    "priority": CoreField(0, values.priority, ProblemCode.BAD_PRIORITY, _NOTHING.priority),
+    "priority": CoreField(0, values.priority, ProblemCode.BAD_PRIORITY, NO_FIELDS.priority),
 }
 
 
 def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
     """Parse the fields of the protocol itself; return all fields of a page, without extensions."""
-    fields = [*_NOTHING]
+    fields = [*NO_FIELDS]
     for name, (place, read, problem, default) in CORE_FIELDS.items():
         if name in raw:
             value = read(raw[name])
@@ -77,6 +85,20 @@ def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
                 values.note_zone(raw[name], value, note)
             fields[place] = value
     return fields
+
+
+@lru_cache(maxsize=64)
+def read_frequency(text: str) -> str | None:
+    """Return a change frequency as the parsers read it; None for an empty text."""
+    read = read_core_fields({"changefreq": text} if text else {})[2]
+    return None if read is None else read.value
+
+
+@lru_cache(maxsize=1024)
+def read_priority(text: str) -> float | None:
+    """Return a priority as the parsers read it; None if there is none, or none that can be read."""
+    read = PageFields(*read_core_fields({"priority": text} if text else {})).declared_priority
+    return None if read is None else float(read)
 
 
 new_fields = partial(tuple.__new__, PageFields)
@@ -94,7 +116,7 @@ def core_values(name: str, texts: Sequence[str]) -> Iterable[Any]:
 
 def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
     """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
-    rows: list[Any] = [*map(repeat, _NOTHING)]  # which have no end
+    rows: list[Any] = [*map(repeat, NO_FIELDS)]  # which have no end
     for name, own in CORE_FIELDS.items():
         texts = columns.get(name, ())
         if any(texts):
@@ -104,9 +126,11 @@ def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
 
 def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
     """Return whether there is no problem with any of the values in columns."""
-    given = {name: [*filter(None, columns.get(name, ()))] for name in FIELDS}
-    known = (CORE_FIELDS[name].read(text) for name in FIELDS[1:] for text in set(given[name]))
-    return None not in values.dates(given["lastmod"]) and None not in known
+    dates = [*filter(None, columns.get("lastmod", ()))]
+    if None in values.dates(dates) or unknown_zone("|".join(dates)):
+        return False
+    words = {(name, text) for name in FIELDS[1:] for text in columns.get(name, ()) if text}
+    return all(CORE_FIELDS[name].read(text) is not None for name, text in words)
 
 
 @dataclass(eq=False)

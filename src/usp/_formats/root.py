@@ -123,7 +123,7 @@ class RootFinder(TokenHandler, FormatParser):
 
     ``concrete`` is that parser, once the root is known; ``refusal`` is why there is none.
     ``namespace`` is the root's name and namespace, if that is not the one of sitemaps. A page
-    is refused, unless ``reads_pages``: then ``found_page`` tells of it.
+    is refused, unless ``reads_pages``: then ``found_page`` says so.
     """
 
     reads_pages = False
@@ -178,7 +178,7 @@ class RootFinder(TokenHandler, FormatParser):
             self.problems.add_all(self._before.listed())
         self.refusal = self.refusal or reason
 
-    # What the scanner tells until the root is known ----------------------------------------------
+    # What the scanner reports until the root is known --------------------------------------------
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Look at an element that may be the root.

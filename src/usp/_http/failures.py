@@ -95,7 +95,7 @@ ErrorKind: TypeAlias = Literal["unreachable", "silent", "aborted", "other"]
 """There was no connection, or no response in time, or it was closed; others recur at every retry."""
 
 
-def kind_of(error: BaseException) -> ErrorKind:
+def error_kind(error: BaseException) -> ErrorKind:
     """Return what an exception of a client's library says about the host."""
     found = list(causes(error))
     names = {name for one in found for name in _names_of(one)}

@@ -71,7 +71,7 @@ class ParsedHead(NamedTuple):
 class ResponseReader:
     """Reads one response: ``feed`` what arrives, get its body.
 
-    ``head`` is None until it is complete; ``is_over`` tells whether the whole response is, and
+    ``head`` is None until it is complete; ``is_over`` is whether the whole response is, and
     ``has_excess`` whether more has arrived than that: it would be taken for the next response. What is
     wrong with the head is raised; what is wrong with the body becomes ``error``, and nothing follows.
     """

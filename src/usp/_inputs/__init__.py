@@ -24,6 +24,7 @@ from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import tree_of as finished
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
+from usp._store import CHUNK
 from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.abstract_sitemap import AbstractSitemap
 from usp.options import CrawlOptions
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from usp._crawl.website import Search
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
-_CHUNK = 128 * 1024
 _TIMES = ("seconds", "document_seconds")
 _HEAD = 64 * 1024  # bytes that are examined to recognize a robots.txt
 _ROBOTS = re.compile(
@@ -157,7 +157,7 @@ def _input(given: str | PathLike[str]) -> Input:
 
 
 def web_input(url: str, *, is_sitemap: bool | None = None) -> Input:
-    """Return a URL as what was named; None if only its looks tell whether it is that of a sitemap."""
+    """Return a URL as what was named; by default, its form decides whether it is that of a sitemap."""
     url = url.strip()
     return Input(url, urls.looks_like_sitemap(url) if is_sitemap is None else is_sitemap)
 
@@ -262,7 +262,7 @@ def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
         name = (path.resolve() if path.is_file() else path.absolute()).as_uri()
     with ExitStack() as files:
         if path is not None and path.is_file():
-            chunks = iter(partial(files.enter_context(path.open("rb")).read, _CHUNK), b"")
+            chunks = iter(partial(files.enter_context(path.open("rb")).read, CHUNK), b"")
         else:
             chunks = piped(path or sys.stdin.buffer, limits)
         begun = bytearray()
@@ -309,7 +309,7 @@ def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
             left = None if deadline is None else deadline - time.monotonic()
             if (left is not None and left <= 0) or not is_ready(file, left):
                 raise LimitReached(name)
-            chunk = bytes(read(_CHUNK))
+            chunk = bytes(read(CHUNK))
             if not chunk:
                 return
             most = limits.document_bytes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._base.urls import unquote, url_parts
+from usp._crawl.given_documents import parse_file
 from usp._inputs import head_text
 from usp._inputs.table_input import table_form
 from usp._store import Store
@@ -20,7 +21,6 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
-from usp.tree import sitemap_from_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ class _Folder:
         for file in self._order:
             self._files[file.name].append(file)
         store = Store()  # one for all: a store of many large files is one temporary file
-        self._read = cache(partial(sitemap_from_file, limits=limits, store=store))
+        self._read = cache(partial(parse_file, limits=limits, store=store))
         self._nodes: dict[Path, AbstractSitemap] = {}
         self._begun: set[Path] = set()
 

@@ -79,7 +79,7 @@ def replay(
 
 
 class RecordedAnswers:
-    """Answers the orders of a crawl from a snapshot; ``overdue`` tells when its time is over."""
+    """Answers the orders of a crawl from a snapshot; ``overdue`` says when its time is over."""
 
     def __init__(
         self,

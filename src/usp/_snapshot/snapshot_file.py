@@ -1,7 +1,7 @@
 """An open snapshot: what it is of, the options of its crawl, and where its documents are.
 
 The options of a file describe the crawl that was. Those that are plain data are used again, within
-bounds; limits, filters and pauses are not: they only tell why something is not in the file.
+bounds; limits, filters and pauses are not: they only explain why something is not in the file.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RecordedOptions:
 
     ``values`` are used again. ``filters`` are not when the file is loaded: what they left out is what
     is not in it, and so it is with ``callbacks``. ``limits`` are only why something is not in the file.
-    ``ignored`` are names of options that no file decides about.
+    ``ignored`` are names of options that are ignored in a file.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def option_values(options: CrawlOptions) -> dict[str, Any]:
 
 
 def read_options(given: object) -> RecordedOptions:
-    """Return the options that a file tells; raises ``ValueError`` for what cannot be options."""
+    """Return the options that a file records; raises ``ValueError`` for what cannot be options."""
     values = read_table(_OPTIONS, given)
     ignored = tuple(sorted(mapping(given).keys() - _OPTIONS.keys()))[:_MOST_TEXTS]
     limits, callbacks = values.pop("limits", None), values.pop("callbacks", False)
@@ -174,7 +174,7 @@ class OpenSnapshot:
         return len(self.entries if self.third_party is None else self.third_party)
 
     def has(self, url: str, above: Container[str] = ()) -> bool:
-        """Return whether the file tells what came of a URL, which is not one of those above it."""
+        """Return whether the file says what became of a URL, which is not one of those above it."""
         url = without_fragment(url)
         bare = without_login(url)
         return url not in above and any((role, bare) in self.entries for role in Role)
@@ -316,7 +316,7 @@ class _Scan:
             raise SnapshotError(f"{snapshot.file.path} is a zip archive without WARC files")
         for span in spans:
             for record in snapshot.file.records(span, limits, snapshot.losses):
-                with suppress(DamagedRecord):  # going on to the next record tells of it
+                with suppress(DamagedRecord):  # going on to the next record reports it
                     self._take(record)
                 if is_late := ends_at is not None and time.monotonic() >= ends_at:
                     snapshot.losses.insert(0, limits.reached("seconds").text)

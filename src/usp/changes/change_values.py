@@ -38,7 +38,7 @@ class ChangeKind(StrEnum):
     """The page is as it was, and listed by other sitemaps; the sitemap has another URL."""
 
     UNKNOWN = "unknown"
-    """It is in one of the trees only, and the other one is missing what would tell why."""
+    """It is in one of the trees only, and the other one lacks the document that would show why."""
 
     FAILED = "failed"
     """The sitemap is missing or incomplete, and was not before."""
@@ -124,7 +124,7 @@ class ChangeCounts:
 def selecting(
     only: Iterable[ChangeKind | str], include: Sequence[str], exclude: Sequence[str]
 ) -> Callable[[Change], bool]:
-    """Return what tells whether a change is one of ``only``, and its URL matches.
+    """Return a function that decides whether a change is one of ``only``, and its URL matches.
 
     Raises ``ValueError``, beginning with the name of the parameter.
     """

@@ -92,7 +92,7 @@ class _Differing:
         return self.keys[bisect_right(self.starts, row) - 1]
 
     def names(self, rows: Sequence[int], *, sure: bool = True) -> tuple[str, ...]:
-        """Return the URLs of the sitemaps of rows, or of those that the other tree can tell about."""
+        """Return the URLs of the sitemaps of rows, or of those that are known to the other tree."""
         keys = map(self.key, rows)
         return tuple([self.side.urls[key] for key in keys if not sure or self.known.get(key, True)])
 

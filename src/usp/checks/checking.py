@@ -179,9 +179,9 @@ class Checking:
                 getattr(site, name).add(block)
             on_pages(len(block.urls))
             yield from held
-            told: Iterable[Finding] = self._ask(RuleScope.BLOCK, block, sitemap.url)
-            held, told = _held_back(block, told) if sitemap.is_cut else ((), told)
-            yield from told
+            findings: Iterable[Finding] = self._ask(RuleScope.BLOCK, block, sitemap.url)
+            held, findings = _held_back(block, findings) if sitemap.is_cut else ((), findings)
+            yield from findings
             site.add(len(block.urls))
             if is_pages and site.is_full:
                 if examination is not None:

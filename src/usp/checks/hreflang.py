@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Characters of groups that wait in memory; their pages are not counted, and take as much again.
 MOST_CHARACTERS = 16 * 1024 * 1024
 
-_MOST_TOLD = 10_000  # pages that call a version otherwise
+_MOST_REPORTED = 10_000  # pages that call a version otherwise
 
 _log = get_logger(__name__)
 _TABLES = """
@@ -111,7 +111,7 @@ class HreflangGroups:
                 groups[key] = "\n".join(sorted(members)), {}
                 self._size += len(groups[key][0])
                 self._codes[key] = named
-            elif self._codes[key] != named and len(self.other_codes) < _MOST_TOLD:
+            elif self._codes[key] != named and len(self.other_codes) < _MOST_REPORTED:
                 self.other_codes.append((url, sitemap, lines[at] if lines else None))
             joined, pages = groups[key]
             pages.setdefault(url, (sitemap, lines[at] or 0 if lines else 0))

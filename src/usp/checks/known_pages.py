@@ -99,7 +99,7 @@ class BuiltPages:
                 self.listed[name] = Listed(url, block.sitemap.url, block.examined.place(at))
 
     def _is_here(self, url: str) -> bool:
-        """Return whether a page should be on this website; another host is told elsewhere."""
+        """Return whether a page should be on this website; another host is found by other rules."""
         origin = origin_at(beginning(url))
         if origin is None or self.home is None:
             return origin is not None
@@ -227,12 +227,12 @@ class KnownPages:
 
     def unlisted(self, seen: SeenPages) -> Iterator[str]:
         """Yield the pages that no sitemap lists, each once."""
-        told = UrlFingerprints()
+        yielded = UrlFingerprints()
         for urls in self._blocks():
             for url in normal_all(urls):
                 origin = origin_at(beginning(url))
                 is_here = origin is not None and bare(origin) in self._hosts
-                if is_here and url not in seen.urls and not told.add([url]):
+                if is_here and url not in seen.urls and not yielded.add([url]):
                     yield url
 
 

@@ -299,7 +299,7 @@ class RuleSelection:
     ) -> RuleSelection:
         """Choose from all rules; raises ``ValueError`` if something fits none of them.
 
-        Of what selects and what ignores a rule, the more precise one counts; of equals, what ignores.
+        The more specific of what selects and what ignores a rule wins; of equals, what ignores.
         The same holds for severities, of which ``off`` is one; of equals, the last one counts. A
         ``profile`` leaves out rules and makes others more severe, unless that is said otherwise.
         """

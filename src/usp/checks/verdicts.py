@@ -266,8 +266,9 @@ def judge(
     whether they have pages.
     """
     given = [trees] if isinstance(trees, AbstractSitemap) else trees
-    situations = (_situation(tree, counts=counts) for tree in given)
-    results = [one for one in situations if one] or [_quality(found, known, checked=checked)]
+    closer = "" if checked else "; usp check looks closer"
+    situations = (_situation(tree, closer, counts=counts) for tree in given)
+    results = [one for one in situations if one] or [_quality(found, known, closer)]
     result = min(results, key=lambda one: _RANKS.index(one.color))
     worst = [_COLORS[row.severity] for row in found.rules]
     color = min([result.color, *worst], key=_RANKS.index)
@@ -285,7 +286,7 @@ BLOCKED = frozenset(
 )
 
 
-def _situation(tree: AbstractSitemap, *, counts: bool) -> Verdict | None:
+def _situation(tree: AbstractSitemap, closer: str, *, counts: bool) -> Verdict | None:
     """Return what is to be said before anything else: nothing was found, or not all of it."""
     nodes = [tree, *tree.all_sitemaps()]
     failures = tree.failures()
@@ -297,7 +298,7 @@ def _situation(tree: AbstractSitemap, *, counts: bool) -> Verdict | None:
         return _nothing(tree, failures)
     if failures:
         missing = counted(len(failures), "sitemap is", "sitemaps are")
-        return Verdict(Color.AMBER, f"{missing} missing or incomplete.")
+        return Verdict(Color.AMBER, f"{missing} missing or incomplete{closer}.")
     if counts and not skipped and not any(node.page_count() for node in listing):
         read = counted(len(listing) or len(indexes), "sitemap was", "sitemaps were")
         advice = "Look at what writes the sitemaps: it has found no pages."
@@ -355,14 +356,13 @@ def html_everywhere(tree: AbstractSitemap) -> str:
     return "the same HTML page" if len({one.received for one in answers}) == 1 else "HTML pages"
 
 
-def _quality(found: CheckList, known: int, *, checked: bool) -> Verdict:
+def _quality(found: CheckList, known: int, closer: str) -> Verdict:
     """Return the verdict on a website whose sitemaps were all read."""
-    closer = "" if checked else "; usp check looks closer"
     for severity in (Severity.ERROR, Severity.WARNING):
         if number := found.severities.get(severity):
             wrong = f"All sitemaps were read; {counted(number, severity.value)}{closer}."
             return Verdict(Color.AMBER, wrong)
-    if not checked:
+    if closer:
         return Verdict(Color.GREEN, f"All sitemaps were read{closer}.")
     nothing = "nothing new" if known else "nothing serious" if found.total else "nothing wrong"
     return Verdict(Color.GREEN, f"All sitemaps were read, and {nothing} was found.")

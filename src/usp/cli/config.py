@@ -86,7 +86,7 @@ def find(folder: Path) -> tuple[ConfigFile | None, list[str]]:
 
 
 def _distrust(path: Path) -> str:
-    """Return why others may have written a file; Windows does not tell in this way."""
+    """Return why others may have written a file; on Windows, that is not known."""
     if not hasattr(os, "geteuid"):
         return ""
     own, facts = os.geteuid(), path.stat()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from usp.objects.child import SkipReason
@@ -37,7 +38,7 @@ PARTIAL = 3
 CONFIG_FILE = f"{__name__}.config"
 """In the memory of a context: the path of the configuration file."""
 
-_MOST_TOLD = 5  # lines about failures, for people
+_MOST_SHOWN = 5  # lines about failures, for people
 _NO_RULES: Mapping[str, str] = MappingProxyType({})
 _MOST_ALIKE = 3  # failures for one reason that have a line each
 _SKIPPED = {"date": "lastmod", "url": "URL", "callback": "callback"}
@@ -157,7 +158,7 @@ def _lines(
         rule = "" if alone else f"{rules.get(failure.url, '')} ".lstrip()
         groups.setdefault(f"{rule}{why(failure)}", []).append(failure.url)
     # If not all fit, every reason is listed once before any is repeated.
-    alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
+    alike = _MOST_ALIKE if len(failures) <= _MOST_SHOWN else 1
     lines: list[tuple[str, int]] = []
     for reason, urls in groups.items():
         if alone and len(groups) == 1 and _names_host(reason, urls[0]):
@@ -167,8 +168,8 @@ def _lines(
             lines.append((several, len(urls)))
         else:
             lines += [(f"{url}: {reason}", 1) for url in urls]
-    yield from (line for line, _ in lines[:_MOST_TOLD])
-    more = sum(count for _, count in lines[_MOST_TOLD:])
+    yield from (line for line, _ in lines[:_MOST_SHOWN])
+    more = sum(count for _, count in lines[_MOST_SHOWN:])
     if more:
         yield f"and {more:,} more; --log-format json lists them all"
 
@@ -210,6 +211,19 @@ def words_of(error: BaseException) -> str:
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+
+
+@contextmanager
+def reading_dataset() -> Iterator[Callable[..., Any]]:
+    """Yield a way to call what Ctrl-C could not end; no dataset, or no list, is a wrong call."""
+    from usp._base.files import NotADatasetError
+    from usp._base.interrupts import InterruptibleThread
+    from usp.fleet.site_list import SiteListError
+
+    try:
+        yield InterruptibleThread()
+    except (NotADatasetError, SiteListError) as error:
+        raise click.UsageError(str(error)) from error
 
 
 # What helps ----------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def new_path(text: str) -> Path:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format of a file, in lower case.
+    """Return the suffix that sets the format of a file, in lower case.
 
     .gz only compresses it, which Parquet does itself.
     """

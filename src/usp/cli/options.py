@@ -334,7 +334,7 @@ def read_requests(
 
 accept = table(
     {
-        "--max-removed SHARE": "Leave everything as it was if more of the pages would be gone.",
+        "--max-removed SHARE": "Change nothing if more than this share of the pages would be gone.",
         "--accept": "Take the website as it is now, however many pages are gone.",
     },
     max_removed={"type": option_values.share, "default": "50%"},

@@ -232,7 +232,7 @@ class _JsonFormatter(logging.Formatter):
 def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
     """Log to a file, or with ``verbosity`` 1 or 2 to the standard error, at level INFO or DEBUG.
 
-    A log file has warnings too, and what the command itself tells, and then nothing is logged to the
+    A log file also has warnings, and the messages of the command itself; then nothing is logged to the
     standard error. Without either nothing is logged: the command itself reports what went wrong, once.
     """
     handler = _handler(log_file, verbosity)

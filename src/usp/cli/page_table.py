@@ -79,7 +79,7 @@ def _widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _fitting(text: str, width: int) -> str:
-    """Return a text of this width: a URL loses its host, then its middle, as its ends tell most."""
+    """Return a text of this width: a URL loses its host, then its middle: its ends say most."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     scheme, _, path = text.partition("://")

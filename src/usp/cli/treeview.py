@@ -137,7 +137,7 @@ class _View:
         if not self._read:
             return ""
         for sitemap in run:
-            if self._problems:  # one reading tells both
+            if self._problems:  # one reading finds both
                 sitemap.problem_count()
             sitemap.page_count()
             self.on_read()

@@ -60,8 +60,8 @@ def write(
     ``target`` is a path, or a binary or text stream. A file is replaced once the new one is complete;
     if anything goes wrong, the old one is kept. ``format`` is one of :data:`FORMATS`; by default it
     is taken from the file's suffix, after which ``.gz`` compresses the file. ``columns`` are some of
-    :data:`COLUMNS`, or ``path``, ``section``, ``news.title``, ``news.date`` and ``image_count``;
-    ``selection`` selects the pages.
+    :data:`COLUMNS`, or ``path``, ``section``, ``news.title``, ``news.date``, ``image_count`` and
+    ``resource``; ``selection`` selects the pages.
 
     ``site`` is the URL of the website, needed for ``same_host`` if ``pages`` is not a tree.
     ``location`` is the URL at which an XML sitemap will be published, which matters if it has to be

@@ -207,7 +207,7 @@ class _Worker:
     given: dict[str, Assignment] = field(default_factory=dict)
     began: bool = False  # whether it has ever sent anything
     asks: bool = False  # whether it waits for sites
-    ended: bool = False  # whether it was told that there are no more
+    ended: bool = False  # whether it knows that there are no more
 
 
 # A worker process ----------------------------------------------------------------------------------

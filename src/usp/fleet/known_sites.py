@@ -59,7 +59,9 @@ class Shard:
 
     def __init__(self, number: int = 0, of: int = 1) -> None:
         if not 0 <= number < of:
-            raise ValueError(f"a shard is a number from 0, and less than {of}; not {number}")
+            raise ValueError(
+                f"the number of a shard must be at least 0 and below {of}, not {number}"
+            )
         self.number, self.of = number, of
 
     @classmethod
@@ -152,10 +154,12 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         self, bucket: int, where: str, *, is_listed: bool, checks: bool
     ) -> Iterator[Known]:
         database, here = self._database, f"bucket = {bucket}"
-        known = ["site", "started", f"coalesce({where}, false) as wanted"]
+        visits = (
+            f"select site, started, coalesce({where}, false) as wanted from visits where {here}"  # noqa: S608
+        )
         self._fill(
             "last_visits",
-            self._dataset.rows("visits", known, here),
+            self._dataset.query(visits, "visits"),
             _LAST_VISITS.format(
                 listed="semi join listed using (site)" * is_listed, is_listed=is_listed
             ),
@@ -166,7 +170,8 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         ((found,),) = database.execute("select count(*) from last_visits").fetchall()
         slices = 1
         if found > _FEW:
-            (rows,) = self._dataset.rows("fetches", ["count(*) as n"], here).read_all()["n"]
+            counting = f"select count(*) as n from fetches where {here}"  # noqa: S608
+            (rows,) = self._dataset.query(counting, "fetches").read_all()["n"]
             slices = math.ceil(rows.as_py() / _SLICE)
         elif found:
             names = self._dataset.rows("visits", ["site"], f"{here} and ({where})")

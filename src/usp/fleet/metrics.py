@@ -149,4 +149,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Write nothing: whoever asks every few seconds is no news."""
+        """Log nothing: a monitor asks every few seconds."""

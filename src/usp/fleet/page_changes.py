@@ -82,6 +82,7 @@ def connected(folder: str, memory: str = MEMORY) -> Any:
         "threads = 1",
         "timezone = 'UTC'",
         "preserve_insertion_order = false",
+        "disabled_optimizers = 'join_filter_pushdown'",  # PyArrow cannot apply it to views of texts
     ):
         database.execute(f"set {setting}")
     return database

@@ -452,7 +452,9 @@ class FleetProgress:
         there = self.safe + self.before
         of = f" of {counted(self.total + self.before, 'site')}" if self.total is not None else ""
         text = f"{there:,}{of}" if of else counted(there, "site")
-        return f"{text} {'is' if there == 1 else 'are'} in {dataset}; the same command goes on"
+        return (
+            f"{text} {'is' if there == 1 else 'are'} in {dataset}; run the same command to resume"
+        )
 
     def line(self) -> str:
         """Return the progress of the run as one line."""

@@ -81,7 +81,7 @@ class Page(ToolValue):
 
 
 class PageResult(ListResult):
-    """Pages; each URL once. If there are none, summarise_site tells what the site has."""
+    """Pages; each URL once. If there are none, call summarise_site to see what the site has."""
 
     undated: int | None = optional(
         "With since or until: pages that match otherwise but have no date. They are "

@@ -58,7 +58,7 @@ PER_SITE = 2  # crawls of a site, and calls that read its pages, at the same tim
 LEAST_SIZE = 50_000  # bytes that a sitemap counts for, however small it is
 CACHE_TREES = 8
 CACHE_BYTES = 1024 * 1024 * 1024
-MOST_RULES = 10  # with findings, of those that each result tells
+MOST_RULES = 10  # rules whose findings are in each result
 EVERY = 0.5  # seconds between two reports of progress
 
 
@@ -152,7 +152,7 @@ class Cancelled(Exception):  # noqa: N818 - says what happened
 
 
 class CancelToken:
-    """Tells work in a thread when to stop, and others how far it is."""
+    """Stops work in a thread, and shows others how far it is."""
 
     def __init__(self, seconds: float | None) -> None:
         self.pages = 0
@@ -222,7 +222,7 @@ class ToolCall:
         """Return the tree of the website, from the cache if there is one that has what is needed.
 
         A crawl with other options than the server's need not fetch all sitemaps; ``skipping`` is what
-        the caller wrote that leaves some out. It tells such trees apart, because seven days ago is
+        the caller wrote that leaves some out. It is part of their key, because seven days ago is
         another moment each time.
         """
         state, start = self.state, self._start

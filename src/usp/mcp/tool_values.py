@@ -123,7 +123,7 @@ class Example(ToolValue):
 class RuleFindings(ToolValue):
     """What a rule found."""
 
-    code: str = Field(description="Code of the rule; the tool explain tells more about it.")
+    code: str = Field(description="Code of the rule; the tool explain documents it.")
     name: str
     severity: SeverityWord
     times: int = Field(description="Number of findings.")

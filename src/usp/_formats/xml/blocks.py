@@ -209,8 +209,6 @@ class BlockParser(XmlParser):
 
     def _read_fast(self, block: str) -> list[Entry] | None:
         """Return the entries of a block that is regular or well-formed; None for the scanner."""
-        if self.report_problems and unknown_zone(block):
-            return None  # a problem, perhaps
         if "[" in block:
             if not _sections_end(block):
                 return None
@@ -220,6 +218,8 @@ class BlockParser(XmlParser):
         if entries is not None:
             return entries
         self.largest = LARGEST_TREE
+        if self.report_problems and unknown_zone(block):
+            return None  # a problem, perhaps
         notes = DECLINE if self.report_problems else IGNORE
         found = self.trees().entries(block, notes)
         if found is None:

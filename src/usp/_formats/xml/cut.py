@@ -35,7 +35,7 @@ _TAG_END = (  # of a start tag with at most one attribute, which declares nothin
     r"""(?:"[^"<>&]{0,50}+"|'[^'<>&]{0,50}+'))?+[ \t\r\n]{0,50}+>"""
 )
 _ADDRESS = "https?://[A-Za-z0-9]"
-"""How an address begins; :func:`plain` tells about the rest."""
+"""How an address begins; :func:`plain` checks the rest."""
 
 _VALUE, _VALUE_IN_CDATA = r"[ -%'-;=-~]{0,100}+", r"[ -%'-;=-Z^-~]{0,100}+"
 """The text of a field. Values are cached, so longer texts are read elsewhere."""

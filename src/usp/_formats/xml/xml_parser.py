@@ -116,19 +116,20 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self.report_problems = not self.fast or self.always_reports
         self.scanner.report_holes = self.report_problems
         self._stack: list[str] = []  # the names of open elements,
-        self._scopes: list[Scope] = []  # and the scope outside of each
+        self._scopes: list[Scope | None] = []  # and the scope outside of each, if it was needed
         # The depth of elements, and the URL against which relative ones are resolved from there on.
         self._bases: list[tuple[int, str | None]] = [(-1, url)]
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._noted_strays: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
-        self._scope = Scope(case_insensitive=case_insensitive)
-        if root is not None:
-            self._stack.append(root.root_tag[0])
-            self._scopes.append(self._scope)
-            self._scope = Scope(like=root._scope)  # noqa: SLF001 - of the same class
-            self._root, self.root_tag = root.dialect.root, root.root_tag
-            self.dialect = Dialect(type(self), root.dialect.root, self.url_length)
+        if root is None:
+            self._scope = Scope(case_insensitive=case_insensitive)
+            return
+        self._stack.append(root.root_tag[0])
+        self._scopes.append(None)
+        self._scope = Scope(like=root._scope)  # noqa: SLF001 - of the same class
+        self._root, self.root_tag = root.dialect.root, root.root_tag
+        self.dialect = Dialect(type(self), root.dialect.root, self.url_length)
 
     def scan(self, text: str) -> list[Entry]:
         """Return the entries that the scanner has read so far."""
@@ -493,7 +494,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
 
     def _pop(self) -> None:
         self._stack.pop()
-        self._scope = self._scopes.pop()
+        self._scope = self._scopes.pop() or Scope()
         if self._too_deep:
             self._too_deep.clear()
         depth = len(self._stack)

@@ -46,11 +46,15 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
             place = first.place.line, first.place.column, url
             yield Hit(f"{pages} listed on {host.site}", None, first.url, *place)
     for sitemap in site.sitemaps:
-        told = set()
+        reported = set()
         for child in sitemap.children:
             origin = origin_at(beginning(child.loc))
-            if origin is not None and is_placeholder(origin, built=is_built) and origin not in told:
-                told.add(origin)
+            if (
+                origin is not None
+                and is_placeholder(origin, built=is_built)
+                and origin not in reported
+            ):
+                reported.add(origin)
                 message = f"sitemaps are declared on {origin.site}: {child.loc}"
                 yield Hit(message, line=child.line, sitemap=sitemap.url)
 

@@ -167,7 +167,7 @@ def command(
         if target is not None:
             Baseline.of(counts.counted(severe), target.parent).save(target)
             known = counted(counts.total, "finding")
-            messages.notice(f"{known} written to {target}; use it with --baseline")
+            messages.notice(f"wrote {known} to {target}; use it with --baseline")
         else:
             is_shown = output is None and sys.stdout.isatty()
             report = CheckReport(
@@ -347,7 +347,6 @@ def _other(
 
 def _write(report: CheckReport, form: str, output: Path | None) -> None:
     """Write what was found; report how much, where that cannot be seen."""
-    from usp.checks.finding import Severity
     from usp.checks.formats import FORMATS, job_summary
 
     if output is None and has_colors():
@@ -359,10 +358,8 @@ def _write(report: CheckReport, form: str, output: Path | None) -> None:
             file.writelines(f"{line}\n" for line in job_summary(report))
     if form in ("text", "github") and output is None:
         return
-    where = "" if output is None else f" written to {output}"
-    total, found = counted(report.counts.total, "finding"), report.counts.severities
-    parts = ", ".join(f"{one.value}: {found[one]:,}" for one in Severity if found[one])
-    messages.notice(f"{total}{parts and f' ({parts})'}{where}", **report.counts.to_dict())
+    what = str(report.counts) if output is None else f"wrote {report.counts} to {output}"
+    messages.notice(what, **report.counts.to_dict())
 
 
 def _notice_known(

@@ -55,8 +55,8 @@ _COLORS = {
         "--exclude PATTERN...": "Leave out changes that match.",
         "--unknown": "In text, also list the pages of sitemaps that are missing; other formats "
         "always have them.",
-        "--map-host OLD=NEW...": "Take the host OLD of A for NEW of B, such as "
-        "staging.example.org=example.org. Without, the hosts of A and B if they are different.",
+        "--map-host OLD=NEW...": "Treat host OLD in A as host NEW in B, for example "
+        "staging.example.org=example.org. Default: the hosts of A and B, if they differ.",
         "--migration": "List only the pages of A that B lacks, as after a move.",
         "--fetch": "With --migration, request each of these pages from A, to see where it redirects.",
     },
@@ -86,8 +86,8 @@ def command(
     nothing: its pages are unknown, and only counted. On a terminal, changes are grouped by kind.
 
     The exit status is 0 if nothing changed, 1 if something did, 2 if A or B could not be read, and 3 if
-    there is no confirmed change, but one side is incomplete; with --strict, it is 3 whenever something
-    is missing.
+    there is no confirmed change, but a sitemap could be read on one side only; with --strict, it is 3
+    whenever something is missing.
 
     \b
     Examples:
@@ -147,7 +147,7 @@ def command(
 
 
 def _hosts(given: tuple[str, ...]) -> Mapping[str, str] | None:
-    """Return the hosts that are to be replaced; None if the trees tell."""
+    """Return the hosts that are to be replaced; None to take those of the trees."""
     from usp.changes.sides import Matching
 
     pairs = dict(one.partition("=")[::2] for one in given)

@@ -35,8 +35,8 @@ _NO_WRAP = 1000
 def command(names: tuple[str, ...], form: str | None, output: Path | None) -> None:
     """Explain a rule of usp check, or list all rules.
 
-    RULE is a code, the beginning of codes, or a name. Without any, all rules are listed in a line
-    each, and so are several; -f json has everything about each of them.
+    RULE is a code, the beginning of codes, or a name. One rule is explained; several, or all
+    without RULE, are listed, one per line. -f json has everything about each of them.
 
     \b
     Examples:

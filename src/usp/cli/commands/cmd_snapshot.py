@@ -91,7 +91,7 @@ def update(
     \b
     Examples:
       usp update site.warc.gz
-      usp update site.warc.gz --trust-lastmod     skip those of the same date
+      usp update site.warc.gz --trust-lastmod     skip unchanged dates
       usp update site.warc.gz -o today.warc.gz    keep the old snapshot, too
       usp update site.warc.gz --accept            even if most pages are gone
     """  # noqa: D301 - click knows the backspace
