@@ -416,8 +416,8 @@ class UpdatePlan(UpdateRecorder):
         else:
             lost = f"{counted(len(shrunk), 'sitemap')} suddenly lost all pages or most sitemaps"
             text = (
-                f"{lost}, for example {shrunk[0]}: kept as before; if that is right, update once more; "
-                "accept=True, or --accept, takes it at once"
+                f"{lost}, for example {shrunk[0]}: kept as before; if the next update finds the same, "
+                "it is taken; accept=True, or --accept, takes it at once"
             )
         log.warning("%s: %s", self.before.file.path, text)
         return text

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import FAILED, failure_line, messages, remedy
+from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
 from usp.cli.option_values import Integer, bad_value, interval, read_columns, share, value_of
 from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
@@ -104,12 +104,11 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
       usp crawl sites.txt -o s3://bucket/dataset --shard 0/4
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
-    from usp._base.files import NotADatasetError
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import
     from usp.fleet.metrics import read_target
     from usp.fleet.run import crawl_fleet
-    from usp.fleet.site_list import SiteListError, read_sites
+    from usp.fleet.site_list import read_sites
 
     if output is not None and not output.strip():
         raise bad_value("--output", "choose a folder for the dataset")
@@ -123,15 +122,12 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
         target = None if metrics is None else read_target(metrics)
     root, listed = output or sites, None
     log = logging_to(values["log_file"], values["verbose"])
-    with ending_at_sigterm(), _shown(root, target) as show, log:
+    with ending_at_sigterm(), _shown(root, target) as show, log, reading_dataset():
         skip_pandas_import()
-        try:
-            if output is not None:
-                patience = run.options.effective_limits.seconds
-                listed = read_sites(sites, messages.notice, seconds=patience)
-            summary = crawl_fleet(listed, root, run, show)
-        except (NotADatasetError, SiteListError) as error:
-            raise click.UsageError(str(error)) from error
+        if output is not None:
+            patience = run.options.effective_limits.seconds
+            listed = read_sites(sites, messages.notice, seconds=patience)
+        summary = crawl_fleet(listed, root, run, show)
     for failure in summary["failures"]:
         failure["remedy"] = remedy(failure["code"])
     if not messages.quiet:

@@ -86,8 +86,8 @@ def command(
     nothing: its pages are unknown, and only counted. On a terminal, changes are grouped by kind.
 
     The exit status is 0 if nothing changed, 1 if something did, 2 if A or B could not be read, and 3 if
-    there is no confirmed change, but one side is incomplete; with --strict, it is 3 whenever something
-    is missing.
+    there is no confirmed change, but a sitemap could be read on one side only; with --strict, it is 3
+    whenever something is missing.
 
     \b
     Examples:

@@ -36,6 +36,13 @@ _USUALLY = 900.0  # seconds from one round of all feeds to the next
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+def _shell_command(text: str) -> str:
+    """Refuse an empty command, which would take the changes and do nothing with them."""
+    if not text.strip():
+        raise click.BadParameter("the command is empty")
+    return text
+
+
 @options.command("watch")
 @options.url_argument
 @options.table(
@@ -56,7 +63,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     snapshot={"type": lambda text: Path(text) if Path(text).is_dir() else new_path(text)},
     post={"type": webhook, "name": "post_to"},
     feed={"type": new_path, "name": "feed_path"},
-    exec={"name": "shell_command"},
+    exec={"name": "shell_command", "type": _shell_command},
 )
 @options.results(
     ["text", "jsonl"],
