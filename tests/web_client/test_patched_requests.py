@@ -3,6 +3,7 @@
 import gzip
 import io
 import logging
+import re
 import subprocess
 import sys
 from functools import partial
@@ -255,7 +256,9 @@ def test_what_is_written_as_it_is_would_be_written_so_anyway(rest):
         written = read_url(url).text()
     except BadUrl:
         return
-    assert written == urls._escaped(urls._escaped(url.rstrip()))
+    escaped = urls._escaped(urls._escaped(url.rstrip()))
+    # A path of nothing but dots leaves none.
+    assert written == re.sub(r"\A(http://h\.example:81)(?=[?#]|\Z)", r"\1/", escaped)
 
 
 # What is the same for many requests is done once, and what differs is still sent as it is ----------
