@@ -96,6 +96,28 @@ def test_only_what_has_changed_is_downloaded_and_the_rest_is_as_after_a_new_craw
     assert web[0].bodies == []
 
 
+def test_each_change_comes_once_whichever_sitemaps_have_changed_before(served, root, tmp_path):
+    """Pages of a site may be of several visits, and a sitemap may list one twice."""
+    answers = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
+    answers |= {"/a.xml": urlset("/1", "/1", "/old"), "/b.xml": urlset("/2", "/2")}
+    (site,) = served(answers, kind=TaggedSite)
+    crawled([site], root)
+    told: Counter[tuple[str, str]] = Counter()
+    for number, (a, b, new) in enumerate(
+        (
+            (("/1", "/1", "/3", "/3"), ("/2", "/2"), [("added", "/3"), ("removed", "/old")]),
+            (("/1", "/1", "/3"), ("/2", "/2", "/4"), [("added", "/4")]),
+            (("/1", "/1"), ("/2", "/4", "/3"), [("moved", "/3")]),
+        )
+    ):
+        site.answers |= {"/a.xml": urlset(*a), "/b.xml": urlset(*b)}
+        crawled([site], root, again=True)
+        crawled([site], tmp_path / str(number))
+        assert all_rows(root)["pages"] == all_rows(tmp_path / str(number))["pages"]
+        told.update(new)
+        assert changes_of(root) == told
+
+
 def test_dates_of_an_index_are_trusted_if_that_is_wanted(served, root):
     entry = "<sitemap><loc>{base}/a.xml</loc><lastmod>2024-01-0%s</lastmod></sitemap>"
 
