@@ -209,6 +209,17 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         return False
 
     @property
+    def is_below_root(self) -> bool:
+        """Whether everything is read, nothing has begun, and the root is the first one."""
+        is_there = self._stack == [kept(self.root_tag[0])] and not self.root_implied
+        has_begun = self._entry is not None or self._wrapped is not None
+        return (
+            is_there
+            and not (has_begun or self.root_closed or self.scanner_only)
+            and self.scanner.idle
+        )
+
+    @property
     def root_name(self) -> str:
         """The name of the root element, without a prefix."""
         return self._root.local if self._root else ""
