@@ -110,8 +110,11 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
       usp crawl sites.txt -o s3://bucket/dataset --shard 0/4
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
+    from usp._base.names import load_extra
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import
+
+    load_extra("pyarrow", "usp crawl needs pyarrow", "fleet")
     from usp.fleet.metrics import read_target
     from usp.fleet.run import crawl_fleet
     from usp.fleet.site_list import read_sites
