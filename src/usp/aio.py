@@ -145,7 +145,7 @@ async def update(
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> snapshot.Update:
-    """Bring a snapshot up to date; return the tree as it is now, and what the update has spared.
+    """Bring a snapshot up to date; return the tree as it is now, and what the update saved.
 
     Like ``usp.update``.
     """

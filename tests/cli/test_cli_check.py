@@ -445,10 +445,14 @@ def test_what_is_not_a_baseline_is_refused(run, folder):
 
 def test_a_rule_is_explained_by_code_or_name_and_all_are_listed(run):
     by_code = run("rule", "SM401").ends(0)
-    assert by_code.out == run("rule", "relative-url").out
+    for other in (["rule", "relative-url"], ["help", "SM401"], ["help", "relative-url"]):
+        assert run(*other).out == by_code.out
     assert "SM401 relative-url\nerror, about the URLs of pages" in by_code.out
     assert all(one in by_code.out for one in ("/tea</loc>", "Write the whole URL", "sitemaps.org"))
     listed = run("rule", "--all").lines
+    assert all(
+        any(one in line for line in listed) for one in ("error", "relative-url", "is relative.")
+    )
     assert [line.split()[0] for line in listed if line.startswith("  SM")] == list(RULES)
     told = json.loads(run("rule", "--all", "-f", "json").out)
     assert [rule["code"] for rule in told] == list(RULES)

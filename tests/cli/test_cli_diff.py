@@ -100,6 +100,8 @@ def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, serve, put)
     assert "2 unknown" in ended.err
     listed = run("diff", folder, start, "--unknown").lines
     assert {f"? {website.url('/2')}", f"? {website.url('/3')}"} <= set(listed)
+    assert run("diff", start, start).status == 0  # what is missing on both sides is not compared
+    assert run("diff", start, start, "--strict").status == 3
     website.answers["/a.xml"] = urlset("/1", "/9")
     assert run("diff", folder, start).status == 1
     assert run("diff", folder, start, "--strict").status == 3

@@ -53,7 +53,7 @@ def test_help_loads_no_machinery():
 def test_the_help_of_a_command_loads_nothing_that_it_runs():
     helped = loaded(*([name, "--help"] for name in COMMANDS))
     for name, modules in cases(zip(COMMANDS, helped, strict=True)):
-        file = {"update": "snapshot", "convert": "forget"}.get(name, name)  # which share a file
+        file = {"update": "snapshot", "convert": "stats", "forget": "stats"}.get(name, name)
         own = {f"usp.cli.commands.cmd_{file}", "usp.objects"}  # which has the codes of failures
         assert not modules & (MACHINERY - own)
 
@@ -107,6 +107,7 @@ NEEDS = [  # what is missing, what is run, the extra that has it
     ("uvicorn", "usp.mcp.create_server()", "mcp"),
     ("mcp", MAIN.format(["mcp"]), "mcp"),
     ("aiohttp", MAIN.format(["crawl", "sites.txt", "-o", "dataset"]), "fleet"),
+    ("aiohttp,pyarrow", MAIN.format(["crawl", "sites.txt", "-o", "dataset"]), "fleet"),
     ("aiohttp,pyarrow", MAIN.format(["stats", "dataset"]), "fleet"),
     ("warcio", MAIN.format(["watch", "http://127.0.0.1:9/"]), "warc"),
     ("warcio", MAIN.format(["snapshot", "http://127.0.0.1:9/", "-o", "new.warc.gz"]), "warc"),

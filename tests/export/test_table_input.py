@@ -78,7 +78,7 @@ UNKNOWN = {
     "name;price\nfoo;3\n": "its columns are name, price; a table of pages needs a column named url, loc",
     '[{"name": 1}]': "its columns are name; ",
     "[1, 2": "none of its rows has named columns; ",
-    "PAR1 damaged": "no readable Parquet file: ",
+    "PAR1 damaged": "not a readable Parquet file: ",
     "url,parent,type,status\nhttps://a.org/s.xml,,urlset,200\n": "one of ours, but not of pages",
 }
 
@@ -118,7 +118,7 @@ def test_a_table_knows_its_columns_and_may_come_from_a_pipe(tmp_path, monkeypatc
     assert read(read_input("-"), None, None).page_count() == 2000
     (tmp_path / "cut.parquet").write_bytes(stdin.getvalue()[:-100])
     cut = read(tmp_path / "cut.parquet", None, None)
-    assert "no readable Parquet file" in str(cut.failures())
+    assert "not a readable Parquet file" in str(cut.failures())
     assert pq.read_table(tmp_path / "few.parquet").num_rows == 2000
 
 

@@ -203,7 +203,7 @@ def test_columns_give_the_garbage_collector_nothing_to_do():
     assert list(map(len, found.values())) == [3000] * 3
 
 
-def test_an_entry_with_very_many_elements_is_read_as_far_by_all_lanes():
+def test_an_entry_with_very_many_elements_is_read_as_far_by_all_ways():
     many = "<o>" + "<id/>" * 10_100 + "</o>"
     entry = GOOD["entry"].replace("{n}", "1")
     text = (ATOM % f"<entry>{entry}</entry><entry>{many}{entry}</entry>").encode()

@@ -239,7 +239,7 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
         try:
             file = parquet.ParquetFile(copy)
         except (OSError, ValueError) as error:  # as Arrow's own are
-            raise UnknownTable(f"no readable Parquet file: {error}") from error
+            raise UnknownTable(f"not a readable Parquet file: {error}") from error
         try:
             table.know(file.schema_arrow.names)
             known = {*PAGE_COLUMNS, *_URL_COLUMNS}
@@ -247,7 +247,7 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
             batches = file.iter_batches(_TOGETHER, columns=known_columns)
             yield from _rows_in(batches)
         except (OSError, ValueError) as error:  # as Arrow's own are
-            why = Reason(FailureCode.NOT_A_SITEMAP, f"no readable Parquet file: {error}")
+            why = Reason(FailureCode.NOT_A_SITEMAP, f"not a readable Parquet file: {error}")
             table.problems.end(why)
 
 

@@ -121,7 +121,9 @@ class _Watch:
         self.start = web_input(self.url, is_sitemap=self.is_sitemap)
         self.recording = replace(self.options, record=self.next)
         if path.exists():
-            known = start_of(path) or "another program's file"
+            known = start_of(path)
+            if known is None:
+                raise SnapshotError(f"{path} is not a snapshot that usp has written")
             url = without_login(self.url.strip())
             if known.rstrip("/") != url.rstrip("/") and strip_url_to_homepage(url) != known:
                 given = without_login(self.url)

@@ -221,17 +221,27 @@ class KindOfChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """What changed ``since`` another tree, which is named by its URL, and when that was ``crawled``."""
+    """What changed between two trees, ``named`` by their URLs, and when they were crawled."""
 
-    since: str
-    crawled: datetime | None = None
+    named: str
     pages: dict[str, KindOfChange] = field(default_factory=dict)
     sitemaps: dict[str, KindOfChange] = field(default_factory=dict)
+
+    def listed(self) -> Iterator[tuple[str, str, KindOfChange]]:
+        """Yield what changed: a noun, a title, and the changes of this kind."""
+        for noun, kinds in (("page", self.pages), ("sitemap", self.sitemaps)):
+            for kind in filter(kinds.__contains__, ChangeKind):
+                yield noun, f"{counted(kinds[kind].count, noun)} {kind.value}", kinds[kind]
 
 
 def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
     """Return what changed between two trees."""
-    result = ChangeList(before.url, _crawled(before))
+    names = []
+    for tree in (before, after):
+        crawled = _crawled(tree)
+        when = "" if crawled is None else f" of {crawled:%Y-%m-%d %H:%M} UTC"
+        names.append(f"{shown_text(tree.url)}{when}")
+    result = ChangeList(" to ".join(names))
     for change in diff(before, after):
         kinds = result.pages if isinstance(change, PageChange) else result.sitemaps
         of_kind = kinds.setdefault(change.kind.value, KindOfChange())
@@ -247,15 +257,10 @@ def changes_card(summary: Summary) -> Markup:
     if found is None:
         return Markup("")
     tables = []
-    for noun, kinds in (("page", found.pages), ("sitemap", found.sitemaps)):
-        for kind in filter(kinds.__contains__, ChangeKind):
-            count, first = kinds[kind].count, kinds[kind].first
-            title = f"{counted(count, noun)} {kind.value}"
-            rows = [(addresses.cell(url), shown_text(text)) for url, text in first]
-            listed = long_table(title, (noun, "details"), rows, count)
-            tables.append(folded(title, listed))
-    when = "" if found.crawled is None else f" of {found.crawled:%Y-%m-%d %H:%M} UTC"
-    note = f"Compared with {shown_text(found.since)}{when}.{'' if tables else ' Nothing changed.'}"
+    for noun, title, changes in found.listed():
+        rows = [(addresses.cell(url), shown_text(text)) for url, text in changes.first]
+        tables.append(folded(title, long_table(title, (noun, "details"), rows, changes.count)))
+    note = f"From {found.named}.{'' if tables else ' Nothing changed.'}"
     return card("changes", "Changes", *tables, wide=True, note=note)
 
 
