@@ -82,6 +82,8 @@ def test_progress_says_what_it_waits_for(monkeypatch):
     for _ in range(12):
         read()
     assert progress.line() == "reading 12 of 20 sitemaps · 0:12"
+    progress.checked(1000)
+    assert progress.line() == "checking · 1,000 pages · 0:12"
 
 
 def test_a_request_that_is_repeated_is_an_event(serve):

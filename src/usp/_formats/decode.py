@@ -29,6 +29,11 @@ _BOMS = (
 _MARKED = frozenset(b"\xef\xff\xfe\0")  # how these begin
 _HEAD = 256  # bytes that are looked at before the encoding is decided
 _DECLARED = re.compile(rb"""<\?xml[^<>]{0,200}?encoding\s*+=\s*+["']\s*+([A-Za-z0-9._:-]{1,40})""")
+_IN_HTML = re.compile(
+    rb"""\s*+<(?:!doctype\s++html|html|head|meta)\b
+    .*?<meta\s[^<>]{0,100}?\bcharset\s*+=\s*+["']?+\s*+([A-Za-z0-9._:-]{1,40})""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
 _CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 _PROOF = 4  # so many characters that are valid UTF-8 are no coincidence in another encoding
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
@@ -171,6 +176,8 @@ class Decoder:
             label = None
             if first.find(b"<?xml") >= 0:  # the documents of a website begin alike
                 label = _declared(first[: first.find(b">") + 1]) or _declared(first)
+            elif in_html := _IN_HTML.match(first):
+                label = in_html[1].decode("ascii")
             encoding, self._fallback, self._guesses = _labelled(self._charset, label)
         self.encoding = encoding
         if encoding != "utf-8":

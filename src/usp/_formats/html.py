@@ -67,23 +67,27 @@ _PAGE_NAME = re.compile(r"(?:\w+[-_])?site[-_]?maps?(?:[-_]?[0-9]+)?")
 _QUERY = re.compile(r"(?:^|&)(?:feed=(?:rss2?|atom|rdf)|sitemap=)")
 _NAME_SOFTWARE = frozenset({"generator", "platform"})
 _MAX_SOFTWARE = 1000  # characters
-_LINK_HEADER = re.compile(r'<([^<>]*+)>((?:[^,"<]++|"[^"]*+"?)*+)')
-_PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]++))')
+_LINK_HEADER = re.compile(r'<([^<>]*+)>((?:[^,"<]++|"(?:[^"\\]++|\\.)*+"?)*+)')
+_PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\s;,"]++))')
 
 
-def _is_sitemap(relations: str, media_type: str) -> bool:
+def _is_sitemap(given: Mapping[str, str], address: str) -> bool:
     """Return whether a link with these attributes leads to a sitemap or a feed."""
-    rel, kind = relations.lower().split(), media_type.partition(";")[0].strip().lower()
-    return "sitemap" in rel or ("alternate" in rel and kind in _FEEDS)
+    rel = given.get("rel", "").lower().split()
+    kind = given.get("type", "").partition(";")[0].strip().lower()
+    # JSON Feed 1.0 had no media type of its own.
+    is_feed = kind in _FEEDS or (kind == "application/json" and address.endswith("feed.json"))
+    return "sitemap" in rel or ("alternate" in rel and is_feed)
 
 
 def header_links(headers: Iterable[tuple[str, str]], base: str) -> Iterator[ChildEntry]:
     """Yield the sitemaps and feeds that ``Link`` headers (RFC 8288) of a response name."""
     text = ", ".join(value for name, value in headers if name.lower() == "link")
     for address, after in _LINK_HEADER.findall(text[:_MAX_HEADER]):
-        given = {name.lower(): quoted or bare for name, quoted, bare in _PARAMETER.findall(after)}
+        parameters = reversed(_PARAMETER.findall(after))  # of two with one name, the first counts
+        given = {name.lower(): quoted or bare for name, quoted, bare in parameters}
         # With an anchor, it is a link from another page.
-        if "anchor" not in given and _is_sitemap(given.get("rel", ""), given.get("type", "")):
+        if "anchor" not in given and _is_sitemap(given, address):
             url = absolute_url(address.strip(), base)
             if url is not None:
                 yield ChildEntry(url, written=address)
@@ -189,7 +193,7 @@ class HomepageLinksParser(_LinksParser):
             return
         self._scanner.damage = 0  # HTML has as much of it as anybody likes
         given, href = self._given(name, attributes)
-        is_declared = _is_sitemap(given.get("rel", ""), given.get("type", ""))
+        is_declared = _is_sitemap(given, href)
         if name == "base" or (name == "link" and not is_declared):
             return
         url = absolute_url(href, self._base or self.url)

@@ -31,11 +31,14 @@ _LINK = re.compile(
     r"\(\s*+(?:<([^<>]*+)>|((?:\\.|[^()<>\\]|\([^()]*+\))*?))"  # the URL, which may have blanks,
     r"(?:\s++(?:\"[^\"]*+\"|'[^']*+'|\([^()]*+\)))?+\s*+\)"  # and a title
     r"|<(https?://[^\s<>]++)>"
-    r"|`[^`]*+`|<!--(?:(?!-->).)*+"  # in which nothing is a link
+    r"|`[^`]*+`|<!--(?:(?!-->).)*+|!\[[^\[\]]*+\]\([^()]*+\)"  # in which nothing is a link
+    r"|(?<![\w/.:@=&?])(https?://(?:[^\s<>()\[\]`\"|]++|\([^\s<>()]*+\))++)"  # as it is
 )
+_BEFORE_LINK = " \t:-\u2013\u2014"  # what is between a name and its URL
+_AFTER_LINK = ".,;:!?'*_~"
 _DEFINITION = re.compile(r"\s{0,3}\[[^\[\]]++\]:\s*+<?([^\s<>]++)")  # of a link by its name
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)(.*)")
-_ITEM = re.compile(r"[-*+]\s+\S")
+_ITEM = re.compile(r"\s*+[-*+]\s++\S")
 _FENCE = re.compile(r"\s{0,3}(```|~~~|<!--(?!.*-->))")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKS = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_|_(?!\w)")
@@ -66,7 +69,7 @@ class LlmsTxtParser(FormatParser):
         super().__init__(*given)
         self._lines = Lines(self.problems)
         self._headings: list[tuple[int, str]] = []  # with their levels
-        self._has_title = False
+        self._has_title = self._has_links = False  # of the section
         self._fence: str | None = None  # that ends what is code
         self._lists: dict[str, ChildEntry] = {}
 
@@ -96,18 +99,26 @@ class LlmsTxtParser(FormatParser):
                 continue
             if heading is not None:
                 self._begin_section(len(heading[1]), heading[2])
-            links = [link.groups() for link in _LINK.finditer(line) if link.lastindex]
-            for title, *addresses in links:
-                address = _ESCAPED.sub(r"\1", next(filter(None, addresses), ""))
-                pages += self._link(attribute_value(address, ignore), title or "", number)
             if definition := _DEFINITION.match(line):
                 pages += self._link(definition[1], "", number)
-            if self._headings and not links and _ITEM.match(line):
+                continue
+            item = _ITEM.match(line)
+            links = [link for link in _LINK.finditer(line) if link.lastindex]
+            for link in links:
+                title, *addresses, plain = link.groups()
+                address = next(filter(None, addresses), "") or (plain or "").rstrip(_AFTER_LINK)
+                if title is None and item and link is links[0]:
+                    title = line[item.end() - 1 : link.start()].rstrip(_BEFORE_LINK)
+                address = attribute_value(_ESCAPED.sub(r"\1", address), ignore)
+                pages += self._link(address, title or "", number)
+            if self._has_links and not links and item:
                 self.problems.add(ProblemCode.NO_LINK, number, line)
+            self._has_links |= bool(self._headings and links and item)
         return pages
 
     def _begin_section(self, level: int, text: str) -> None:
         """Leave the sections that a heading ends; the title of the list is not one."""
+        self._has_links = False
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
         if level == 1 and not self._has_title:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import ssl
 
 
-def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
+def new_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
     """Return a session that connects where the gate allows it; a proxy may be anywhere."""
     checked = trusting(verify) if isinstance(verify, str) else verify
     session = aiohttp.ClientSession(

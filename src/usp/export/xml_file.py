@@ -26,8 +26,8 @@ from usp.objects.extensions import (
     EACH,
     EXTENSIONS,
     NAMESPACES,
-    OWN,
     PROTOCOL,
+    SELF,
     Extension,
     FieldSpec,
     Kind,
@@ -108,10 +108,10 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     get = table.getters
     if any(spec.required and get[spec.name](value) is None for spec in table.specs):
         return ""
-    own, attributes = _text_and_attributes(table.elements.get(OWN, ()), get, value)
+    own, attributes = _text_and_attributes(table.elements.get(SELF, ()), get, value)
     fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
     text, attributes = own or "", fixed + attributes
-    others = {name: specs for name, specs in table.elements.items() if name != OWN}
+    others = {name: specs for name, specs in table.elements.items() if name != SELF}
     written = {name: _field_text(prefix, name, others[name], get, value) for name in others}
     beside = "".join(written[name] for name in others if others[name][0].beside)
     inside = [

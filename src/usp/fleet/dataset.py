@@ -127,11 +127,12 @@ class Dataset:
             self._buckets = int(found[1]) if found else BUCKETS
         return self._buckets
 
-    def table(self, name: str) -> Any:
-        """Return a table as it is now."""
+    def table(self, name: str, *, update: bool = True) -> Any:
+        """Return a table as it is now, or as it was when it was last looked at."""
         with self.store.words():
             if name in self._tables:
-                self._tables[name].update_incremental()
+                if update:
+                    self._tables[name].update_incremental()
             else:
                 self._tables[name] = self._opened(name)
         return self._tables[name]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from usp.objects.extension_values import (
     EACH,
-    OWN,
+    SELF,
     FieldSpec,
     Kind,
     SitemapImage,
@@ -26,8 +26,8 @@ __all__ = [
     "EACH",
     "EXTENSIONS",
     "NAMESPACES",
-    "OWN",
     "PROTOCOL",
+    "SELF",
     "Extension",
     "FieldSpec",
     "Kind",
@@ -68,16 +68,16 @@ _VIDEO = Table.of(
     *("platform_relationship", "live"),
 )
 
-_HREFLANG = FieldSpec("hreflang", Kind.VERBATIM, OWN, "hreflang", required=True)
-_HREF = FieldSpec("href", Kind.VERBATIM, OWN, "href", required=True)
+_HREFLANG = FieldSpec("hreflang", Kind.VERBATIM, SELF, "hreflang", required=True)
+_HREF = FieldSpec("href", Kind.VERBATIM, SELF, "href", required=True)
 _ALTERNATE = Table("link", None, (_HREFLANG, _HREF), fixed={"rel": "alternate"})
 
-_NAME = FieldSpec("name", Kind.VERBATIM, OWN, "name", required=True)
-_VALUE = FieldSpec("value", element=OWN, instead="value", default="")
+_NAME = FieldSpec("name", Kind.VERBATIM, SELF, "name", required=True)
+_VALUE = FieldSpec("value", element=SELF, instead="value", default="")
 _ATTRIBUTE = Table("Attribute", None, (_NAME, _VALUE))
 
-_TYPE = FieldSpec("type", Kind.VERBATIM, OWN, "type")
-_ID = FieldSpec("id", Kind.VERBATIM, OWN, "id")
+_TYPE = FieldSpec("type", Kind.VERBATIM, SELF, "type")
+_ID = FieldSpec("id", Kind.VERBATIM, SELF, "id")
 _ATTRIBUTES = FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH)
 _DATA_OBJECT = Table("DataObject", SitemapPageMapObject, (_TYPE, _ID, _ATTRIBUTES))
 

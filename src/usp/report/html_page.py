@@ -41,12 +41,14 @@ def html(
     all_problems: bool = False,
     before: AbstractSitemap | None = None,
     history: History | None = None,
+    on_read: Callable[[], object] = bool,
     on_pages: Callable[[int], object] = lambda _: None,
 ) -> str:
     """Return the report of a tree as an HTML page; see :func:`summarise` for the parameters."""
     rows = PageRows()
     given: dict[str, Any] = {"all_problems": all_problems, "before": before, "history": history}
-    return page(summarise(tree, events, **given, pages=rows, on_pages=on_pages), rows)
+    seen: dict[str, Any] = {"pages": rows, "on_read": on_read, "on_pages": on_pages}
+    return page(summarise(tree, events, **given, **seen), rows)
 
 
 def write_report(

@@ -111,7 +111,8 @@ def command(
     feeds = _feeds_in(start.path) if start.path is not None else {}
     if start.is_local and not feeds:
         raise click.UsageError(
-            "only a website or a sitemap on the web can be watched, not a file, unless it is OPML"
+            "only a website or a sitemap on the web can be watched, not a file, unless it is OPML with"
+            " feeds"
         )
     _check_state(snapshot, is_folder=bool(feeds))
     form = options.format_for(output, form, ("text", "jsonl"), "text")

@@ -29,9 +29,9 @@ from usp._base.urls import (
     urlunsplit,
     without_login,
 )
+from usp._http.direct_session import OriginalAdapter, OriginalSession
 from usp._http.identity import is_secret
 from usp._http.redirects import within_bounds
-from usp._http.requests_own import OriginalAdapter, OriginalSession
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import literal_of, look_up
 
