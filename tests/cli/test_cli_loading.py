@@ -107,6 +107,7 @@ NEEDS = [  # what is missing, what is run, the extra that has it
     ("uvicorn", "usp.mcp.create_server()", "mcp"),
     ("mcp", MAIN.format(["mcp"]), "mcp"),
     ("aiohttp", MAIN.format(["crawl", "sites.txt", "-o", "dataset"]), "fleet"),
+    ("aiohttp,pyarrow", MAIN.format(["crawl", "sites.txt", "-o", "dataset"]), "fleet"),
     ("aiohttp,pyarrow", MAIN.format(["stats", "dataset"]), "fleet"),
     ("warcio", MAIN.format(["watch", "http://127.0.0.1:9/"]), "warc"),
     ("warcio", MAIN.format(["snapshot", "http://127.0.0.1:9/", "-o", "new.warc.gz"]), "warc"),

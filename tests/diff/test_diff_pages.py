@@ -130,6 +130,15 @@ def tree(*sitemaps: tuple[str, list[tuple[int, str]]]) -> IndexWebsiteSitemap:
     return IndexWebsiteSitemap(f"{H}/", nodes)
 
 
+def test_a_page_that_moved_to_two_sitemaps_is_told_once():
+    kept = ("kept", [(2, "")])
+    after = tree(("b", [(1, "")]), ("c", [(1, ""), (3, "")]), kept)
+    for before in (tree(("a", [(1, "")]), kept), tree(("x", [(1, "")]), ("y", [(1, "")]), kept)):
+        assert [change[:2] for change in found(before, after)] == [
+            (ChangeKind.MOVED, f"{H}/1"), (ChangeKind.ADDED, f"{H}/3"),
+        ]  # fmt: skip
+
+
 def test_changes_come_in_the_order_of_the_trees():
     before = tree(("a", [(1, ""), (2, ""), (3, "")]), ("b", [(4, "")]), ("gone", [(5, "")]))
     after = tree(

@@ -168,6 +168,42 @@ def test_what_is_due_is_requested_and_nothing_else(web, root):
     assert changed["changed_at"] > same["changed_at"]
 
 
+def test_no_more_requests_are_sent_to_a_host_in_an_hour_than_allowed(web, root):
+    options = replace(OPTIONS, use_known_paths=False)
+
+    def asked(room: int) -> int:
+        with KnownSites(Dataset(root), Shard()) as known:
+            sent = known.requests_of_last_hour()["127.0.0.1"]
+        for site in web:
+            site.forget()
+        how = FleetRun(workers=1, options=options, due=True, per_hour=max(sent + room, 1))
+        crawl_fleet(None, root, how)
+        return sum(sum(site.hits.values()) for site in web)
+
+    make_due(root)
+    everything = all_rows(root)
+    assert asked(0) == 0
+    assert asked(2) == 2  # robots.txt and the only sitemap, or the index
+    rounds = [asked(4) for _ in range(4)]
+    assert max(rounds) <= 4
+    assert sum(rounds) == 2 + 2 + 5 - 2  # nothing is requested twice
+    assert asked(100) == 0
+    assert all_rows(root) == everything
+
+
+def test_sites_that_failed_are_tried_again_by_reason(served, root):
+    good = {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m")}
+    broken = good | {"/robots.txt": robots("/m.xml", "/n.xml"), "/n.xml": Answer(status=503)}
+    absent = good | {"/robots.txt": robots("/m.xml", "/n.xml")}
+    sites = served(good, broken, absent, kind=TaggedSite)
+    crawled(sites, root)
+    for codes, tried in ((("no-such-host",), 0), (("server-error",), 1), ((), 0)):
+        how = FleetRun(workers=1, options=OPTIONS, retry_failed=True, codes=codes)
+        assert crawl_fleet(None, root, how)["sites"] == tried
+    with pytest.raises(ValueError, match="unknown code 'none'"):
+        FleetRun(retry_failed=True, codes=("none",))
+
+
 def test_the_columns_of_a_dataset_stay_as_they_were_chosen(web, tmp_path):
     root = tmp_path / "chosen"
     crawled(web, root, replace(OPTIONS, columns=("url", "lastmod")))

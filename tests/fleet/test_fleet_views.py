@@ -254,6 +254,8 @@ def test_changes_are_shown_in_every_format(known, root, run_usp, tmp_path):
     assert counts == [2, 0]
     for wrong in (["--only", "new"], ["--since", "x"], ["-f", "parquet"], ["--from", "99"]):
         assert run_usp("changes", root, *wrong).status in (1, 2)
+    for only, count in (("added", 2), ("changed,removed", 0), ("moved,added", 2)):
+        assert len(run_usp("changes", root, "--only", only).lines) == count
     assert run_usp("changes", root, "--since", "1h", "--only", "added").lines == []
 
 
@@ -332,7 +334,9 @@ def test_a_dataset_of_an_earlier_version_is_taken_over_once(tmp_path, root, run_
 def test_the_counts_of_a_run_are_in_a_file_or_at_a_port(tmp_path):
     progress, file = FleetProgress(), tmp_path / "usp.prom"
     progress.outcomes["complete"], progress.statuses["304"], progress.delays[2] = 3, 7, 1
+    progress.lag = 1_234_567.0
     text = openmetrics(progress)
+    assert "usp_due_lag_seconds 1234567.0\n" in text
     assert 'usp_sites_total{outcome="complete"} 3\n' in text
     assert 'usp_requests_total{status="304"} 7\n' in text
     assert 'usp_freshness_seconds_bucket{le="+Inf"} 1\n' in text

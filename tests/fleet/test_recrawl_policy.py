@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from usp._base.recrawl_policy import (
     DAY,
     HOUR,
-    HostBudget,
     RecrawlPolicy,
     Rhythm,
     SitemapHints,
@@ -246,42 +245,12 @@ def test_the_index_tells_if_it_had_the_date_of_the_last_change():
         assert (told == plain) != counts
 
 
-# The budget of a host -------------------------------------------------------------------------------
-
-
-@given(
-    st.integers(1, 20),
-    st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, HOUR / 5)), max_size=60),
-)
-def test_no_hour_of_the_clock_has_more_requests_to_a_host_than_allowed(per_hour, asked):
-    budget, now, granted = HostBudget(per_hour), NOW, []
-    for host, wait in asked:
-        now += wait
-        pause = budget.take(host, now)
-        if pause:
-            assert 0 < pause <= HOUR
-            assert HostBudget(per_hour).take(host, now) == 0  # the host had its share
-            assert budget.take(host, now) == pause
-        else:
-            granted.append((host, now // HOUR))
-    assert all(granted.count(one) <= per_hour for one in granted)
-
-
-def test_a_host_is_asked_again_after_the_pause():
-    budget = HostBudget(1)
-    assert budget.take("example.org", NOW) == 0
-    pause = budget.take("example.org", NOW)
-    assert budget.take("example.org", NOW + pause) == 0
-
-
 @pytest.mark.parametrize("wrong", [(0, 1), (2, 1), (1, math.inf), (math.nan, 1)])
 def test_bounds_that_mean_nothing_are_refused(wrong):
     with pytest.raises(ValueError, match="shortest must be positive, and longest at least as long"):
         RecrawlPolicy(*wrong)
     with pytest.raises(ValueError, match="pace"):
         RecrawlPolicy(pace=-1.0)
-    with pytest.raises(ValueError, match="per_hour"):
-        HostBudget(0)
 
 
 # Rows of a table ------------------------------------------------------------------------------------

@@ -157,8 +157,8 @@ has a heading of the first level and a list of links, or if that is its name.
 
 | Markdown | field of `SitemapPage` |
 |---|---|
-| `[text](URL "title")`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
-| the text of the link | `news_story.title` |
+| `[text](URL "title")`, `<URL>`, `[name]: URL`, or a URL as it is | `url`; relative URLs are resolved |
+| the text of the link, or the one before a URL: `- Prices: https://example.org/prices` | `news_story.title` |
 | the headings above it, from the second level on | `news_story.keywords` |
 
 Images, code, comments, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with

@@ -31,11 +31,6 @@ _DUPLICATES = ("SM409", "SM410")
 _LONGEST_URL = 100
 
 
-def number_of(severity: Severity, number: int) -> str:
-    """Return how many findings of a severity there are: ``2 infos``."""
-    return counted(number, severity.value, "infos" if severity is Severity.INFO else None)
-
-
 @dataclass(slots=True)
 class RuleRow:
     """What one rule found: how often, in how many sitemaps, what it cost, and the first of it.
@@ -135,14 +130,19 @@ class CheckList:
             "sitemaps": len(set().union(*(row.where for row in self.rules))),
         }
 
-    def counts_by(self, part: Callable[[Severity, int], str]) -> str:
-        """Return how many findings there are; ``part`` says how many of a severity."""
-        parts = [part(one, number) for one in Severity if (number := self.severities[one])]
+    def text(self, paint: Callable[[str, str], str] = lambda text, _style: text) -> str:
+        """Return how many findings there are; ``paint`` returns a text in the style of a severity."""
+        plurals = {Severity.INFO: "infos"}
+        parts = [
+            paint(counted(number, one.value, plurals.get(one)), one.value)
+            for one in Severity
+            if (number := self.severities[one])
+        ]
         return f"{counted(self.total, 'finding')} ({', '.join(parts)})" if parts else "no findings"
 
     def __str__(self) -> str:
         """Return how many findings there are: ``3 findings (1 error, 2 infos)``."""
-        return self.counts_by(number_of)
+        return self.text()
 
 
 def by_rule(
@@ -229,6 +229,14 @@ class Verdict:
         code = None if self.code is None else self.code.value
         values = {"color": self.color.value, "sentence": self.sentence, "advice": self.advice}
         return values | {"first": [row.code for row in self.first], "code": code}
+
+    def to_mend(self) -> Iterator[str]:
+        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is."""
+        if self.first:
+            yield f"To mend first ('usp rule {self.first[0].code}' explains one):"
+        for row in self.first:
+            often = f" ({row.count:,} times)" if row.count > 1 else ""
+            yield f"  {row.code} {row.name}{often}: {row.hint}"
 
     def what_to_do(self, words: str = "") -> str:
         """Return the advice, or other words for it, and where to read on; empty if there is none."""

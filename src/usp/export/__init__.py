@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.files import suffix_of
 from usp._base.names import PAGE_COLUMNS, PAGE_FORMATS
 from usp.export import xml_file
 from usp.export.arrow import write_parquet
@@ -104,7 +104,5 @@ def write_blocks(
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
     """Return the format for the suffix of a file; None if there is none."""
-    name = PurePath(path).name.lower()
-    suffix = PurePath(name.removesuffix(".gz")).suffix.removeprefix(".")
-    compressed_twice = suffix == "parquet" and name.endswith(".gz")
-    return suffix if suffix in FORMATS and not compressed_twice else None
+    suffix = suffix_of(path).removeprefix(".")
+    return suffix if suffix in FORMATS else None

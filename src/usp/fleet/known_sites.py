@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from usp.export.schema import pyarrow
 from usp.fleet.page_changes import connected, read_errors
 from usp.fleet.previous_visit import Known
+from usp.fleet.site_list import host_key
 from usp.fleet.tables import domain_of, hash_of, quoted
 
 if TYPE_CHECKING:
@@ -144,6 +146,16 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         for bucket in range(self._dataset.buckets):
             if self._may_have(bucket):
                 yield from self._in_bucket(bucket, where, is_listed=is_listed, checks=checks)
+
+    def requests_of_last_hour(self) -> Counter[str]:
+        """Return how many requests the visits of the last hour have sent, by host."""
+        found: Counter[str] = Counter()
+        recent = """select site, cast(sum(requests) as bigint) as n from visits
+            where started > now() - interval '1 hour' group by site"""
+        for batch in self._dataset.query(recent, "visits"):
+            for site, count in zip(*batch.to_pydict().values(), strict=True):
+                found[host_key(site)] += count or 0
+        return found
 
     def _may_have(self, bucket: int) -> bool:
         """Return whether sites of this shard may be in a bucket: both depend on the same hash."""

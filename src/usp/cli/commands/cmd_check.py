@@ -147,7 +147,8 @@ def command(
     counts = CheckList()
     messages.failed = NOT_CHECKED
     with run.running() as progress:
-        against, before = (_other(run, given[name], progress) for name in _OTHERS)
+        others = (given[name] for name in _OTHERS)
+        against, before = (one and run.needed_tree(one, progress) for one in others)
         checking = replace(checking, web_client=run.client(), against=against, before=before)
         read = [(start, _read(run, start, progress)) for start in starts]
         found = [(start, tree) for start, tree in read if tree is not None]
@@ -332,17 +333,6 @@ def _inside(start: options.Input, url: str) -> Path:
 def _colored(line: str) -> str:
     color = {"+": "green", "-": "red", "@": "cyan", "#": "yellow"}.get(line[:1])
     return click.style(line, fg=color)
-
-
-def _other(
-    run: options.RunOptions, start: options.Input | None, progress: Progress
-) -> AbstractSitemap | None:
-    """Return the tree of what is compared with, if there is any; ends if it could not be read."""
-    if start is None:
-        return None
-    tree = run.tree(start, on_event=progress)
-    run.exit_if_nothing(tree, start)
-    return tree
 
 
 def _write(report: CheckReport, form: str, output: Path | None) -> None:

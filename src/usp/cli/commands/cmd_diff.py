@@ -218,8 +218,7 @@ def _write_rows(
 
 def _tree(run: options.RunOptions, start: options.Input, progress: Listener) -> AbstractSitemap:
     """Return the tree of A or B; ends the command if nothing of it could be read."""
-    tree = run.tree(start, on_event=progress)
-    run.exit_if_nothing(tree, start)
+    tree = run.needed_tree(start, progress)
     missing = _missing(tree)
     if missing:
         name = start.path or start.url
