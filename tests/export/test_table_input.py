@@ -61,6 +61,9 @@ TABLES = {  # text: names of pages, and the lines of what is wrong
     f"\ufeffsep=;\r\nurl;title\r\n{OURS}1;a\r\nx;b\r\n": ("1", [4]),
     f"\turl\nsep=\t{OURS}1\n0\t{OURS}2\n": ("12", []),
     f"url,title\r{OURS}1,a\rx,b\r{OURS}2,c\r": ("12", [3]),
+    f"Top pages,Clicks\n{OURS}1,3\n{OURS}2,1\n": ("12", []),
+    f"Clicks;Landing page\n3;{OURS}1\n1;/2\n": ("1", [3]),
+    f"Page,URL\nhome,{OURS}1\n": ("1", []),
     f"{OURS}1\n{OURS}2\n": ("12", []),  # no table: a list of URLs
 }
 

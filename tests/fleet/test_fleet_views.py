@@ -254,6 +254,8 @@ def test_changes_are_shown_in_every_format(known, root, run_usp, tmp_path):
     assert counts == [2, 0]
     for wrong in (["--only", "new"], ["--since", "x"], ["-f", "parquet"], ["--from", "99"]):
         assert run_usp("changes", root, *wrong).status in (1, 2)
+    for only, count in (("added", 2), ("changed,removed", 0), ("moved,added", 2)):
+        assert len(run_usp("changes", root, "--only", only).lines) == count
     assert run_usp("changes", root, "--since", "1h", "--only", "added").lines == []
 
 

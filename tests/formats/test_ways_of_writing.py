@@ -153,6 +153,18 @@ def test_one_odd_entry_does_not_cost_the_others(scanned):
     assert (given.pages, given.problems) == (whole.pages, whole.problems)
 
 
+def test_damaged_entries_are_read_below_one_root(scanned):
+    text = urlset("image first", 30).replace(
+        "</image:loc>", "</image:loc><image:title>a < b</image:title>"
+    )
+    whole = read([text.encode()])
+    given = read([text.encode()], blocks="fast")
+    scanned.clear()
+    assert given.pages == whole.pages
+    assert {page.images[0].title for page in given.pages} == {"a < b"}
+    assert sum(scanned) < len(text) + 30 * 20  # each is followed by some line ends
+
+
 @together("way", [*CUT, "image first"])
 def test_entries_written_alike_are_cut_in_large_blocks(way):
     parser = DocumentParser(f"{E}/sitemap.xml", fast=True)

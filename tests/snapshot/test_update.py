@@ -282,6 +282,17 @@ def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, pa
     assert done.tree.page_count() == COUNT
 
 
+def test_pages_at_known_paths_are_neither_new_nor_removed(site, path, update, again):
+    again()
+    whole = dict(site.answers)
+    site.answers |= dict.fromkeys(["/robots.txt", "/sitemap.xml", "/sitemap_index.xml"], HTML)
+    down = update(path)
+    assert (down.added, down.removed, down.failed) == (0, 0, 1)
+    site.answers = whole
+    back = update(path)
+    assert (back.added, back.changed, back.removed, back.failed) == (0, 0, 0, 0)
+
+
 # Limits, and what else an update must not lose ------------------------------------------------------
 
 

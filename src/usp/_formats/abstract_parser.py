@@ -109,9 +109,7 @@ class BlockText(NamedTuple):
 
 
 class PageBatch:
-    """Many pages at once: their URLs in a column, everything else parsed on demand."""
-
-    urls: list[str]
+    """Many pages at once: their URLs in a column, everything else ``read`` on demand."""
 
     as_written: Sequence[str | None] | None = None
     """The URLs as written, where any of them differs and problems were requested."""
@@ -126,6 +124,10 @@ class PageBatch:
     """The entries of the pages, if they were read one by one."""
 
     _rows: Sequence[PageFields] = ()
+
+    def __init__(self, urls: list[str], read: Callable[[], Sequence[PageFields]]) -> None:
+        self.urls = urls
+        self._read = read
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages, one for each URL and in their order; fields are read on first access."""
@@ -145,7 +147,8 @@ class PageBatch:
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        raise NotImplementedError
+        self._rows = self._rows or self._read()
+        return self._rows
 
 
 def core_columns(entries: Iterable[object]) -> dict[str, list[str]]:

@@ -29,17 +29,18 @@ from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.raw_entries import ElementRole
 from usp._formats.xml.text_columns import in_order, split_alike
 from usp._formats.xml.tree_reader import IGNORE
-from usp.objects.page import PageFields, SitemapPageChangeFrequency, fields_of
+from usp.objects.page import PageFields, SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from usp._formats.abstract_parser import Note
     from usp._formats.xml.cut import EntryShape
     from usp._formats.xml.namespaces import Space
     from usp._formats.xml.text_columns import Elements, EntryColumns
     from usp._formats.xml.tree_reader import TreeReader
+    from usp._formats.xml.xml_parser import XmlParser
     from usp.objects.page import PageBlock
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
@@ -158,28 +159,34 @@ class BlockReader:
                     parts.append((numbers, rows))
             if others:
                 written = block.split(end)
-                parts.append((others, self._read([written[number] for number in others], end)))
+                rest = [written[number] for number in others]
+                read = self._read(rest, end)
+                damaged = (one + end for one, row in zip(rest, read, strict=True) if row is None)
+                scanned = self._scanned(damaged)
+                parts.append((others, [row or next(scanned) for row in read]))
             return in_order(parts)
 
-    def _read(self, entries: list[str], end: str) -> list[PageFields]:
-        """Read entries as trees of fewer and fewer of them, and what is damaged one by one."""
+    def _read(self, entries: list[str], end: str) -> Sequence[PageFields | None]:
+        """Read entries as trees of fewer and fewer of them; return None for one that is damaged."""
         found = self._trees.entries(end.join([*entries, ""]), IGNORE)
         if found is not None and len(found) == len(entries):
             return [cast("PageEntry", entry).fields() for entry in found]
         if len(entries) == 1:
-            return [self._scanned(entries[0] + end)]
+            return [None]
         half = len(entries) // 2
-        return self._read(entries[:half], end) + self._read(entries[half:], end)
+        return [*self._read(entries[:half], end), *self._read(entries[half:], end)]
 
-    def _scanned(self, entry: str) -> PageFields:
-        """Return the fields of a damaged entry."""
-        dialect, text = self._trees.dialect, f"{self._root}{entry}{_BEHIND}"
-        scanning = dialect.tables(
-            self._url, None, ReadOptions(fast=True, url_length=dialect.longest)
-        )
-        pages = (one.page() for one in scanning.scan(text) if isinstance(one, PageEntry))
-        page = next(pages, None)
-        return fields_of(page) if page else PageFields()
+    def _scanned(self, entries: Iterable[str]) -> Iterator[PageFields]:
+        """Yield the fields of damaged entries, each as if it were the first one below the root."""
+        dialect = self._trees.dialect
+        options = ReadOptions(fast=True, url_length=dialect.longest)
+        parser: XmlParser | None = None
+        for entry in entries:
+            text = entry + _BEHIND
+            if parser is None or not parser.is_below_root:
+                parser, text = dialect.tables(self._url, None, options), self._root + text
+            page = next((one for one in parser.scan(text) if isinstance(one, PageEntry)), None)
+            yield page.fields() if page else NO_FIELDS
 
     def _rows(self, entries: EntryColumns) -> list[PageFields] | None:
         """Return the fields of entries in columns; None if they have to be read one by one."""
@@ -255,14 +262,10 @@ class LazyBatch(PageBatch):
         block = end.join([texts[at] for at in numbers] + [""])
         return LazyBatch([urls[at] for at in numbers], block, self._shape, self._reader)
 
-    def rows(self) -> Sequence[PageFields]:
-        """Return everything except the URL of each page, without creating page objects."""
-        if not self._rows:
-            if columns := self._cut_columns():
-                self._rows = rows_of_columns(columns)
-            else:
-                self._rows = self._reader.fields(self._block, self._shape.url_end)
-        return self._rows
+    def _read(self) -> list[PageFields]:
+        if columns := self._cut_columns():
+            return rows_of_columns(columns)
+        return self._reader.fields(self._block, self._shape.url_end)
 
     def _cut_columns(self) -> Mapping[str, Sequence[str]]:
         """Return the columns of a regular block whose entries have no other fields; else nothing."""

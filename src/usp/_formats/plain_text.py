@@ -15,7 +15,6 @@ from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry
-    from usp.objects.page import PageFields
 
 MAX_LINE = 64 * 1024
 """Longer lines are ignored."""
@@ -84,13 +83,9 @@ class _Batch(PageBatch):
     def __init__(
         self, urls: list[str], block: BlockText | None = None, lines: Sequence[int] = ()
     ) -> None:
-        self.urls = urls
+        super().__init__(urls, lambda: [NO_FIELDS] * len(urls))
         self.block = block
         self.lines = lines
-
-    def rows(self) -> list[PageFields]:
-        """Return no fields: nothing but the URL is known."""
-        return [NO_FIELDS] * len(self.urls)
 
     def texts(self) -> dict[str, list[str]]:
         """Return no columns: lines have no fields."""

@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.page import PageBlock, PageFields, SitemapPage
 
-_URL_COLUMNS = ("url", "loc", "address")  # those of others call it so
+_URL_COLUMNS = ("url", "loc", "address", "page", "page url", "top pages", "landing page")
+"""What a column of URLs is called by us, by other crawlers, and by what counts visits and clicks."""
+
 _OTHERS = ({"parent", "type"}, {"what", "change"}, {"code", "severity"})
-_NEEDS = "a table of pages needs a column named url, loc or address"
+_NEEDS = "a table of pages needs a column named url, loc, address or page"
 _OWN = ("lastmod", "changefreq", "priority")
 _TOGETHER = 4096  # rows that are held before they are stored
 _SHOWN = 12  # columns that a message names

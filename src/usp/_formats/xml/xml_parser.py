@@ -39,6 +39,7 @@ MAX_DEPTH = 200
 MAX_FIELDS = 10_000
 """The maximum number of elements of an entry; the rest is ignored."""
 
+_MAX_OPEN = 10  # elements around entries
 _CUT_ENTRY = Reason(FailureCode.TRUNCATED, "the document breaks off inside an entry")
 _NOTHING = "\0\ufeff"  # what is between entries and says nothing, as blanks do
 
@@ -207,6 +208,20 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             if stray in text and (f"<{stray}" in text or f":{stray}" in text):
                 return True
         return False
+
+    @property
+    def is_below_root(self) -> bool:
+        """Whether it is between entries directly below the first root, as at the beginning."""
+        is_there = len(self._stack) == 1 and self._wrapped is None and not self.root_implied
+        return is_there and self.is_between_entries
+
+    @property
+    def is_between_entries(self) -> bool:
+        """Whether the scanner is between entries, with nothing begun."""
+        if self._entry is not None or self.scanner_only or self.case_insensitive:
+            return False
+        is_open = 0 < len(self._stack) <= _MAX_OPEN and not self.root_closed
+        return is_open and self.scanner.idle
 
     @property
     def root_name(self) -> str:
