@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _EVERY = 30.0  # seconds between two lines of the log
 _MOST_REASONS = 5  # reasons of failures in the summary for people
-_OF_SITES = ("in_flight", "per_host", "together", "problems", "trust_lastmod")
+_OF_SITES = ("sites_per_worker", "per_host", "sites_per_host", "problems", "trust_lastmod")
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
@@ -67,9 +67,10 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
         "--shard I/N": "Crawl only this part of the sites, for example 0/4; the others can be crawled "
         "at the same time, on other machines.",
-        "--in-flight N": "Number of sites that each worker crawls at the same time.",
+        "--sites-per-worker N": "Number of sites that each worker crawls at the same time.",
         "--same-address": "Group sites by IP address instead of host.",
-        "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
+        "--sites-per-host N": "Number of sites on one host (or address) that are crawled at the same "
+        "time.",
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
         "--max-failed SHARE": "Exit with status 1 if more of the sites fail that were good before.",
         "--metrics TARGET": "Write the counts of the run to this file, or serve them at this port "
@@ -78,8 +79,8 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     MORE,
     per_hour={"type": Integer(1)},
     engine={"type": click.Choice(ENGINES), "default": "local"},
-    in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
-    together={"default": _USUAL["together"]},
+    sites_per_worker={"type": Integer(1, 10_000), "default": _USUAL["sites_per_worker"]},
+    sites_per_host={"default": _USUAL["sites_per_host"]},
     max_failed={"type": share, "default": "20%"},
 )
 @options.request_options(
