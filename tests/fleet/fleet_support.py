@@ -82,7 +82,7 @@ def crawled(
     web: list[Any], root: Path, options: FleetOptions = OPTIONS, *heard: Any, **how: Any
 ) -> Any:
     """Crawl websites of a test in one worker; give the summary."""
-    options = replace(options, use_known_paths=False, together=9)
+    options = replace(options, use_known_paths=False, sites_per_host=9)
     run = FleetRun(workers=1, options=options, **how)
     return crawl_fleet([site.base for site in web], root, run, *heard)
 

@@ -24,8 +24,10 @@ _NARROWEST = 50
 OLD_NAMES = {
     "--all-problems": "--problems",
     "--depth": "--levels",
+    "--in-flight": "--sites-per-worker",
     "--jsonl": "--format=jsonl",
     "--per-host": "--concurrency",
+    "--together": "--sites-per-host",
 }
 """What options were called in earlier versions, which goes on working."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _EVERY = 30.0  # seconds between two lines of the log
 _MOST_REASONS = 5  # reasons of failures in the summary for people
-_OF_SITES = ("in_flight", "per_host", "together", "problems", "trust_lastmod")
+_OF_SITES = ("sites_per_worker", "per_host", "sites_per_host", "problems", "trust_lastmod")
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
@@ -38,16 +38,17 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--workers N": "Number of worker processes; one per CPU by default.",
         "--shard I/N": "Crawl only this part of the sites, for example 0/4; the others can be crawled "
         "at the same time, on other machines.",
-        "--in-flight N": "Number of sites that each worker crawls at the same time.",
+        "--sites-per-worker N": "Number of sites that each worker crawls at the same time.",
         "--concurrency N": "Maximum number of simultaneous requests of a worker to one host, for all "
         "sites.",
         "--same-address": "Group sites by IP address instead of host.",
-        "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
+        "--sites-per-host N": "Number of sites on one host (or address) that are crawled at the same "
+        "time.",
     },
     engine={"type": click.Choice(ENGINES), "default": "local"},
-    in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
+    sites_per_worker={"type": Integer(1, 10_000), "default": _USUAL["sites_per_worker"]},
     concurrency={"name": "per_host", "type": Integer(1, 64), "default": _USUAL["per_host"]},
-    together={"default": _USUAL["together"]},
+    sites_per_host={"default": _USUAL["sites_per_host"]},
 )
 @options.table(
     {
