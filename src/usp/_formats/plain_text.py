@@ -83,6 +83,8 @@ def is_on_host(line: str, base: str | None) -> bool:
 class _TextLine(PageEntry):
     """A line that is a URL."""
 
+    column = 1
+
     def __init__(self, url: str, line: int) -> None:
         self.url = url
         self.line = line
