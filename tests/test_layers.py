@@ -54,7 +54,6 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     "_inputs -> _inputs.table_input": "the same, or tables",
     "_inputs -> fleet.current": "the same, or datasets, which need extras",
     "_inputs -> aio": "most programs do without asyncio",
-    "aio -> web_client.aiohttp_client": "aiohttp is an extra: only who hands in no client needs it",
 }
 
 MODULES = sorted(ROOT.rglob("*.py"))

@@ -18,7 +18,7 @@ import usp.web_client.requests_client
 from together import together
 from usp._base.names import LAZY_NAMES
 from usp.objects.sitemap import AbstractSitemap
-from usp.options import CrawlOptions
+from usp.options import CrawlOptions, SitemapKeywords
 from usp.selection import Selection
 
 ROOT = Path(usp.__file__).parent
@@ -99,6 +99,9 @@ def test_the_reference_lists_the_options_of_a_crawl_with_their_defaults():
     listed = re.findall(r"^\| `(\w+)` \| `([\w.()]+)` \| .* \|$", OPTIONS, re.MULTILINE)
     fields = dataclasses.fields(CrawlOptions)
     assert listed == [(field.name, repr(field.default)) for field in fields]
+    of_websites = [name for name, _ in listed if name not in SitemapKeywords.__annotations__]
+    assert of_websites == [name for name, _ in listed[:6]]
+    assert "all except the first six, which are about a website" in OPTIONS.replace("\n", " ")
 
 
 def test_selecting_pages_of_a_tree_takes_what_a_selection_takes():

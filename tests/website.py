@@ -63,6 +63,13 @@ class Answer:
 NOT_FOUND = Answer("<html><body>no such thing</body></html>", 404)
 
 
+class Everywhere(dict):
+    """Answers of a website that answers every path in the same way, that of ``*``."""
+
+    def get(self, path: str, _default: Any = None) -> Any:
+        return super().get(path, self["*"])
+
+
 @dataclass(frozen=True)
 class Request:
     """A request as it came in."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -112,7 +113,10 @@ def outputs(recording: Recording) -> Iterator[tuple[str, str]]:
     with _terminal() as sites:
         for command in recording.commands:
             sites.fill(later=recording.later and command == recording.commands[-1])
-            yield command, doc_runs.steady(doc_runs.command(command, together=True).out.decode())
+            typed = f"script -qec {shlex.quote(command)} /dev/null"  # at a terminal of its own
+            shown = doc_runs.steady(doc_runs.command(typed, together=True).out.decode())
+            # Without the progress that was written over, and the second \r that ends lines of CSV.
+            yield command, re.sub(r".*\r(?!\n)|\r(?=\n)", "", shown)
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from usp._crawl.website import OneSitemap, Search
 from usp._formats.document import Role
 from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
+from usp.objects.extensions import NAMESPACES, PROTOCOL
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -169,11 +170,8 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
 _OTHER = "other"
 _NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
-    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
-    "news": "http://www.google.com/schemas/sitemap-news/0.9",
-    "image": "http://www.google.com/schemas/sitemap-image/1.1",
-    "video": "http://www.google.com/schemas/sitemap-video/1.1",
-    "xhtml": "http://www.w3.org/1999/xhtml",
+    "sitemap": PROTOCOL,
+    **{prefix: NAMESPACES[prefix] for prefix in ("news", "image", "video", "xhtml")},
     _OTHER: "urn:other",  # any that sitemaps do not have
 }
 _PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}

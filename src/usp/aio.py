@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from usp import snapshot
-from usp._base.names import lazy_getattr
+from usp._base.names import lazy_getattr, load_extra
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
 from usp._crawl.page_stream import pages_of
@@ -145,7 +145,7 @@ async def update(
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> snapshot.Update:
-    """Bring a snapshot up to date; return the tree as it is now, and what the update has spared.
+    """Bring a snapshot up to date; return the tree as it is now, and what the update saved.
 
     Like ``usp.update``.
     """
@@ -214,13 +214,8 @@ async def _driving(
     """Yield the driver of a crawl; a client that was created for it is closed at the end."""
     given = web_client
     if given is None:
-        try:
-            from usp.web_client.aiohttp_client import AiohttpWebClient  # noqa: PLC0415 - an extra
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                "usp.aio needs aiohttp: pip install 'usp[async]', or pass a web_client of your own"
-            ) from error
-        given = AiohttpWebClient()
+        needs = "usp.aio needs aiohttp, or a web_client of your own"
+        given = load_extra("usp.web_client.aiohttp_client", needs, "async").AiohttpWebClient()
     limits = search.options.effective_limits
     client = prepared(given, search.start_url, limits, awaits=True)
     try:

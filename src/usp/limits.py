@@ -14,6 +14,9 @@ _MIB = 1024 * 1024
 _GIB = 1024 * _MIB
 _URLS = 4096  # of the greatest length, in one index
 
+PROTOCOL_URLS, PROTOCOL_BYTES = 50_000, 50 * _MIB
+"""What one sitemap may have, according to the protocol: URLs, and bytes without compression."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["Match", "best_pages"]
 
 _ONE_BY_ONE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3"  # written without blanks
-_WORD = re.compile(rf"[{_ONE_BY_ONE}]|[^\W_{_ONE_BY_ONE}]+")
+_WITH_MARKS = "\u0900-\u0963\u0966-\u109f\u1780-\u17d3"  # India to Cambodia: a vowel may be a mark
+_WORD = re.compile(rf"[{_ONE_BY_ONE}]|(?:[^\W_{_ONE_BY_ONE}]|[{_WITH_MARKS}])+")
+_WITHOUT_BLANKS = "\u0e00"  # from Thai on, a word may be inside another one
 _EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
 _MOST_WORDS = 16  # of a query
 _MOST_TEXT = 2_000  # characters of a URL, or of a title with its keywords
 _BEGINNING = 3  # characters of a word that are enough to find longer ones
-_LIKE = 0.5  # what a word counts that only begins with that of the query
+_LIKE = 0.5  # what a word counts that is only like that of the query
 _NAME, _TITLE, _KEYWORD, _FOLDER = 3, 3, 2, 1  # what a word counts, by where it stands
 _K1, _B = 1.2, 0.5  # the constants of BM25: of words that are repeated, and of long texts
 
@@ -58,13 +60,13 @@ def best_pages(
 ) -> list[Match]:
     """Return the pages of a tree that fit some words best, the best one first.
 
-    A page fits if its URL, its title, its keywords or its authors have any of the words, or a longer
-    one that begins with it; upper case, accents and percent-encoding do not matter. The section of a
-    page in an HTML sitemap is among its keywords. Rare words count more than frequent ones (BM25), and
-    the last part of the path and the title more than folders. Pages that
-    fit equally well stay in their order. ``selection`` chooses among the pages before, apart from its
-    own ``limit``; ``site`` is as in :meth:`Selection.of`. The documents of a tree are read twice, and
-    only what is returned is kept in memory.
+    A page fits if its URL, its title, its keywords or its authors have any of the words, a longer one
+    that begins with it, or it without a final ``s`` or ``es``, each of three letters at least; upper
+    case, accents and percent-encoding do not matter. The section of a page in an HTML sitemap is among
+    its keywords. Rare words count more than frequent ones (BM25), and the last part of the path and the
+    title more than folders. Pages that fit equally well stay in their order. ``selection`` chooses
+    among the pages before, apart from its own ``limit``; ``site`` is as in :meth:`Selection.of`. The
+    documents of a tree are read twice, and only what is returned is kept in memory.
 
     Raises ``ValueError`` if there is no word to look for.
     """
@@ -100,7 +102,9 @@ class Ranking:
         self.words = tuple(dict.fromkeys(_words(words[:_MOST_TEXT])))[:_MOST_WORDS]
         if not self.words:
             raise ValueError(f"no word to look for in {words[:80]!r}; use letters or digits")
-        self.pattern = re.compile("|".join(map(re.escape, self.words)))
+        forms = {word: _singulars(word) for word in self.words}
+        self._forms = [(min((*less, word), key=len), word, less) for word, less in forms.items()]
+        self.pattern = re.compile("|".join(re.escape(root) for root, *_ in self._forms))
         self._pages = 0
         self._lengths: array[int] = array("H")
         self._counts: list[array[float]] = [array("f") for _ in self.words]
@@ -139,11 +143,11 @@ class Ranking:
         for text, weight in texts:
             there = _WORD.findall(text)
             length += len(there)
-            for at, word in enumerate(self.words):
-                for one in there if word in text else ():
+            for at, (root, word, singulars) in enumerate(self._forms):
+                for one in there if root in text else ():
                     if one == word:
                         counts[at] += weight
-                    elif len(word) >= _BEGINNING and one.startswith(word):
+                    elif one in singulars or _is_in(one, word):
                         counts[at] += weight * _LIKE
         return Weights(counts, length) if any(counts) else None
 
@@ -168,6 +172,22 @@ class Ranking:
                     scores[at] += rarity * count * (_K1 + 1) / (count + _K1 * long)
         most = number if limit is None else limit
         return heapq.nlargest(most, enumerate(scores), key=lambda one: one[1])
+
+
+def _singulars(word: str) -> tuple[str, ...]:
+    """Return a word without the ending of a plural, if it has one."""
+    return tuple(
+        word.removesuffix(ending)
+        for ending in ("s", "es")
+        if word.endswith(ending) and len(word) >= _BEGINNING + len(ending)
+    )
+
+
+def _is_in(one: str, word: str) -> bool:
+    """Return whether a longer word is like that of a query."""
+    if word >= _WITHOUT_BLANKS:
+        return word in one
+    return len(word) >= _BEGINNING and one.startswith(word)
 
 
 def _texts_of(page: SitemapPage) -> tuple[str, str]:

@@ -135,7 +135,7 @@ def _with_recorded(
     """Return the options of a crawl: what is known of the recorded one, or the caller's."""
     if snapshot.options.ignored and own is not _ALL:
         names = ", ".join(snapshot.options.ignored)
-        log.warning("%s: options that no file decides about: %s", snapshot.file.path, names)
+        log.warning("%s: options in the file that are ignored: %s", snapshot.file.path, names)
     return replace(options, **{name: one for name, one in known.items() if name not in own})
 
 
@@ -196,7 +196,7 @@ def _without_declared(top: Website) -> Search:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What came of an update: the tree as it is now, and what the update has spared.
+    """What came of an update: the tree as it is now, and what the update saved.
 
     ``requests`` were sent, and ``received`` bytes of documents came. Of the documents of the snapshot
     ``not_modified`` are still the same as their servers say, ``identical`` ones were sent once more,
@@ -270,7 +270,7 @@ def update(
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> Update:
-    """Bring a snapshot up to date; return the tree as it is now, and what the update has spared.
+    """Bring a snapshot up to date; return the tree as it is now, and what the update saved.
 
     Each document is requested with the ``ETag`` and ``Last-Modified`` of its last response, so that
     the server sends it only if it has changed. The options are those of the recorded crawl unless
@@ -416,8 +416,8 @@ class UpdatePlan(UpdateRecorder):
         else:
             lost = f"{counted(len(shrunk), 'sitemap')} suddenly lost all pages or most sitemaps"
             text = (
-                f"{lost}, for example {shrunk[0]}: kept as before; if that is right, update once more; "
-                "accept=True, or --accept, takes it at once"
+                f"{lost}, for example {shrunk[0]}: kept as before; if the next update finds the same, "
+                "it is taken; accept=True, or --accept, takes it at once"
             )
         log.warning("%s: %s", self.before.file.path, text)
         return text

@@ -143,7 +143,7 @@ def test_whatever_is_fixed_has_the_same_pages_and_nothing_left_to_fix(folder, tm
 
 
 def test_a_sitemap_that_is_too_large_is_split_where_it_is_declared(tmp_path, monkeypatch):
-    monkeypatch.setattr(fixing, "MOST_ENTRIES", 50)
+    monkeypatch.setattr(fixing, "PROTOCOL_URLS", 50)
     urls = [f"https://tea.example/{number}" for number in range(120)]
     text = wrapped(locs(*urls))
     with gzip.open(tmp_path / "sitemap.xml.gz", "wt") as file:

@@ -6,6 +6,7 @@ import pytest
 from check_examples import wrapped
 
 import usp
+from website import rss
 
 SITE = "https://tea.example"
 PAGE = "<!DOCTYPE html><html><head><title>Tea</title>{}</head><body>Tea</body></html>"
@@ -92,3 +93,9 @@ def test_a_list_of_pages_may_be_a_table_and_have_files_and_pages_elsewhere(found
     urls = [f"{SITE}/tea", f"{SITE}/new", f"{SITE}/logo.png", "https://elsewhere.example/"]
     table.write_text("Address,Status Code\n" + "".join(f"{url},200\n" for url in urls))
     assert found({}, "/tea /draft", against=table) == {"SM931 /new", "SM932 /draft"}
+
+
+def test_a_feed_may_list_pages_that_were_not_built(found, tmp_path):
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "feed.xml").write_text(rss(f"{SITE}/elsewhere"))
+    assert found({"index.html": "", "tea.html": ""}, "/ /tea") == set()

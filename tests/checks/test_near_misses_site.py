@@ -145,14 +145,14 @@ def test_fifty_thousand_urls_are_allowed():
 
 
 def test_an_index_has_the_same_limit(monkeypatch):
-    monkeypatch.setattr(sm2_transport, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(sm2_transport, "PROTOCOL_URLS", 3)
     for count in (3, 4):
         found = codes_in(index(*(f"/{n}.xml" for n in range(count))))
         assert ("SM203" in found) is (count == 4)
 
 
 def test_a_sitemap_of_exactly_50_mib_is_allowed(monkeypatch):
-    monkeypatch.setattr(sm2_transport, "MAX_UNPACKED", len(URLSET))
+    monkeypatch.setattr(sm2_transport, "PROTOCOL_BYTES", len(URLSET))
     assert sent(gzip.compress(URLSET), "sitemap.xml.gz") == []
     assert sent(gzip.compress(URLSET + b"\n"), "sitemap.xml.gz") == ["SM202"]
     assert sent(URLSET + b"\n") == ["SM202"]

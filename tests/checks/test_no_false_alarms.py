@@ -59,6 +59,17 @@ JSON_FEED = (
     '{"version": "https://jsonfeed.org/version/1.1", "title": "Tea", "items": [{"id": "1",'
     f' "url": "{HOME}/1", "content_text": "", "date_published": "2024-05-06T07:08:09Z"}}]}}'
 )
+NEXT = JSON_FEED.replace(f"{HOME}/1", f"{HOME}/{{0}}").replace(
+    '"items"', '"next_url": "/{0}.json", "items"'
+)
+FEEDS = "".join(
+    f"--- /{name}.json{how}\nContent-Type: application/feed+json\n\n{text}\n"
+    for name, how, text in (
+        ("feed", " (declared)", NEXT.replace("{0}", "2")),
+        ("2", "", NEXT.replace("{0}", "3")),
+        ("3", "", JSON_FEED),
+    )
+)
 OPML = f'<?xml version="1.0"?>\n<opml version="2.0"><body><outline xmlUrl="{HOME}/a.rss"/></body></opml>'
 CHANGES = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
   xmlns:rs="http://www.openarchives.org/rs/terms/">
@@ -66,6 +77,18 @@ CHANGES = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
 <url><loc>{HOME}/1</loc><rs:md change="created" datetime="2024-05-06T07:08:09Z" length="10"/></url>
 <url><loc>{HOME}/2</loc><rs:md change="deleted" datetime="2024-05-06T07:08:09Z"/></url>
 </urlset>"""
+_RS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/"'
+_LISTED = (
+    ("source.xml", " (declared)", "description", "capabilities.xml"),
+    ("capabilities.xml", "", "capabilitylist", "dump.xml list.xml"),
+    ("dump.xml", "", "resourcedump", "resources.zip"),
+    ("list.xml", "", "resourcelist", "1"),
+)
+CAPABILITIES = "\n".join(
+    f'--- /{name}{how}\n<urlset {_RS}><rs:md capability="{capability}" at="2024-05-06T00:00:00Z"/>\n'
+    f"{''.join(f'<url><loc>{HOME}/{to}</loc></url>' for to in listed.split())}</urlset>"
+    for name, how, capability, listed in _LISTED
+)
 BASKET = f"--- /robots.txt\nUser-agent: *\nDisallow: /basket\n\nSitemap: {HOME}/sitemap.xml\n"
 SITES = {
     "plain": f"--- /sitemap.xml\n{PLAIN}\n{BASKET}",
@@ -75,9 +98,11 @@ SITES = {
     "rss": f"--- /feed.rss (declared)\n{rss(f'{HOME}/1')}",
     "atom": f"--- /feed.atom (declared)\n{atom(f'{HOME}/1')}",
     "JSON Feed": f"--- /feed.json (declared)\nContent-Type: application/feed+json\n\n{JSON_FEED}",
+    "JSON Feed with others": FEEDS,
     "llms.txt": f"--- /llms.txt (declared)\nContent-Type: text/plain\n\n# Tea\n## Docs\n- [A]({HOME}/a)\n",
     "OPML": f"--- /feeds.opml (declared)\nContent-Type: text/x-opml\n\n{OPML}\n--- /a.rss\n{rss(HOME)}",
     "ResourceSync": f"--- /changes.xml (declared)\n{CHANGES}",
+    "lists of ResourceSync": CAPABILITIES,
     "text": f"--- /urls.txt (declared)\n{HOME}/a\n{HOME}/b\n",
 }
 

@@ -68,6 +68,11 @@ def test_the_longest_rule_decides_and_allow_wins_ties():
 def test_what_is_disallowed_for_one_robot_is_not_disallowed_for_all():
     text = "User-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart\n"
     assert list(disallowed_paths(text)) == [(5, "/cart")]
+    for agents, count in (("a b", 0), ("* b", 1), ("a *", 1)):
+        lines = "".join(f"User-agent: {agent}\n" for agent in agents.split())
+        assert len(list(disallowed_paths(f"{lines}Disallow: /x\n"))) == count, agents
+    swapped = "User-agent: *\nDisallow: /cart\nUser-agent: bad\nDisallow: /\n"
+    assert list(disallowed_paths(swapped)) == [(2, "/cart")]
     assert found(text, [f"{HOST}/tea", f"{HOST}/cart"]) == [f"{HOST}/cart"]
 
 

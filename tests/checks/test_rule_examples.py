@@ -6,7 +6,7 @@ from check_examples import HOME, dated_index, found_in, index, linked, locs, web
 from usp.checks import RULES
 from usp.checks.registry import RuleScope
 
-OWN = [rule for rule in RULES.values() if rule.scope is not RuleScope.PARSER]
+SELF = [rule for rule in RULES.values() if rule.scope is not RuleScope.PARSER]
 
 
 def checked(rule, example):
@@ -14,7 +14,7 @@ def checked(rule, example):
     return found_in(example, fetch_pages=10 if rule.scope is RuleScope.FETCHED else 0)
 
 
-@pytest.mark.parametrize("rule", OWN, ids=lambda rule: f"{rule.code}-{rule.name}")
+@pytest.mark.parametrize("rule", SELF, ids=lambda rule: f"{rule.code}-{rule.name}")
 def test_a_rule_finds_its_bad_example_and_none_finds_anything_in_the_good_one(rule):
     found = [finding for finding in checked(rule, rule.bad) if finding.code == rule.code]
     assert found
@@ -38,6 +38,9 @@ TOLD = {
     ),
     "warning SM503 /0.xml:3 a page of /teas.xml changed on 2024-06-01, the sitemap on '2024-05-06'": (
         dated_index("2024-05-06", "2024-06-01")
+    ),
+    "warning SM309 /0.xml <sitemapindex> lists no sitemaps": website(
+        '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>'
     ),
     "warning SM306 /0.xml:4 <changefreq> is not allowed in <sitemap>": in_index(
         index("/a.xml").replace("</sitemap>", "\n<changefreq>daily</changefreq></sitemap>")

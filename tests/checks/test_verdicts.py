@@ -11,15 +11,7 @@ from usp._demo import demo_site
 from usp.checks import findings_of, verdict
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
-from website import Answer, Site, index, robots, urlset
-
-
-class Everywhere(dict):
-    """A website that answers every path in the same way."""
-
-    def get(self, path: str, _default: Any = None) -> Any:
-        return super().get(path, self["*"])
-
+from website import Answer, Everywhere, Site, index, robots, urlset
 
 PAGES = Answer(urlset("/a", "/b"), headers={"Content-Type": "application/xml"})
 HTML = Answer("<!DOCTYPE html><html>Tea</html>", headers={"Content-Type": "text/html"})

@@ -115,7 +115,7 @@ def test_programs_read_one_object_or_one_per_line_or_a_file(run, folder):
     assert (whole["verdict"]["color"], nothing["verdict"]["color"]) == ("red", "green")
     assert whole["verdict"]["first"][0] in whole["counts"]["rules"]
     ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO).ends(1, out="")
-    assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
+    assert ended.err == "usp: wrote 6 findings (5 errors, 1 warning) to found.json\n"
     assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
 
 
@@ -375,7 +375,7 @@ def test_ignores_leave_findings_out_until_a_day_and_say_when_they_are_of_no_use(
 
 def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
     run("check", "public", "--write-baseline", "known.json", *TWO).ends(
-        0, "6 findings written to known.json", out=""
+        0, "wrote 6 findings to known.json", out=""
     )
     bad = folder / "public" / "bad.xml"
     bad.write_text(bad.read_text().replace("<url>", "\n\n<url>", 1))
@@ -445,10 +445,14 @@ def test_what_is_not_a_baseline_is_refused(run, folder):
 
 def test_a_rule_is_explained_by_code_or_name_and_all_are_listed(run):
     by_code = run("rule", "SM401").ends(0)
-    assert by_code.out == run("rule", "relative-url").out
+    for other in (["rule", "relative-url"], ["help", "SM401"], ["help", "relative-url"]):
+        assert run(*other).out == by_code.out
     assert "SM401 relative-url\nerror, about the URLs of pages" in by_code.out
     assert all(one in by_code.out for one in ("/tea</loc>", "Write the whole URL", "sitemaps.org"))
     listed = run("rule", "--all").lines
+    assert all(
+        any(one in line for line in listed) for one in ("error", "relative-url", "is relative.")
+    )
     assert [line.split()[0] for line in listed if line.startswith("  SM")] == list(RULES)
     told = json.loads(run("rule", "--all", "-f", "json").out)
     assert [rule["code"] for rule in told] == list(RULES)

@@ -82,6 +82,8 @@ def test_progress_says_what_it_waits_for(monkeypatch):
     for _ in range(12):
         read()
     assert progress.line() == "reading 12 of 20 sitemaps · 0:12"
+    progress.checked(1000)
+    assert progress.line() == "checking · 1,000 pages · 0:12"
 
 
 def test_a_request_that_is_repeated_is_an_event(serve):
@@ -130,6 +132,7 @@ def test_the_names_of_earlier_versions_go_on_working_and_no_help_lists_them(run,
         hidden = {word for word in old if word.startswith("--")} - {*new, "--json"}
         assert not any(f" {name} " in run(old[0], "--help-all").out for name in hidden)
     assert run(*fleet, "-o", "d", "--per-host", "2", "--site-seconds", "60").status == 0
+    run("ls", site, "--depth", "1").ends(2, "No such option '--depth'")  # and not a new one
     put({"usp.toml": "[tree]\ndepth = 1\n[graph]\nsiblings = 1\n[watch]\njsonl = true\n"})
     assert run("tree", site).out == run("tree", site, "--levels", "1").out
     assert run("graph", site).out == run("tree", site, "-f", "dot", "--siblings", "1").out
@@ -176,18 +179,3 @@ def test_site_is_for_archives_only(run, site, put):
     put({"a.xml": urlset("http://h/1")})
     for argv in (["ls", site], ["tree", "a.xml"], ["diff", "a.xml", "-"], ["check", ".", site]):
         run(*argv, "--site", "http://h/").ends(2, "--site chooses a website in a WARC", out="")
-
-
-def test_a_code_is_a_topic_and_rules_are_listed(run):
-    assert run("help", "SM401").out == run("rule", "SM401").out
-    assert run("help", "relative-url").out == run("rule", "SM401").out
-    listed = run("rule").ends(0).out
-    assert all(words in listed for words in ("SM401", "error", "relative-url", "is relative."))
-
-
-def test_the_help_fits_a_screen(run, monkeypatch):
-    for columns, people in [("80", ""), ("100", ""), ("100", "1")]:
-        monkeypatch.setenv("COLUMNS", columns)
-        monkeypatch.setenv("FORCE_COLOR", people)
-        for argv in (["--help"], ["ls", "--help"]):
-            assert len(run(*argv).lines) <= 50

@@ -15,7 +15,9 @@ if sys.platform != "win32":
 
 H = "http://example.org"
 BEFORE = urlset(f"{H}/1", dated(f"{H}/2", "2024-01-01"), f"{H}/3")
-PRIOR = dated(f"{H}/2", "2024-02-01").replace("</url>", "<priority>0.9</priority></url>")
+PRIOR = dated(f"{H}/2", "2024-02-01").replace(
+    "</url>", "<changefreq>daily</changefreq><priority>0.9</priority></url>"
+)
 AFTER = urlset(f"{H}/4", PRIOR, f"{H}/3")
 
 
@@ -29,7 +31,7 @@ def test_changes_are_lines_of_text_and_the_same_twice_is_status_0(run, files):
     ended = run("diff", *files).ends(1)
     assert ended.lines == [
         f"+ {H}/4",
-        f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01",
+        f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01; changefreq none -> daily",
         f"- {H}/1",
     ]
     assert ended.err == "usp: pages: 1 added, 1 removed, 1 changed\n"
@@ -49,6 +51,7 @@ def test_programs_read_json_and_spreadsheets_csv(run, files, here):
     assert changed["fields"]["lastmod"] == {
         "before": "2024-01-01T00:00:00Z", "after": "2024-02-01T00:00:00Z",
     }  # fmt: skip
+    assert changed["fields"]["changefreq"] == {"before": None, "after": "daily"}
     assert changed["page"]["priority"] == 0.9
     assert removed["left"] == [(here / files[0]).as_uri()]
     assert ended.err == ""
@@ -59,7 +62,8 @@ def test_programs_read_json_and_spreadsheets_csv(run, files, here):
     rows = list(csv.DictReader(io.StringIO(run("diff", *files, "-f", "csv").out)))
     assert [(row["change"], row["field"], row["after"]) for row in rows] == [
         ("added", "", ""), ("changed", "priority", "0.9"),
-        ("changed", "lastmod", "2024-02-01T00:00:00Z"), ("removed", "", ""),
+        ("changed", "lastmod", "2024-02-01T00:00:00Z"), ("changed", "changefreq", "daily"),
+        ("removed", "", ""),
     ]  # fmt: skip
 
 
@@ -96,6 +100,8 @@ def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, serve, put)
     assert "2 unknown" in ended.err
     listed = run("diff", folder, start, "--unknown").lines
     assert {f"? {website.url('/2')}", f"? {website.url('/3')}"} <= set(listed)
+    assert run("diff", start, start).status == 0  # what is missing on both sides is not compared
+    assert run("diff", start, start, "--strict").status == 3
     website.answers["/a.xml"] = urlset("/1", "/9")
     assert run("diff", folder, start).status == 1
     assert run("diff", folder, start, "--strict").status == 3
@@ -150,5 +156,5 @@ def test_a_terminal_shows_a_section_for_each_kind(files, here):
     shown_lines = re.sub(r"\x1b\[[0-9;]*m", "", ran.screen.decode()).splitlines()
     assert [line for line in shown_lines if line] == [
         "1 page added", f"+ {H}/4", "1 page removed", f"- {H}/1", "1 page changed",
-        f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01",
+        f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01; changefreq none -> daily",
     ]  # fmt: skip

@@ -91,7 +91,7 @@ def test_columns_are_those_that_are_asked_for(run, blog):
 def test_what_a_terminal_or_one_sitemap_cannot_hold_needs_a_file(run, blog, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     run("ls", blog, "-f", "parquet").ends(2, "-o pages.parquet")
-    monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
+    monkeypatch.setattr("usp.export.xml_file.PROTOCOL_URLS", 5)
     run("ls", blog, "-f", "xml").ends(1, "-o sitemap.xml", out="")
 
 

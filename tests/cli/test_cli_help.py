@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import click
@@ -72,10 +73,9 @@ def on_terminal(run, monkeypatch):
 
 
 def test_the_help_of_usp_and_of_ls_fit_on_a_screen_of_50_lines(run, monkeypatch):
-    for forced in (None, "1"):
-        if forced:
-            monkeypatch.setenv("FORCE_COLOR", forced)
-        monkeypatch.setenv("COLUMNS", "80")
+    for columns, people in product(("80", "100"), ("", "1")):
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setenv("FORCE_COLOR", people)
         for words in cases([[], ["ls"]]):
             assert len(run(*words, "--help").lines) <= 50
 

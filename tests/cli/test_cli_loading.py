@@ -53,7 +53,7 @@ def test_help_loads_no_machinery():
 def test_the_help_of_a_command_loads_nothing_that_it_runs():
     helped = loaded(*([name, "--help"] for name in COMMANDS))
     for name, modules in cases(zip(COMMANDS, helped, strict=True)):
-        file = {"update": "snapshot", "convert": "forget"}.get(name, name)  # which share a file
+        file = {"update": "snapshot", "convert": "stats", "forget": "stats"}.get(name, name)
         own = {f"usp.cli.commands.cmd_{file}", "usp.objects"}  # which has the codes of failures
         assert not modules & (MACHINERY - own)
 
@@ -85,3 +85,42 @@ def test_the_list_of_commands_says_what_their_own_help_says():
     for name in cases(COMMANDS):
         first = COMMANDS[name].help.split("\n\n")[0]
         assert " ".join(first.split()) == SHORT_HELP[name]
+
+
+WITHOUT = """
+import sys
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None
+import usp
+exec(sys.argv[2])
+"""
+MAIN = "from usp.cli import main; main({!r})"
+NEEDS = [  # what is missing, what is run, the extra that has it
+    ("aiohttp", "usp.AiohttpWebClient", "async"),
+    (
+        "aiohttp",
+        "import asyncio; asyncio.run(usp.aio.sitemap_tree_for_sitemap('http://h/'))",
+        "async",
+    ),
+    ("aiohttp", "usp.fleet.crawl_fleet(['http://h/'], 'dataset')", "fleet"),
+    ("pyarrow", "usp.fleet.open('dataset')", "fleet"),
+    ("uvicorn", "usp.mcp.create_server()", "mcp"),
+    ("mcp", MAIN.format(["mcp"]), "mcp"),
+    ("aiohttp", MAIN.format(["crawl", "sites.txt", "-o", "dataset"]), "fleet"),
+    ("aiohttp,pyarrow", MAIN.format(["crawl", "sites.txt", "-o", "dataset"]), "fleet"),
+    ("aiohttp,pyarrow", MAIN.format(["stats", "dataset"]), "fleet"),
+    ("warcio", MAIN.format(["watch", "http://127.0.0.1:9/"]), "warc"),
+    ("warcio", MAIN.format(["snapshot", "http://127.0.0.1:9/", "-o", "new.warc.gz"]), "warc"),
+]
+
+
+def test_what_lacks_an_extra_names_it_and_ends(tmp_path):
+    (tmp_path / "sites.txt").write_text("http://127.0.0.1:9/\n")
+    for missing, code, extra in cases(NEEDS):
+        command = [sys.executable, "-c", WITHOUT, missing, code]
+        options = {"capture_output": True, "text": True, "timeout": 60, "cwd": tmp_path}
+        done = subprocess.run(command, check=False, **options)
+        assert done.returncode == 1
+        last = done.stderr.splitlines()[-1]
+        assert f"pip install 'usp[{extra}]'" in last
+        assert ("Traceback" in done.stderr) is ("main" not in code)

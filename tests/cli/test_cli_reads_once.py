@@ -20,7 +20,7 @@ LIMIT = Limits().reached("seconds")
 
 @pytest.fixture
 def parses(monkeypatch):
-    """How often each document was parsed, the glance while it came in included."""
+    """How often each document was parsed, the probe while it came in included."""
     counts: Counter[str] = Counter()
     make = DocumentParser.__init__
 

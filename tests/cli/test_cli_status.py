@@ -11,7 +11,7 @@ from usp._demo import demo_site
 from usp.cli import errors
 from usp.cli.commands import SHORT_HELP
 from usp.objects.problem import Failure, FailureCode
-from website import Answer, index, robots, rss, urlset
+from website import Answer, Everywhere, index, robots, rss, urlset
 
 COMMANDS = [
     *(["ls"], ["ls", "-f", "pages"], ["ls", "-f", "csv"], ["ls", "-f", "jsonl", "--limit", "50"]),
@@ -135,36 +135,13 @@ def test_a_website_without_sitemaps_gets_other_places_to_look_at_but_those_given
     assert "--known-path" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("answer", "sentence"),
-    [
-        (Answer(status=500), "No sitemap could be read: 500 Internal Server Error"),
-        (Answer(status=403), "turns robots away"),
-        (Answer("<html>Tea</html>"), "answers every path with the same HTML page"),
-    ],
-)
-def test_a_website_without_sitemaps_has_a_verdict_in_text_and_json(run, serve, answer, sentence):
-    site = serve({})
-    site.web.answers = Everywhere(answer)
-    head = run("tree", site).out
-    assert sentence in head
-    ended = run("tree", site, "-f", "json")
-    assert json.loads(ended.out)["sitemaps"] == []
-    shown = json.loads(ended.out)["verdict"]
-    assert f"{shown['color']}: {shown['sentence']}" in head
-    if answer.status == 200:
-        assert f"{site}/, which {sentence} (--html" in run("ls", site).err
-
-
-class Everywhere(dict):
-    """A website that answers every path in the same way."""
-
-    def __init__(self, answer):
-        super().__init__()
-        self.answer = answer
-
-    def get(self, *_):
-        return self.answer
+def test_a_website_without_sitemaps_has_a_verdict_in_text_and_json(run, serve):
+    sentence, site = "answers every path with the same HTML page", serve({})
+    site.web.answers = Everywhere({"*": "<html>Tea</html>"})
+    head, shown = run("tree", site).out, json.loads(run("tree", site, "-f", "json").out)
+    assert (shown["sitemaps"], sentence in head) == ([], True)
+    assert f"{shown['verdict']['color']}: {shown['verdict']['sentence']}" in head
+    assert f"{site}/, which {sentence} (--html" in run("ls", site).err
 
 
 def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run, serve):

@@ -114,6 +114,17 @@ def test_an_address_gets_each_batch_again_until_it_takes_it(watch, website, stat
     assert ("batch will be retried" in ended.err) == (statuses[0] in (302, 400))
     assert "secret" not in ended.err
     assert "2 changes in 3 rounds" in ended.err
+    assert receiver.requests[0].headers["User-Agent"].startswith("ultimate_sitemap_parser/")
+
+
+def test_no_command_and_no_snapshot_of_ours_are_refused(watch, website, tmp_path):
+    watch()
+    website.answers["/a.xml"] = urlset("/1", "/2")
+    assert [watch("--exec", command).status for command in ("", " ")] == [2, 2]
+    assert watch().lines == [f"+ {website.url('/2')}"]
+    (tmp_path / "site.warc.gz").write_text("hello")
+    ended = watch()
+    assert (ended.status, "site.warc.gz is not a snapshot that usp" in ended.err) == (1, True)
 
 
 def test_one_way_for_changes_one_watch_for_a_snapshot_and_none_needed(

@@ -73,6 +73,7 @@ def test_a_move_lists_what_the_new_website_lacks_and_where_the_old_one_leads():
         "/d": (Answer(status=410), "gone", None, 410),
         "/e": ("<html>", "present", None, 200),
         "/f": (Answer(status=403), "failed", None, 403),
+        "/dead": (Answer(hang_up=True), "failed", None, None),
         "/no": ("<html>", "disallowed", None, None),
     }
     with Site({path: answer for path, (answer, *_) in lost.items()}) as site:
@@ -94,4 +95,5 @@ def test_a_move_lists_what_the_new_website_lacks_and_where_the_old_one_leads():
         ):
             leads_to = target and f"{site.alt}{target}"
             assert (page.outcome, page.target, page.status) == (outcome, leads_to, status)
+            assert (page.reason is None) == (not page.url.endswith("/dead"))
         assert site.hits["/no"] == 0

@@ -14,7 +14,7 @@ from usp.export import COLUMNS, FORMATS
 from usp.export.schema import arrow_schema, arrow_type
 from usp.export.sitemaps import SITEMAP_COLUMNS, problem_columns, sitemap_rows
 from usp.export.xml_file import record_text
-from usp.objects.extensions import EACH, EXTENSIONS, OWN, FieldSpec, Kind, Table
+from usp.objects.extensions import EACH, EXTENSIONS, SELF, FieldSpec, Kind, Table
 from usp.objects.problem import Problem, ProblemCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.objects.video import SitemapVideo
@@ -58,7 +58,7 @@ def written(prefix: str, tag: str, table: Table) -> str:
                 given += f' {spec.attribute}="{_xml(sample(spec)[0])}"'
             else:
                 text = _xml(sample(spec)[0])
-        if name == OWN:
+        if name == SELF:
             attributes, inside = attributes + given, inside + text
         elif isinstance(specs[0].kind, Table):
             inside += written(prefix, name, specs[0].kind)

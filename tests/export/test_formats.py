@@ -154,7 +154,7 @@ def test_a_story_without_a_date_is_none_in_a_sitemap():
 
 @pytest.fixture
 def small_sitemaps(monkeypatch):
-    monkeypatch.setattr(xml_file, "MAX_URLS", 700)
+    monkeypatch.setattr(xml_file, "PROTOCOL_URLS", 700)
 
 
 @pytest.mark.parametrize("suffix", [".xml", ".xml.gz"])
@@ -173,7 +173,7 @@ def test_too_many_pages_are_split_and_an_index_names_the_parts(small_sitemaps, t
 
 
 def test_a_sitemap_is_split_by_its_size_too(monkeypatch, tmp_path):
-    monkeypatch.setattr(xml_file, "MAX_BYTES", 20_000)
+    monkeypatch.setattr(xml_file, "PROTOCOL_BYTES", 20_000)
     write(tree_of(PLAIN), tmp_path / "all.xml", location="https://cdn.example/maps/")
     files = sorted(tmp_path.glob("all-*.xml"))
     assert len(files) > 5

@@ -44,6 +44,8 @@ def test_the_name_of_a_page_counts_more_than_its_folder():
 def test_a_word_finds_longer_ones_but_exact_ones_come_first():
     assert paths(tree_of("/docs/x", "/doc/x", "/ad/x"), "doc") == ["/doc/x", "/docs/x"]
     assert paths(tree_of("/adapter/x", "/ad/x"), "ad") == ["/ad/x"]  # too short to tell
+    assert paths(tree_of("/box/x", "/boxes/x", "/bo/x"), "boxes") == ["/boxes/x", "/box/x"]
+    assert paths(tree_of("/api/x", "/ap/x", "/ap"), "apis") == ["/api/x"]
 
 
 def test_accents_case_percent_encoding_and_other_scripts_do_not_matter():
@@ -52,6 +54,9 @@ def test_accents_case_percent_encoding_and_other_scripts_do_not_matter():
     assert paths(tree, "价格") == ["/产品价格"]
     assert paths(tree, "ЦЕНЫ") == ["/%D1%86%D0%B5%D0%BD%D1%8B/"]
     assert paths(tree, "가격") == ["/가격표"]
+    tree = tree_of("/हिन्दी-चाय", "/च-य", "/ชาเขียว", "/ช-า")
+    assert paths(tree, "चाय") == ["/हिन्दी-चाय"]  # whose vowels are marks
+    assert paths(tree, "ชา") == paths(tree, "เขียว") == ["/ชาเขียว"]  # written without blanks
 
 
 def test_titles_and_keywords_are_searched():

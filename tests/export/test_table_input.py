@@ -61,6 +61,9 @@ TABLES = {  # text: names of pages, and the lines of what is wrong
     f"\ufeffsep=;\r\nurl;title\r\n{OURS}1;a\r\nx;b\r\n": ("1", [4]),
     f"\turl\nsep=\t{OURS}1\n0\t{OURS}2\n": ("12", []),
     f"url,title\r{OURS}1,a\rx,b\r{OURS}2,c\r": ("12", [3]),
+    f"Top pages,Clicks\n{OURS}1,3\n{OURS}2,1\n": ("12", []),
+    f"Clicks;Landing page\n3;{OURS}1\n1;/2\n": ("1", [3]),
+    f"Page,URL\nhome,{OURS}1\n": ("1", []),
     f"{OURS}1\n{OURS}2\n": ("12", []),  # no table: a list of URLs
 }
 
@@ -78,7 +81,7 @@ UNKNOWN = {
     "name;price\nfoo;3\n": "its columns are name, price; a table of pages needs a column named url, loc",
     '[{"name": 1}]': "its columns are name; ",
     "[1, 2": "none of its rows has named columns; ",
-    "PAR1 damaged": "no readable Parquet file: ",
+    "PAR1 damaged": "not a readable Parquet file: ",
     "url,parent,type,status\nhttps://a.org/s.xml,,urlset,200\n": "one of ours, but not of pages",
 }
 
@@ -118,7 +121,7 @@ def test_a_table_knows_its_columns_and_may_come_from_a_pipe(tmp_path, monkeypatc
     assert read(read_input("-"), None, None).page_count() == 2000
     (tmp_path / "cut.parquet").write_bytes(stdin.getvalue()[:-100])
     cut = read(tmp_path / "cut.parquet", None, None)
-    assert "no readable Parquet file" in str(cut.failures())
+    assert "not a readable Parquet file" in str(cut.failures())
     assert pq.read_table(tmp_path / "few.parquet").num_rows == 2000
 
 

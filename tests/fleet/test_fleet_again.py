@@ -96,6 +96,28 @@ def test_only_what_has_changed_is_downloaded_and_the_rest_is_as_after_a_new_craw
     assert web[0].bodies == []
 
 
+def test_each_change_comes_once_whichever_sitemaps_have_changed_before(served, root, tmp_path):
+    """Pages of a site may be of several visits, and a sitemap may list one twice."""
+    answers = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
+    answers |= {"/a.xml": urlset("/1", "/1", "/old"), "/b.xml": urlset("/2", "/2")}
+    (site,) = served(answers, kind=TaggedSite)
+    crawled([site], root)
+    told: Counter[tuple[str, str]] = Counter()
+    for number, (a, b, new) in enumerate(
+        (
+            (("/1", "/1", "/3", "/3"), ("/2", "/2"), [("added", "/3"), ("removed", "/old")]),
+            (("/1", "/1", "/3"), ("/2", "/2", "/4"), [("added", "/4")]),
+            (("/1", "/1"), ("/2", "/4", "/3"), [("moved", "/3")]),
+        )
+    ):
+        site.answers |= {"/a.xml": urlset(*a), "/b.xml": urlset(*b)}
+        crawled([site], root, again=True)
+        crawled([site], tmp_path / str(number))
+        assert all_rows(root)["pages"] == all_rows(tmp_path / str(number))["pages"]
+        told.update(new)
+        assert changes_of(root) == told
+
+
 def test_dates_of_an_index_are_trusted_if_that_is_wanted(served, root):
     entry = "<sitemap><loc>{base}/a.xml</loc><lastmod>2024-01-0%s</lastmod></sitemap>"
 
@@ -144,6 +166,42 @@ def test_what_is_due_is_requested_and_nothing_else(web, root):
     changed, same = (before[web[0].url(path)] for path in ("/a.xml", "/b.xml"))
     assert changed["interval"] < same["interval"]
     assert changed["changed_at"] > same["changed_at"]
+
+
+def test_no_more_requests_are_sent_to_a_host_in_an_hour_than_allowed(web, root):
+    options = replace(OPTIONS, use_known_paths=False)
+
+    def asked(room: int) -> int:
+        with KnownSites(Dataset(root), Shard()) as known:
+            sent = known.requests_of_last_hour()["127.0.0.1"]
+        for site in web:
+            site.forget()
+        how = FleetRun(workers=1, options=options, due=True, per_hour=max(sent + room, 1))
+        crawl_fleet(None, root, how)
+        return sum(sum(site.hits.values()) for site in web)
+
+    make_due(root)
+    everything = all_rows(root)
+    assert asked(0) == 0
+    assert asked(2) == 2  # robots.txt and the only sitemap, or the index
+    rounds = [asked(4) for _ in range(4)]
+    assert max(rounds) <= 4
+    assert sum(rounds) == 2 + 2 + 5 - 2  # nothing is requested twice
+    assert asked(100) == 0
+    assert all_rows(root) == everything
+
+
+def test_sites_that_failed_are_tried_again_by_reason(served, root):
+    good = {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m")}
+    broken = good | {"/robots.txt": robots("/m.xml", "/n.xml"), "/n.xml": Answer(status=503)}
+    absent = good | {"/robots.txt": robots("/m.xml", "/n.xml")}
+    sites = served(good, broken, absent, kind=TaggedSite)
+    crawled(sites, root)
+    for codes, tried in ((("no-such-host",), 0), (("server-error",), 1), ((), 0)):
+        how = FleetRun(workers=1, options=OPTIONS, retry_failed=True, codes=codes)
+        assert crawl_fleet(None, root, how)["sites"] == tried
+    with pytest.raises(ValueError, match="unknown code 'none'"):
+        FleetRun(retry_failed=True, codes=("none",))
 
 
 def test_the_columns_of_a_dataset_stay_as_they_were_chosen(web, tmp_path):
@@ -270,20 +328,28 @@ ROUNDS: dict[str, Answers] = {
 }
 
 
-@pytest.mark.parametrize("bad", ROUNDS.values(), ids=ROUNDS)
-def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(pair, root, bad):
-    pair[0].answers |= bad
-    summary = crawled(pair, root, again=True)
-    assert summary["kept"] == summary["outcomes"]["kept"] == 1
-    assert [paths(root, site) for site in pair] == [ALL, ALL]
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bad_round_takes_nothing_away_and_a_good_one_heals(served, root, kind):
+    """Each of them at a website of its own, beside one that is well."""
+    web = served(*[ANSWERS] * (len(ROUNDS) + 1), kind=kind)
+    crawled(web, root)
+    well, *ill = web
+    for site, bad in zip(ill, ROUNDS.values(), strict=True):
+        site.answers |= bad
+    summary = crawled(web, root, again=True)
+    assert summary["kept"] == summary["outcomes"]["kept"] == len(ROUNDS)
+    rows = {row["site"]: row for row in rows_of(root, "sites")}
+    assert rows.pop(f"{well.base}/")["outcome"] == "complete"
+    for site, name in zip(ill, ROUNDS, strict=True):
+        row = rows[f"{site.base}/"]
+        assert (paths(root, site), row["outcome"]) == (ALL, "kept"), name
+        assert "of an earlier visit kept: " in row["reason"], name
     check_counts(root)
-    (row,) = (row for row in rows_of(root, "sites") if row["outcome"] == "kept")
-    assert row["site"] == f"{pair[0].base}/"
-    assert "of an earlier visit kept: " in row["reason"]
     assert not stored(root, "changes")
-    pair[0].answers = dict(ANSWERS)
-    assert crawled(pair, root, retry_failed=True)["outcomes"] == {"complete": 1}
-    assert [paths(root, site) for site in pair] == [ALL, ALL]
+    for site in ill:
+        site.answers = dict(ANSWERS)
+    assert crawled(web, root, retry_failed=True)["outcomes"] == {"complete": len(ROUNDS)}
+    assert [paths(root, site) for site in web] == [ALL] * len(web)
     check_counts(root)
 
 

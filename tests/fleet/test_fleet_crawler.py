@@ -17,10 +17,9 @@ import pytest
 from fleet_sites import Answer, Loopback
 from fleet_support import OPTIONS, ZONES, rows_in, wide_rows
 
-from usp._http.aiohttp_sessions import HostTurns
 from usp.events import SitemapFailed
 from usp.fleet import FleetOptions, FleetRun
-from usp.fleet.crawler import Job, crawl_parts, crawl_tables
+from usp.fleet.crawler import HostTurns, Job, crawl_parts, crawl_tables
 from usp.limits import Limits
 from usp.web_client.zones import Zones
 from website import index, robots, urlset

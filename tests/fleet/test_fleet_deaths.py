@@ -4,9 +4,11 @@ import multiprocessing
 import os
 import queue
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -215,11 +217,28 @@ def test_what_ray_cannot_do_and_an_error_of_a_task_end_the_run(fleet, tmp_path, 
             list(engine.run(handed_out((fleet.urls[0], "a"))))
 
 
-def test_an_address_at_which_nobody_listens_is_an_error_in_words(tmp_path, monkeypatch):
-    for address in ("127.0.0.1:9", "ray://127.0.0.1:9"):
-        engine = engine_on(FakeRay(), monkeypatch, tmp_path, address=address)
-        with pytest.raises(DatasetError, match=f"cannot connect to Ray at {address}: "):
-            list(engine.run(handed_out()))
+@pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_an_address_at_which_ray_does_not_listen_is_an_error_in_words(tmp_path, monkeypatch, said):
+    monkeypatch.setattr("usp.fleet.engines._GREETING_SECONDS", 0.2)
+    with ExitStack() as stack:
+        port = 9
+        if said is not None:
+            server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            port = server.getsockname()[1]
+        for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
+            engine = engine_on(FakeRay(), monkeypatch, tmp_path, address=address)
+            answers = threading.Thread(target=lambda: _answer(server, said))
+            if said:
+                answers.start()
+                stack.callback(answers.join)
+            with pytest.raises(DatasetError, match=f"cannot connect to Ray at {address}: "):
+                list(engine.run(handed_out()))
+
+
+def _answer(server: socket.socket, said: bytes) -> None:
+    with server.accept()[0] as connection:
+        connection.sendall(said)
+        connection.recv(1000)
 
 
 def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():

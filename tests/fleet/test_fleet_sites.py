@@ -54,7 +54,8 @@ def test_an_opml_file_lists_websites_and_feeds(tmp_path):
         '<outline xmlUrl="https://feeds.example/a.xml"/></outline>',
         '<outline type="link" url="https://b.example/"/><outline xmlUrl="mailto:x"/><outline text="C',
     )
-    (tmp_path / "a.opml").write_text("<opml><body>\n" + "\n".join(outlines))
+    long = "x" * (1 << 20)  # a list in a single line
+    (tmp_path / "a.opml").write_text(f"<opml><body text='{long}'>\n" + "\n".join(outlines))
     feeds = {}
     listed = list(homepages(read_sites(str(tmp_path / "a.opml")), {}, feeds))
     assert listed == ["http://a.example/", "https://feeds.example/", "https://b.example/"]

@@ -131,7 +131,7 @@ def test_a_table_without_sites_is_the_callers_mistake():
         list(crawl_sites([pa.table({"url": ["x"]})], OPTIONS))
 
 
-def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
+def test_by_default_a_list_of_sites_leads_nowhere_inside(fleet):
     (row,) = rows_in(wide_rows(fleet.urls[1:2], usp.fleet.FleetOptions()), "visits")
     assert row["outcome"] == "failed"
     assert "only public addresses are trusted" in row["reason"]

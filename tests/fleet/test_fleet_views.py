@@ -17,7 +17,7 @@ import usp
 from usp._base.files import DatasetError, NotADatasetError
 from usp.fleet import ChangesFeed, current_sql, dataset_stats
 from usp.fleet import open as open_dataset
-from usp.fleet.current import CURRENT
+from usp.fleet.current import CURRENT, OpenDataset
 from usp.fleet.dataset import Dataset
 from usp.fleet.leave_alone import LeaveAlone, forget
 from usp.fleet.metrics import exporting, openmetrics, read_target
@@ -160,7 +160,7 @@ def expected(visits):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
-    chance, history, visits = random.Random(seed), History(root), []
+    chance, history, visits, known = random.Random(seed), History(root), [], {}
     for number in range(1, 21):
         site, fetches, pages = chance.choice(SITES), {}, []
         for name in chance.sample("xyz", 2):
@@ -180,39 +180,55 @@ def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
         history.visit(site, number, fetches, pages, number=number, counts=counts)
         if counts:
             visits.append((site, fetches, pages))
-            known, at = expected(visits), BEGIN + timedelta(hours=number)
-            for then in (at, None):
-                found = urls(root, then), open_dataset(root, then).sitemaps().read_all().num_rows
-                assert (Counter(found[0]), found[1]) == known
+            known[BEGIN + timedelta(hours=number)] = now = expected(visits)
+            assert Counter(urls(root)) == now[0]
+    for at, then in known.items():
+        found = Counter(urls(root, at)), open_dataset(root, at).sitemaps().read_all().num_rows
+        assert found == then
     for table in ("pages", "fetches", "visits"):
         DeltaTable(root / table).optimize.compact()
-    assert Counter(urls(root)) == known[0]
+    assert Counter(urls(root)) == now[0]
     frames = {name: pl.scan_delta(str(root / name)) for name in ("visits", "fetches", "pages")}
     views = {view: pl.SQLContext(frames).execute(current_sql(view)).collect() for view in CURRENT}
-    assert Counter(views["pages"]["url"].to_list()) == known[0]
-    assert views["sitemaps"].height == known[1]
+    assert Counter(views["pages"]["url"].to_list()) == now[0]
+    assert views["sitemaps"].height == now[1]
     assert views["sites"].height == len({site for site, *_ in visits})
 
 
 # Changes --------------------------------------------------------------------------------------------
 
 
-def test_each_change_comes_once_for_a_position_whoever_has_committed_it(root):
-    history, chance, seen = History(root), random.Random(1), []
+@pytest.mark.parametrize("late", [False, True], ids=["before", "while it is read"])
+def test_each_change_comes_once_for_a_position_whoever_has_committed_it(root, monkeypatch, late):
+    history, chance, seen, got = History(root), random.Random(1), [], []
     numbers, feed, position = Counter(), ChangesFeed(root), None
-    for step in range(8):
-        told = len(seen)
+
+    def commit(step):
         for writer in chance.sample(["0/2", "1/2"], chance.randrange(3)):
             numbers[writer] += 1
             counts = chance.random() < 0.7
             url = f"{SITES[0]}{step}-{writer}"
             change = {"url": url, "kind": "added", "sitemap": "s"}
             history.visit(SITES[0], step, {}, (), [change], writer, numbers[writer], counts=counts)
-            seen += [url] * counts
+            seen.extend([url] * counts)
+
+    def connection(self, *tables, **how):
+        database = connected(self, *tables, **how)
+        commit(step)
+        return database
+
+    connected = OpenDataset.connection
+    for step in range(8):
+        if late:
+            monkeypatch.setattr(OpenDataset, "connection", connection)
+        else:
+            commit(step)
+        told = len(seen)
         found, position = feed.read(position)
-        new = found.read_all().column("url").to_pylist()
-        assert sorted(new) == sorted(seen[told:])
-    found, _ = feed.read()
+        got += found.read_all().column("url").to_pylist()
+        assert sorted(got) == sorted(seen[:told])
+    monkeypatch.undo()
+    found, position = feed.read()
     assert sorted(found.read_all().column("url").to_pylist()) == sorted(seen)
     assert feed.read(position)[0].read_all().num_rows == 0
     with pytest.raises(DatasetError, match="another dataset"):
@@ -238,6 +254,8 @@ def test_changes_are_shown_in_every_format(known, root, run_usp, tmp_path):
     assert counts == [2, 0]
     for wrong in (["--only", "new"], ["--since", "x"], ["-f", "parquet"], ["--from", "99"]):
         assert run_usp("changes", root, *wrong).status in (1, 2)
+    for only, count in (("added", 2), ("changed,removed", 0), ("moved,added", 2)):
+        assert len(run_usp("changes", root, "--only", only).lines) == count
     assert run_usp("changes", root, "--since", "1h", "--only", "added").lines == []
 
 
@@ -316,7 +334,9 @@ def test_a_dataset_of_an_earlier_version_is_taken_over_once(tmp_path, root, run_
 def test_the_counts_of_a_run_are_in_a_file_or_at_a_port(tmp_path):
     progress, file = FleetProgress(), tmp_path / "usp.prom"
     progress.outcomes["complete"], progress.statuses["304"], progress.delays[2] = 3, 7, 1
+    progress.lag = 1_234_567.0
     text = openmetrics(progress)
+    assert "usp_due_lag_seconds 1234567.0\n" in text
     assert 'usp_sites_total{outcome="complete"} 3\n' in text
     assert 'usp_requests_total{status="304"} 7\n' in text
     assert 'usp_freshness_seconds_bucket{le="+Inf"} 1\n' in text

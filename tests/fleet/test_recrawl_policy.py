@@ -3,6 +3,7 @@
 import datetime as dt
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from usp._base.recrawl_policy import (
     DAY,
     HOUR,
-    HostBudget,
     RecrawlPolicy,
     Rhythm,
     SitemapHints,
@@ -246,42 +246,12 @@ def test_the_index_tells_if_it_had_the_date_of_the_last_change():
         assert (told == plain) != counts
 
 
-# The budget of a host -------------------------------------------------------------------------------
-
-
-@given(
-    st.integers(1, 20),
-    st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, HOUR / 5)), max_size=60),
-)
-def test_no_hour_of_the_clock_has_more_requests_to_a_host_than_allowed(per_hour, asked):
-    budget, now, granted = HostBudget(per_hour), NOW, []
-    for host, wait in asked:
-        now += wait
-        pause = budget.take(host, now)
-        if pause:
-            assert 0 < pause <= HOUR
-            assert HostBudget(per_hour).take(host, now) == 0  # the host had its share
-            assert budget.take(host, now) == pause
-        else:
-            granted.append((host, now // HOUR))
-    assert all(granted.count(one) <= per_hour for one in granted)
-
-
-def test_a_host_is_asked_again_after_the_pause():
-    budget = HostBudget(1)
-    assert budget.take("example.org", NOW) == 0
-    pause = budget.take("example.org", NOW)
-    assert budget.take("example.org", NOW + pause) == 0
-
-
 @pytest.mark.parametrize("wrong", [(0, 1), (2, 1), (1, math.inf), (math.nan, 1)])
 def test_bounds_that_mean_nothing_are_refused(wrong):
-    with pytest.raises(ValueError, match="shortest and longest"):
+    with pytest.raises(ValueError, match="shortest must be positive, and longest at least as long"):
         RecrawlPolicy(*wrong)
     with pytest.raises(ValueError, match="pace"):
         RecrawlPolicy(pace=-1.0)
-    with pytest.raises(ValueError, match="budget"):
-        HostBudget(0)
 
 
 # Rows of a table ------------------------------------------------------------------------------------
@@ -324,9 +294,10 @@ def test_a_row_means_what_the_policy_does():
         ("changed", {}),
         ("touched", {"added": 0}),
         ("unchanged", {"changed": False}),
-        ("failed", {"failed": True, "failures": 1, "code": "not-found"}),
+        *(("failed", {"failed": True, "failures": n, "code": "not-found"}) for n in (1, 3)),
     ):
         found = next_due(row | outcome, now=due)
-        expected = after(POLICY, known, what, due.timestamp(), SitemapHints(), "not-found")
+        before = replace(known, failures=outcome.get("failures", 1) - 1)
+        expected = after(POLICY, before, what, due.timestamp(), SitemapHints(), "not-found")
         assert found[0] == pytest.approx(expected.interval)
         assert found[1].timestamp() == pytest.approx(expected.due)

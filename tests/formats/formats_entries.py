@@ -110,7 +110,7 @@ PREFIX = {  # how it is written, and what it means
     "o": (("o", "O"), "urn:other"),
     "": (("",), SITEMAP),
 }
-OWN = [*[""] * 25, "sm", "o"]
+SELF = [*[""] * 25, "sm", "o"]
 
 
 @st.composite
@@ -136,7 +136,7 @@ def named(draw, prefixes, local, inside, attributes=ATTRIBUTES):
 
 def own(names, texts):
     """Write elements of the protocol, or of a feed."""
-    return st.sampled_from(names.split()).flatmap(lambda name: named(OWN, name, texts))
+    return st.sampled_from(names.split()).flatmap(lambda name: named(SELF, name, texts))
 
 
 IMAGES = named(["image", "i"], "image", named(["image", "i"], "loc", one_of("/{n}.png", E)))

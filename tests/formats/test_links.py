@@ -14,6 +14,13 @@ HEADERS = {
     "relative, bare and in capitals": ("<s.xml>;REL = Sitemap", [BASE + "s.xml"]),
     "among others": ('</a.css>; rel=preload, </s>; rel="x sitemap", <b>', [ROOT + "s"]),
     "a comma and a semicolon in quotes": ('</s>; title="a, <b>; rel=x"; rel=sitemap', [ROOT + "s"]),
+    "a quote in quotes": ('</s>; title="say \\"a, b\\""; rel=sitemap', [ROOT + "s"]),
+    "two relations": ("</s>; rel=sitemap; rel=x, </t>; rel=x; rel=sitemap", [ROOT + "s"]),
+    "a feed in JSON, 1.0": (
+        '</feed.json>; rel=alternate; type="application/json"',
+        [ROOT + "feed.json"],
+    ),
+    "other JSON": ('</wp-json/wp/v2/pages/2>; rel=alternate; type="application/json"', []),
     "a feed": ('</f>; rel="alternate"; type="application/rss+xml; a=b"', [ROOT + "f"]),
     "another language": ('</de>; rel="alternate"; hreflang="de"', []),
     "of another page": ('</s>; rel="sitemap"; anchor="/elsewhere"', []),

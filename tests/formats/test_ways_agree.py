@@ -25,7 +25,7 @@ DOCUMENTS = {  # and how many are tried
     "lists of URLs": (URL_LISTS, 1000),
     "well-formed": (document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), 200),
 }
-OWN = attrgetter("images", "last_modified", "priority", "change_frequency")
+SELF = attrgetter("images", "last_modified", "priority", "change_frequency")
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
@@ -38,7 +38,7 @@ def test_all_ways_give_the_same_of_a_document_wherever_it_is_cut(kind):
         whole, cut = read([text.encode()]), data.draw(pieces(text.encode()))
         assert read(cut) == whole
         same(whole, cut)
-        assert list(map(OWN, read(cut, blocks="fast").pages)) == list(map(OWN, whole.pages))
+        assert list(map(SELF, read(cut, blocks="fast").pages)) == list(map(SELF, whole.pages))
 
     law()
 
@@ -61,7 +61,7 @@ def test_all_ways_read_an_entry_to_the_same_depth(depth, nested):
     same(slow, [text])
 
 
-def test_an_entry_too_large_for_a_block_does_not_end_the_quick_lanes():
+def test_an_entry_too_large_for_a_block_does_not_end_the_quick_ways():
     urls = [f"https://www.example.org/{n}" for n in range(100)]
     large = f"<url><loc>https://www.example.org/large</loc><o>{'x' * (MAX_ENTRY + 1)}</o></url>"
     text = urlset(large, *urls)

@@ -153,6 +153,18 @@ def test_one_odd_entry_does_not_cost_the_others(scanned):
     assert (given.pages, given.problems) == (whole.pages, whole.problems)
 
 
+def test_damaged_entries_are_read_below_one_root(scanned):
+    text = urlset("image first", 30).replace(
+        "</image:loc>", "</image:loc><image:title>a < b</image:title>"
+    )
+    whole = read([text.encode()])
+    given = read([text.encode()], blocks="fast")
+    scanned.clear()
+    assert given.pages == whole.pages
+    assert {page.images[0].title for page in given.pages} == {"a < b"}
+    assert sum(scanned) < len(text) + 30 * 20  # each is followed by some line ends
+
+
 @together("way", [*CUT, "image first"])
 def test_entries_written_alike_are_cut_in_large_blocks(way):
     parser = DocumentParser(f"{E}/sitemap.xml", fast=True)
@@ -191,7 +203,7 @@ def test_columns_give_the_garbage_collector_nothing_to_do():
     assert list(map(len, found.values())) == [3000] * 3
 
 
-def test_an_entry_with_very_many_elements_is_read_as_far_by_all_lanes():
+def test_an_entry_with_very_many_elements_is_read_as_far_by_all_ways():
     many = "<o>" + "<id/>" * 10_100 + "</o>"
     entry = GOOD["entry"].replace("{n}", "1")
     text = (ATOM % f"<entry>{entry}</entry><entry>{many}{entry}</entry>").encode()

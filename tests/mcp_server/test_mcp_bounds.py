@@ -139,10 +139,10 @@ def test_a_login_in_the_url_is_used_and_never_shown(serve, talk):
     assert all("authorization" in map(str.lower, one.headers) for one in site.requests)
 
 
-def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk, gate):
+def test_a_crawl_ends_in_time_and_says_that_something_is_missing(serve, talk, gate, times):
     sitemaps = {"/a.xml": urlset("/"), "/stuck.xml": Answer("<urlset/>", gate=gate)}
     site = serve({"/robots.txt": robots(*sitemaps), **sitemaps})
-    listed = talk(limits={"seconds": 0.3}).result("list_pages", url=site.base)
+    listed = talk(limits={"seconds": 0.3 * times}).result("list_pages", url=site.base)
     assert not listed["source"]["complete"]
     (late,) = [one for one in listed["source"]["findings"] if one["name"] == "limit-seconds"]
     assert "--max seconds=" in late["hint"]

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from types import SimpleNamespace
 
+from usp._base.display import duration
 from usp.mcp import page_tools, tool_call
 from website import ONE_PAGE, Answer, urlset
 
@@ -126,11 +127,12 @@ def test_cancelling_a_call_stops_its_crawl_and_those_who_wait_begin_anew(
     assert crawls == ["begun", "stopped", "begun"]
 
 
-def test_reading_that_is_cancelled_gives_its_thread_back(serve, talk, monkeypatch):
+def test_reading_that_is_cancelled_gives_its_thread_back(serve, talk, monkeypatch, times):
     """The thread notices at its next step, whoever has waited for it."""
-    site, ended = serve({"/a.xml": urlset("/")}), threading.Event()
+    site, begun, ended = serve({"/a.xml": urlset("/")}), threading.Event(), threading.Event()
 
     def endless(token, *_):
+        begun.set()
         try:
             while True:
                 token.step()
@@ -143,10 +145,10 @@ def test_reading_that_is_cancelled_gives_its_thread_back(serve, talk, monkeypatc
 
     async def conversation():
         reading = asyncio.create_task(server.client.call_tool("list_pages", given))
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(begun.wait, 60)
         reading.cancel()
         return await asyncio.to_thread(ended.wait, 60)
 
     assert server.run(conversation)
-    short = talk(limits={"seconds": 0.2})
-    assert "Reading the pages took longer than 200 ms" in short.refusal("list_pages", **given)
+    said = talk(limits={"seconds": 0.5 * times}).refusal("list_pages", **given)
+    assert f"Reading the pages took longer than {duration(0.5 * times)}" in said

@@ -177,7 +177,7 @@ def test_the_folder_in_which_a_client_starts_it_cannot_open_it(monkeypatch, tmp_
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch, refused):
-    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    monkeypatch.setitem(sys.modules, "usp.mcp.server", None)
     refused("", "usp mcp needs the MCP SDK: pip install 'usp[mcp]'", 1)
 
 

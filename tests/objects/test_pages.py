@@ -84,7 +84,7 @@ def test_two_pages_are_equal_if_all_their_fields_are(name):
 
 
 @together("value", VALUES)
-def test_a_value_can_be_hashed_and_pickled_and_equals_no_stranger(value):
+def test_a_value_can_be_hashed_and_pickled_and_equals_no_other_class(value):
     assert (value == None) is False  # noqa: E711 - programs write it so
     assert value != URL
     assert value != 3

@@ -234,8 +234,21 @@ def test_search_leaves_what_matches_and_what_stands_above_it(look, demo):
     page.tab.wait_for_selector("#rows .row")
     assert rows(page.tab) == 13
     page.tab.check("#damaged")
-    assert page.text("#matches").startswith("5 of 12")
+    assert page.text("#matches") == "6 of 12 found"
     assert page.tab.locator("#rows .reason").count() == 2
+
+
+def test_sitemaps_that_stand_beside_each_other_sort_by_each_of_their_numbers(look):
+    sizes = {"a.xml": 2, "b.xml": 30, "c.xml": 7}
+    children = [
+        sitemap(name, *(f"<loc>{SITE}/{name[0]}{at}</loc>" for at in range(count)))
+        for name, count in sizes.items()
+    ]
+    tab = look(website(*children, gone(f"{SITE}/d.xml"))).tab
+    for by, expected in (("pages", "bcad"), ("findings", "dabc"), ("", "abcd")):
+        tab.select_option("#order", by)
+        shown = tab.locator("#rows .url").all_inner_texts()[-4:]
+        assert shown == [f"/{name}.xml" for name in expected], by
 
 
 def test_a_search_for_the_host_shows_where_it_stands(look):
@@ -274,8 +287,8 @@ def test_hostile_urls_do_nothing(look):
     tab.mouse.move(400, 1200)
     assert tab.evaluate("window.hurt") is None
     assert tab.locator("img").count() == 0
-    links = tab.eval_on_selector_all("#rows a", "all => all.map(a => a.protocol)")
-    assert set(links) == {"https:"}
+    links = tab.eval_on_selector_all(".url a", "all => all.map(a => [a.protocol, a.rel])")
+    assert {*map(tuple, links)} == {("https:", "noopener noreferrer")}
     text = tab.evaluate("document.documentElement.textContent")
     assert not {"\u202e", "\u2066", "\x1b", "\x00"} & set(text)
     assert tab.locator("#rows .row").count() == 3 + 2 * len(HOSTILE)

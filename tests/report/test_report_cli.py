@@ -1,5 +1,8 @@
 """``usp report``."""
 
+import re
+from datetime import UTC, datetime
+
 import pytest
 from click.testing import CliRunner
 
@@ -41,5 +44,20 @@ def test_a_site_that_is_not_there_has_a_report_that_says_so(run, tmp_path):
 def test_the_command_compares(run, tmp_path):
     for name, pages in (("old.xml", ["/1"]), ("new.xml", ["/1", "/2"])):
         (tmp_path / name).write_text(urlset(*(f"http://h{page}" for page in pages)))
+    report = tmp_path / "report.html"
     assert run("new.xml", "--compare", "old.xml").exit_code == 0
-    assert "1 page added" in (tmp_path / "report.html").read_text()
+    text = report.read_text()
+    assert "1 page added" in text
+    assert f"From {tmp_path.as_uri()}/old.xml to {tmp_path.as_uri()}/new.xml." in text
+    assert (
+        '<bdi class="url address" dir="ltr">http://h/2</bdi>' in text
+    )  # which a script makes a link
+    assert '<dt>page added</dt><dd><a href="#changes">1</a></dd>' in text
+    assert run("new.xml", "--compare", "new.xml").exit_code == 0
+    assert '<dt>changes</dt><dd><a href="#changes">0</a></dd>' in report.read_text()
+    with demo_site() as url:
+        assert run(url, "--compare", url).exit_code == 0
+    day = datetime.now(UTC).date()
+    assert re.search(
+        rf"From {url}/? of {day} ..:.. UTC to {url}/? of {day} ..:.. UTC\.", report.read_text()
+    )

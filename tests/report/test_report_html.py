@@ -40,6 +40,8 @@ def test_the_page_has_and_allows_no_more_scripts_styles_and_handlers_than_its_ow
             assert not [name for name in attributes if name.startswith("on") or name == "style"]
             assert attributes.get("src") is None
             assert attributes.get("href", "#").startswith(("#", "data:,")), tag
+        links = {attributes["href"][1:] for tag, attributes in found if tag == "a"}
+        assert "tree" in links <= {attributes.get("id") for _, attributes in found}
         policy = next(
             attributes["content"] for _, attributes in found if "http-equiv" in attributes
         )

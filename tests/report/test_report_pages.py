@@ -72,11 +72,11 @@ def test_pages_have_their_fields_and_the_findings_about_them():
     assert texts.replace("\n", "").isprintable()
 
 
-def test_pages_are_counted_while_they_are_checked():
+def test_sitemaps_are_counted_while_they_are_read_and_pages_while_they_are_checked():
     counts = []
     tree = website(*(sitemap(f"{name}.xml", f"<loc>{SITE}/{name}</loc>") for name in "abc"))
-    html(tree, on_pages=counts.append)
-    assert counts == [1, 1, 1]
+    html(tree, on_read=lambda: counts.append("read"), on_pages=counts.append)
+    assert counts == ["read"] * 3 + [1, 1, 1]
 
 
 def test_every_page_with_a_problem_is_known_however_many_there_are():

@@ -234,7 +234,7 @@ def test_pauses_and_patterns_of_a_file_are_not_used_and_pauses_are_told(path, ru
         caplog.clear()
         for tree in (usp.load(path), asyncio.run(aio.load(path)), usp.load(path, last_good=True)):
             assert urls(tree) == [f"{HOST}/a/1"]
-        told = "options that no file decides about: crawl_delay, wait" in caplog.text
+        told = "options in the file that are ignored: crawl_delay, wait" in caplog.text
         assert told == (options is PAUSES)
         for command in (["ls", path], ["tree", path], ["check", path], ["diff", path, path]):
             status, _, told = run(*command)

@@ -1,6 +1,8 @@
 """An update requests what may have changed, and keeps the rest; the tree is that of a new crawl."""
 
 import gzip
+import struct
+from collections import Counter
 
 import pytest
 from snapshots import codes, mixed
@@ -13,6 +15,7 @@ from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, dated, index, robots, urlset, with_index
 
 HTML = "<!doctype html><html>sorry</html>"
+GZIP = b"\x1f\x8b\x08\0\0\0\0\0"  # begins each record
 COUNT = 12
 CHANGED = (3, 7, 11)
 
@@ -49,6 +52,35 @@ def again(site, path):
 
 def crawled(site):
     return usp.sitemap_tree_for_homepage(site.base, use_known_paths=False)
+
+
+@pytest.mark.parametrize("form", ["plain", "zst", "zst with a dictionary", "whole zst"])
+def test_a_snapshot_of_another_compression_becomes_a_valid_one(site, path, update, form, tmp_path):
+    zstandard, zipped = pytest.importorskip("zstandard"), path.read_bytes()
+    members = [gzip.decompress(GZIP + one) for one in zipped.split(GZIP)[1:]]
+    known = zstandard.train_dictionary(4096, members * 20) if "dictionary" in form else None
+    head = known.as_bytes() if known else b""
+    other = tmp_path / ("site.warc" if form == "plain" else "site.warc.zst")
+    if form == "whole zst":
+        other.write_bytes(zstandard.compress(b"".join(members)))
+        with pytest.raises(
+            usp.SnapshotError, match=r"site\.warc\.zst is compressed as a whole.*: zstd -d"
+        ):
+            update(other, output=path)
+        return
+    pack = bytes if form == "plain" else zstandard.ZstdCompressor(dict_data=known).compress
+    head = head and struct.pack("<II", 0x184D2A5D, len(head)) + head
+    other.write_bytes(head + b"".join(map(pack, members)))
+    site.answers = answers(CHANGED)
+    site.answers["/s1.xml"] = Answer(status=404)
+    done = update(other, output=path)
+    assert (done.changed, done.not_modified) == (len(CHANGED) + 1, COUNT + 1 - len(CHANGED) - 1)
+    kinds = Counter(record.rec_type for record, _ in records(path))
+    assert kinds["revisit"] == done.not_modified
+    assert urls(usp.load(path)) == urls(done.tree)
+    site.answers = answers(CHANGED)
+    assert update(path).changed == 0
+    assert usp.load(path) == crawled(site)
 
 
 def test_an_update_receives_only_what_has_changed(site, path, update):
@@ -248,6 +280,17 @@ def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, pa
     done = update(path, trust_lastmod=True)
     assert done.tree.is_complete
     assert done.tree.page_count() == COUNT
+
+
+def test_pages_at_known_paths_are_neither_new_nor_removed(site, path, update, again):
+    again()
+    whole = dict(site.answers)
+    site.answers |= dict.fromkeys(["/robots.txt", "/sitemap.xml", "/sitemap_index.xml"], HTML)
+    down = update(path)
+    assert (down.added, down.removed, down.failed) == (0, 0, 1)
+    site.answers = whole
+    back = update(path)
+    assert (back.added, back.changed, back.removed, back.failed) == (0, 0, 0, 0)
 
 
 # Limits, and what else an update must not lose ------------------------------------------------------

@@ -114,6 +114,12 @@ def test_what_was_looked_for_is_missing_if_it_may_be_there(serve):
         assert not nowhere & {node.url.removeprefix(site.base) for node in tree.all_sitemaps()}
 
 
+def test_a_link_of_the_homepage_that_leads_nowhere_is_a_problem_of_the_website(serve):
+    site = serve({"/": '<html><link rel="sitemap" href="mailto:a@b.c"><i>&nbsp;'})
+    assert [one.code for one in crawl(site, **LINKS).problems] == ["bad-sitemap-link"]
+    assert not crawl(site).problems
+
+
 # What is there, but not as a whole ----------------------------------------------------------------
 
 

@@ -41,7 +41,7 @@ DOCUMENTS = {
     f"{BLOG}/blog.xml": listing((f"{BLOG}/x",), (f"https://deep.{BLOG[8:]}/x",)),
     f"{GERMAN}/sitemap.xml": listing((f"{GERMAN}/p",)),
 }
-OWN = [f"{MAIN}/robots.txt", [f"{MAIN}/a.xml", f"{MAPS}/b.xml", "https://cdn.example/c.xml"]]
+SELF = [f"{MAIN}/robots.txt", [f"{MAIN}/a.xml", f"{MAPS}/b.xml", "https://cdn.example/c.xml"]]
 OF_BLOG = [f"{BLOG}/", [f"{BLOG}/robots.txt", [f"{BLOG}/blog.xml"]]]
 OF_GERMAN = [f"{GERMAN}/", [f"{GERMAN}/sitemap.xml"]]
 
@@ -70,24 +70,24 @@ def crawled(documents=DOCUMENTS, **options):
 
 
 CASES = {
-    "all that are named": ({}, {}, [*OWN, *OF_BLOG, *OF_GERMAN, f"{MAPS}/"]),
-    "nobody asked": ({}, {"use_neighbours": False}, OWN),
+    "all that are named": ({}, {}, [*SELF, *OF_BLOG, *OF_GERMAN, f"{MAPS}/"]),
+    "nobody asked": ({}, {"use_neighbours": False}, SELF),
     "robots.txt of a neighbour is that of the website": (
         {f"{BLOG}/robots.txt": Doc(moved_to=f"{MAIN}/robots.txt")},
         {"use_known_paths": False},
-        [*OWN, f"{GERMAN}/", f"{MAPS}/"],
+        [*SELF, f"{GERMAN}/", f"{MAPS}/"],
     ),
     "a neighbour redirects to the website": (
         {f"{GERMAN}/sitemap.xml": Doc(moved_to=f"{MAIN}/a.xml")},
         {},
-        [*OWN, *OF_BLOG, f"{GERMAN}/", f"{MAPS}/"],
+        [*SELF, *OF_BLOG, f"{GERMAN}/", f"{MAPS}/"],
     ),
-    "no more than the limit": ({}, {"limits": usp.Limits(neighbours=1)}, [*OWN, *OF_BLOG]),
+    "no more than the limit": ({}, {"limits": usp.Limits(neighbours=1)}, [*SELF, *OF_BLOG]),
     "limits count for all together": (
         {f"{GERMAN}/robots.txt": robots(f"{GERMAN}/sitemap.xml")},
         {"limits": usp.Limits(sitemaps=6), "use_known_paths": False},
         [
-            *OWN,
+            *SELF,
             f"{BLOG}/",
             [f"{BLOG}/robots.txt"],
             f"{GERMAN}/",

@@ -27,6 +27,10 @@ IMITATIONS = {
         sent(Link='<https://a.example/wp-json/>; rel="https://api.w.org/"'),
         "/?sitemap=1",
     ),
+    "WordPress with pingbacks": (
+        sent(X_Pingback="https://a.example/xmlrpc.php"),
+        "/?sitemap=index",
+    ),
     "Drupal without clean URLs": (sent(X_Generator="Drupal 10 (x)"), "/?q=sitemap.xml"),
     "Joomla, OSMap": (
         generator("Joomla! - Open Source Content Management"),
@@ -47,7 +51,9 @@ IMITATIONS = {
     ),
     "Discourse": (sent(X_Discourse_Route="list/latest"), "/sitemap_1.xml"),
     "Ghost": (generator("Ghost 5.80"), "/sitemap-posts.xml"),
+    "Ghost without a generator": (sent(X_Ghost_Cache_Status="HIT"), "/sitemap-posts.xml"),
     "Hugo": (generator("Hugo 0.123.7"), "/en/sitemap.xml"),
+    "Next.js without its name": (sent(X_Nextjs_Cache="HIT"), "/sitemap-0.xml"),
     "Next.js": (sent(X_Powered_By="Next.js"), "/server-sitemap.xml"),
 }
 

@@ -37,6 +37,11 @@ URL = "https://example.org/"
 SITEMAP = "https://example.org/sitemap.xml"
 
 
+def modules_that_are_loaded_late() -> None:
+    assert_type(usp.objects.page.SitemapPage(URL), SitemapPage)
+    assert_type(usp.web_client.requests_client.RequestsWebClient(), RequestsWebClient)
+
+
 def trees() -> None:
     tree = usp.sitemap_tree_for_homepage(URL)
     assert_type(tree, IndexWebsiteSitemap)

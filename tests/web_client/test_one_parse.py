@@ -61,6 +61,8 @@ READ = {  # how it is asked for
     "http://home.example/a b": "http://home.example/a%20b",
     "http://home.example/%7ea/%41?%zz": "http://home.example/~a/A?%25zz",
     "http://home.example/a/%2e%2e/%2E%2e/b": "http://home.example/b",
+    "http://home.example/..//../": "http://home.example/",
+    "http://home.example/..//..?q": "http://home.example/?q",
     **{
         f"http://{host}/": f"http://{usual}/"
         for usual, hosts in {

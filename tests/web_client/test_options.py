@@ -30,7 +30,7 @@ from website import Answer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of aiohttp's BasicAuth
 CLIENTS = [RequestsWebClient, AiohttpWebClient]
-OWN = [kind for kind in KINDS if "own session" in kind]
+SELF = [kind for kind in KINDS if "own session" in kind]
 PROXIED = "proxied:http://nowhere.invalid/x"
 FAR = "http://nowhere.invalid/x"
 
@@ -235,7 +235,7 @@ def test_verify_is_handed_on_to_the_library(verify, site, monkeypatch):
 # Sessions of users ----------------------------------------------------------------------------------
 
 
-@together("kind", OWN)
+@together("kind", SELF)
 def test_a_session_that_names_itself_keeps_its_name_unless_one_is_chosen(site, kind):
     for names, options, expected in (
         ({"User-Agent": "session/1", "X-Mine": "yes"}, {}, "session/1"),

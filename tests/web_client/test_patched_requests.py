@@ -3,6 +3,7 @@
 import gzip
 import io
 import logging
+import re
 import subprocess
 import sys
 from functools import partial
@@ -24,7 +25,7 @@ from patience import calls
 from together import together
 from usp._base import urls
 from usp._base.urls import BadUrl, read_url
-from usp._http.requests_own import OwnSession
+from usp._http.direct_session import DirectSession
 from usp.limits import Limits
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -197,13 +198,13 @@ def plain(serve):
 @pytest.fixture
 def direct(monkeypatch) -> list[str]:
     """What was asked for without requests."""
-    asked, real = [], OwnSession.get
+    asked, real = [], DirectSession.get
 
     def get(session, url, text, *args):
         asked.append(text)
         return real(session, url, text, *args)
 
-    monkeypatch.setattr(OwnSession, "get", get)
+    monkeypatch.setattr(DirectSession, "get", get)
     return asked
 
 
@@ -255,7 +256,9 @@ def test_what_is_written_as_it_is_would_be_written_so_anyway(rest):
         written = read_url(url).text()
     except BadUrl:
         return
-    assert written == urls._escaped(urls._escaped(url.rstrip()))
+    escaped = urls._escaped(urls._escaped(url.rstrip()))
+    # A path of nothing but dots leaves none.
+    assert written == re.sub(r"\A(http://h\.example:81)(?=[?#]|\Z)", r"\1/", escaped)
 
 
 # What is the same for many requests is done once, and what differs is still sent as it is ----------

@@ -12,7 +12,7 @@ from together import together
 from usp._base.urls import BadUrl, host_of, read_url
 from usp._http.flow import Flow, Request, SessionFacts
 from usp._http.identity import redacted, safe_headers, secrets_of_proxies
-from usp._http.requests_foreign import secrets_of_params, without_params
+from usp._http.user_sessions import secrets_of_params, without_params
 from usp.limits import Limits
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
@@ -21,7 +21,7 @@ from website import Answer, index, robots, urlset
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 SECRETS = {"Authorization": "secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"}
-OWN = ["requests, own session", "aiohttp, own session"]
+SELF = ["requests, own session", "aiohttp, own session"]
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ BASIC = {"Authorization": "Basic bWU6c2VjcmV0"}
 GIVEN = [  # what has the secrets, and what is sent of them
     (KINDS, {"headers": SECRETS}, SECRETS),
     (KINDS, {"auth": ("me", "secret")}, BASIC),
-    (OWN, {"session": {"headers": SECRETS}}, SECRETS),
-    (OWN, {"session": {"auth": ("me", "secret")}}, BASIC),
-    (OWN, {"session": {"cookies": {"a": "secret"}}}, {"Cookie": "a=secret"}),
+    (SELF, {"session": {"headers": SECRETS}}, SECRETS),
+    (SELF, {"session": {"auth": ("me", "secret")}}, BASIC),
+    (SELF, {"session": {"cookies": {"a": "secret"}}}, {"Cookie": "a=secret"}),
 ]
 
 
@@ -75,7 +75,7 @@ HEADERS = {"headers": {"Accept-Language": "de", "User-Agent": "mine/1", **KEYS, 
 
 @together(
     ("kind", "options"),
-    [*((kind, HEADERS) for kind in KINDS), *((kind, {"session": HEADERS}) for kind in OWN)],
+    [*((kind, HEADERS) for kind in KINDS), *((kind, {"session": HEADERS}) for kind in SELF)],
 )
 def test_only_what_is_known_to_be_harmless_goes_to_everybody(kind, options, site):
     urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
@@ -95,7 +95,7 @@ def test_cookies_in_the_session_of_a_user_stay_with_their_host(site):
     assert told(site, "alt:/there") == {"Cookie": "own=alt"}
 
 
-def test_the_parameters_of_a_session_are_not_added_to_redirects_and_strangers(site):
+def test_the_parameters_of_a_session_are_not_added_to_redirects_and_other_hosts(site):
     site.answers |= {"/r?key=secret": Answer(redirect="/b"), "/b": "b", "alt:/there": "there"}
     site.answers["/own?key=secret&key=secret"] = "own"
     seen = []
@@ -286,7 +286,7 @@ def test_nor_is_that_of_one_in_the_environment(closed_port, monkeypatch, caplog)
         assert SECRET not in repr(tree.failures()) + caplog.text
 
 
-def test_a_stranger_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
+def test_another_host_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
     """A session beside the user's must not connect where the user's would ask its proxy."""
     fake_zones(monkeypatch, public="127.0.0.1")
     proxy = serve(

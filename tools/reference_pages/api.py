@@ -53,7 +53,6 @@ PAGES = {
         {
             "usp.objects.page": "a page and what a sitemap says about it",
             "usp.objects.video": "videos of a page",
-            "usp.objects.resource": "what ResourceSync says of a page",
             "usp.selection": "filters of pages",
             "usp.matching": "pages that fit some words best",
         },

@@ -30,7 +30,10 @@ _STRICT = {3: "only with `--strict`: something is missing or incomplete"}
 _STOPPED = {
     130: "interrupted by Ctrl-C; files that were being written are left as they were before"
 }
-_USUAL = {**_READ, **_WRONG, **_STRICT, **_STOPPED}
+_KEPT = {
+    130: f"{_STOPPED[130]}; with `--keep-partial`, the status is that of what was found until then"
+}
+_USUAL = {**_READ, **_WRONG, **_STRICT, **_KEPT}
 _OF_DATASETS = ("changes", "stats", "forget", "convert")
 STATUSES: dict[str, dict[int, str]] = {
     "tree": _USUAL,
@@ -48,9 +51,9 @@ STATUSES: dict[str, dict[int, str]] = {
         0: f"nothing changed{_EARLY}",
         1: "something changed",
         2: "A or B could not be read, the result could not be written, or wrong usage",
-        3: "no confirmed change, but one side is incomplete; "
+        3: "no confirmed change, but some are unknown, since a sitemap could be read on one side only; "
         "with `--strict`, whenever something is missing",
-        **_STOPPED,
+        **_KEPT,
     },
     "watch": {
         0: "stopped by Ctrl-C or SIGTERM, or all `--rounds` are over; what failed is reported, and the "
@@ -68,7 +71,7 @@ STATUSES: dict[str, dict[int, str]] = {
         2: "something could not be checked, whatever was found elsewhere: wrong usage, no response, no sitemaps at all, robots "
         "are turned away, a file that cannot be written",
         3: "only with `--strict`: nothing was found that fails, but a sitemap is missing",
-        **_STOPPED,
+        **_KEPT,
     },
     "rule": {
         0: "the rules were explained",

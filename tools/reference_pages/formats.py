@@ -8,7 +8,7 @@ from tools.reference_pages.markup import table
 
 from usp._crawl.software import SOFTWARE
 from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
-from usp.objects.extensions import EXTENSIONS, OWN, Kind, Table
+from usp.objects.extensions import EXTENSIONS, SELF, Kind, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ A document whose root is missing or misspelt is recognised by the first entry th
 - Compression: gzip, zlib and raw deflate are recognised by their bytes, up to four of them around each other, with
   padding or other bytes after the end. Data that breaks off is read as far as it goes. `Content-Encoding` is decoded before that;
   `br` and `zstd` if a [library](../security.md#compressed-bodies) is installed.
-- Encoding, in this order: a byte order mark, the `charset` of the response, the XML declaration, UTF-8. Text that is valid UTF-8
+- Encoding, in this order: a byte order mark, the `charset` of the response, the XML declaration or the first `<meta>` of HTML, UTF-8. Text that is valid UTF-8
   is read as such even if a label says Latin-1 or windows-125x.
 - A DOCTYPE with declarations of its own is refused; one that only names a DTD is ignored.
 
@@ -103,8 +103,9 @@ Sitemaps of libraries and repositories (NISO Z39.99). What `rs:md` says in front
 | `changelist` | `PagesResourceSyncSitemap` | pages; those with `change="deleted"` are in `removed` instead |
 | `resourcedump`, `changedump`, and their manifests | `PagesResourceSyncSitemap` | packages of resources, which are no pages |
 
-A `<sitemapindex>` of such lists is an index as any other. `rs:md` and `rs:ln` of an entry are `SitemapPage.resource`, a `SitemapResource`, and a
-column of [tables](schemas.md) if it is selected. Source descriptions are at `/.well-known/resourcesync`:
+Each entry of a change list counts for itself: what was created and deleted again is in both. A `<sitemapindex>` of such lists is
+an index as any other. `rs:md` and `rs:ln` of an entry are `SitemapPage.resource`, a `SitemapResource`, and a
+column of [tables](schemas.md) if it is selected, and of CSV in any case. Source descriptions are at `/.well-known/resourcesync`:
 `extra_known_paths=[".well-known/resourcesync"]`.
 
 ## RSS
@@ -156,11 +157,11 @@ has a heading of the first level and a list of links, or if that is its name.
 
 | Markdown | field of `SitemapPage` |
 |---|---|
-| `[text](URL)`, `<URL>`, `[name]: URL` | `url`; relative URLs are resolved |
-| the text of the link | `news_story.title` |
+| `[text](URL "title")`, `<URL>`, `[name]: URL`, or a URL as it is | `url`; relative URLs are resolved |
+| the text of the link, or the one before a URL: `- Prices: https://example.org/prices` | `news_story.title` |
 | the headings above it, from the second level on | `news_story.keywords` |
 
-Images, code, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+Images, code, comments, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
 `use_llms_txt`, and are in `skipped` of the index without it.
 
 ## Text
@@ -280,7 +281,7 @@ def _rows(prefix: str, record: Table, outer: str = "") -> Iterator[tuple[str, st
 
 
 def _place(prefix: str, record: Table, spec: FieldSpec) -> str:
-    element = record.element if spec.tag == OWN else spec.tag
+    element = record.element if spec.tag == SELF else spec.tag
     around = f"{prefix}:{spec.within}/" if spec.within else ""
     at = f"@{spec.attribute}" if spec.attribute else ""
     return f"`{around}{prefix}:{element}{at}`"

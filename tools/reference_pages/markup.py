@@ -9,7 +9,12 @@ if TYPE_CHECKING:
 
 
 def escaped(text: str) -> str:
-    """Return text as Markdown shows it, tags included."""
+    """Return text as Markdown shows it, tags included; ``names`` are shown as code."""
+    pieces = enumerate(text.split("``"))
+    return "".join(f"`{piece}`" if at % 2 else _escaped(piece) for at, piece in pieces)
+
+
+def _escaped(text: str) -> str:
     for mark in "\\<>[]*_|":
         text = text.replace(mark, f"\\{mark}")
     return text.replace("&", "&amp;")

@@ -11,11 +11,13 @@ from usp._base.names import COMPUTED_COLUMNS
 from usp.export.schema import arrow_schema
 from usp.export.sitemaps import SITEMAP_COLUMNS
 from usp.fleet import schema_of, wide_schema
+from usp.objects.sitemap import SITEMAP_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _CODE = "[code](problems.md)"
+_TYPES = ", ".join(f"`{name}`" for name in SITEMAP_TYPES)
 PAGES = {
     "url": "the address of the page",
     "lastmod": "when it last changed; a date without an offset is taken as UTC",
@@ -43,7 +45,7 @@ SITEMAPS = {
     "site": "the homepage",
     "url": "the address of the sitemap, after redirects",
     "parent": "the sitemap that declares it; null for robots.txt and what was found at a known path",
-    "type": "`robots`, `index`, `urlset`, `text`, `rss`, `atom`, or `invalid` if it could not be read",
+    "type": f"{_TYPES}; `invalid` if it could not be read",
     "depth": "0 at the top",
     "status": "the HTTP status, if there was a response",
     "bytes": "as received",
@@ -88,8 +90,7 @@ FETCHES = {name: text for name, text in SITEMAPS.items() if name != "url"} | _OF
 FETCHES |= {
     "sitemap": "the address of the sitemap, after redirects",
     "declared": "the address that was requested, if a redirect led to another one",
-    "type": "`robots`, `index`, `urlset`, `text`, `rss`, `atom`; `invalid` if it could not be read; `gone` if the site "
-    "does not list it any more",
+    "type": f"{_TYPES}; `invalid` if it could not be read; `gone` if the site does not list it any more",
     "digest": "a digest of the content; null if there is none",
     "document": "robots.txt, or an index, compressed with zlib, if it has changed",
     "good": "whether the pages of this row count; a failure is not good, and leaves those that there were",
@@ -194,7 +195,7 @@ _WIDE = """
 def pages() -> dict[str, str]:
     """Return the page."""
     parts = [_BEGIN, _PAGES, _table(arrow_schema(), PAGES), _NOTES]
-    parts += [_COMPUTED, _table(arrow_schema(COMPUTED_COLUMNS), COMPUTED)]
+    parts += [_COMPUTED, _table(arrow_schema(COMPUTED_COLUMNS), COMPUTED), ""]
     for field in arrow_schema():
         parts += _nested(field.name, field.type)
     known = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SITEMAP_COLUMNS.items()])

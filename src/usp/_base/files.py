@@ -363,6 +363,15 @@ class StoredFile:
             self._store.files().delete_file(self._name)
 
 
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that sets the format of a file, in lower case.
+
+    .gz only compresses it, which Parquet does itself.
+    """
+    name = Path(path).name.lower()
+    return Path(name if name.endswith(".parquet.gz") else name.removesuffix(".gz")).suffix
+
+
 def is_pipe(stream: TextIO) -> bool:
     """Return whether somebody reads what is written to a stream while it is written."""
     try:

@@ -135,6 +135,12 @@ def _places(sources: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 LAZY_NAMES = {module: dict(_places(sources)) for module, sources in _SOURCES.items()}
 """By module and name: where it is, as ``module`` or ``module:name``."""
 
+_EXTRAS = {
+    "usp.web_client.aiohttp_client": ("aiohttp", "async"),
+    "usp.mcp.server": ("the MCP SDK", "mcp"),
+}
+"""By module: what it needs, and the extra that has it. Others load it themselves."""
+
 PUBLIC_NAMES = {*" ".join(_OFFERED.values()).split()} - {"AiohttpWebClient"}
 """The names of a star import: all that need no extra."""
 
@@ -147,7 +153,11 @@ def lazy_getattr(module: str) -> Callable[[str], Any]:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
         place, _, attribute = names[name].partition(":")
-        found = importlib.import_module(place)
+        needs, extra = _EXTRAS.get(place, ("", ""))
+        if extra:
+            found = load_extra(place, f"{module}.{name} needs {needs}", extra)
+        else:
+            found = importlib.import_module(place)
         return getattr(found, attribute) if attribute else found
 
     return getattr_of_module

@@ -90,6 +90,11 @@ class Progress:
         """Count pages."""
         self.pages += number
 
+    def checked(self, pages: int) -> None:
+        """Count pages that were checked."""
+        self.doing = "checking"
+        self.add_pages(pages)
+
     def reading(self, most: int) -> Callable[[], None]:
         """Return a function to call for each of so many sitemaps when it has been read."""
         numbers = count(1)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -24,7 +23,7 @@ from typing import Any
 
 from usp._base.dates import in_utc, known_date
 
-__all__ = ["HostBudget", "RecrawlPolicy", "Rhythm", "SitemapHints", "next_due"]
+__all__ = ["RecrawlPolicy", "Rhythm", "SitemapHints", "next_due"]
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
@@ -102,9 +101,7 @@ class RecrawlPolicy:
 
     def __post_init__(self) -> None:
         if not 0 < self.shortest <= self.longest < math.inf:
-            raise ValueError(
-                "shortest and longest must be positive, and longest not the shorter one"
-            )
+            raise ValueError("shortest must be positive, and longest at least as long")
         if not 0 < self.pace < math.inf:
             raise ValueError(f"pace must be a positive number, not {self.pace!r}")
 
@@ -199,28 +196,6 @@ def _cannot_change(known: Rhythm, hints: SitemapHints) -> bool:
     year, month = max((int(year), int(month or 12)) for year, month in found)
     now = _EPOCH + timedelta(seconds=known.checked_at - _GRACE)
     return (year, month) < (now.year, now.month)
-
-
-class HostBudget:
-    """So many requests to a host in an hour of the clock, and not more."""
-
-    def __init__(self, per_hour: int) -> None:
-        if per_hour < 1:
-            raise ValueError(f"a budget is a positive number of requests, not {per_hour!r}")
-        self._per_hour = per_hour
-        self._hour = 0
-        self._taken: Counter[str] = Counter()
-
-    def take(self, host: str, now: float) -> float:
-        """Take a request out of the budget; return 0, or the seconds to wait if nothing is left."""
-        hour = int(now // HOUR)
-        if hour > self._hour:
-            self._hour = hour
-            self._taken.clear()
-        if self._taken[host] >= self._per_hour:
-            return (self._hour + 1) * HOUR - now
-        self._taken[host] += 1
-        return 0.0
 
 
 # Rows of the table of fetches -----------------------------------------------------------------------

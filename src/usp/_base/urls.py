@@ -135,7 +135,7 @@ class HttpUrl:
             parts.port or PORTS[self.scheme]
         ) != self.port:
             raise BadUrl("can be read in more than one way", url)
-        return url
+        return url if parts.path else parts._replace(path="/").url  # of nothing but dots
 
 
 def cached(maxsize: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
@@ -52,11 +53,6 @@ _SLICE = 64 * 1024  # bytes
 _FIRST_PIECE = 16 * 1024  # characters of the first slice; the time they take predicts the rest
 _START = 2  # bytes that identify gzip
 _MAX_LASTMOD = 100  # characters: no date has more
-
-
-def _is_there(entry: Entry) -> TypeGuard[ChildEntry | PageEntry | PageBatch]:
-    """Return whether an entry is a page or a sitemap, and not one that is gone."""
-    return not isinstance(entry, RemovedEntry)
 
 
 class DocumentProbe:
@@ -113,20 +109,16 @@ class DocumentProbe:
                 yield
 
     def _sort(self, entries: Iterable[Entry]) -> None:
-        limits = self._limits
-        for entry in filter(_is_there, entries):
+        limits, children = self._limits, self._children
+        longest = math.inf if limits.url_length is None else limits.url_length
+        for entry in entries:
             if not isinstance(entry, ChildEntry):
-                if self._pages is None:
-                    self._pages = UniquePages(limits.url_length)
-                    self._pages_at = len(self._children)
-                self._count += sum(1 for _ in self._pages.of(entry))
-                if self._hosts is not None:
-                    self._hosts.add(entry)
-            elif limits.too_long(entry.loc):
-                note_length(self.parser.problems, limits, entry.loc)
-            elif entry.loc not in self._children:
-                self._room -= len(entry.loc)
-                if limits.sitemaps is not None and len(self._children) >= limits.sitemaps:
+                self._count_pages(entry)
+            elif len(loc := entry.loc) > longest:
+                note_length(self.parser.problems, limits, loc)
+            elif loc not in children:
+                self._room -= len(loc)
+                if limits.sitemaps is not None and len(children) >= limits.sitemaps:
                     self._left_out += 1
                 elif self._room < 0:
                     self._left_out += 1
@@ -135,7 +127,17 @@ class DocumentProbe:
                     if entry.lastmod and len(entry.lastmod) > _MAX_LASTMOD:
                         short = excerpt(entry.lastmod, _MAX_LASTMOD)
                         entry = replace(entry, lastmod=short)  # noqa: PLW2901
-                    self._children[entry.loc] = entry
+                    children[loc] = entry
+
+    def _count_pages(self, entry: PageEntry | PageBatch | RemovedEntry) -> None:
+        if isinstance(entry, RemovedEntry):
+            return
+        if self._pages is None:
+            self._pages = UniquePages(self._limits.url_length)
+            self._pages_at = len(self._children)
+        self._count += sum(1 for _ in self._pages.of(entry))
+        if self._hosts is not None:
+            self._hosts.add(entry)
 
     def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Probe:
         """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""

@@ -28,7 +28,7 @@ SOFTWARE = tuple(
     for name, signs, paths in (
         (
             "WordPress",
-            ("https://api.w.org/", "\nx-powered-by: wp"),
+            ("https://api.w.org/", "\nx-powered-by: wp", "/xmlrpc.php"),
             ("?sitemap=index", "?sitemap=1", "post-sitemap.xml", "?feed=rss2"),
         ),
         (
@@ -49,7 +49,7 @@ SOFTWARE = tuple(
         ("Contao", (), ("share/sitemap.xml",)),
         ("Craft CMS", ("\nx-powered-by: craft cms",), ("sitemaps-1-sitemap.xml",)),
         ("DotNetNuke", ("\nx-compressed-by: dotnetnuke",), ("SiteMap.aspx",)),
-        ("Ghost", (), ("sitemap-posts.xml", "sitemap-pages.xml", "rss/")),
+        ("Ghost", ("\nx-ghost-",), ("sitemap-posts.xml", "sitemap-pages.xml", "rss/")),
         ("Blogger", (), ("atom.xml?redirect=false&start-index=1&max-results=500",)),
         (
             "Shopify",
@@ -75,7 +75,7 @@ SOFTWARE = tuple(
         ("Jekyll", (), ("feed.xml",)),
         (
             "Next.js",
-            ("\nx-powered-by: next.js",),
+            ("\nx-powered-by: next.js", "\nx-nextjs-"),
             ("server-sitemap-index.xml", "server-sitemap.xml", "sitemap-0.xml", "sitemap/0.xml"),
         ),
         ("Gatsby", (), ("sitemap-0.xml",)),

@@ -19,7 +19,7 @@ from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
 from usp._crawl.software import paths_of_software
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
-from usp.objects.problem import Failure, FailureCode
+from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexWebsiteSitemap,
@@ -255,7 +255,16 @@ class Website:
                 tried.append(exchange)
         roots += [site.tree() for site in neighbours if not site.is_alias]
         not_found = [*self._not_found(), *self._left_out]
-        tree = IndexWebsiteSitemap(self.url, roots, not_found=not_found, tried=tried)
+        homepage = self._homepage.received if self._homepage else None
+        # What else is wrong with a page of HTML is of no interest.
+        problems = [
+            problem
+            for problem in (homepage.probe.problems if homepage else ())
+            if problem.code is ProblemCode.BAD_SITEMAP_LINK
+        ]
+        tree = IndexWebsiteSitemap(
+            self.url, roots, not_found=not_found, tried=tried, problems=problems
+        )
         if self is self._main:
             keep_fetched(tree, self.crawl.fetched(*self.start))
         return tree

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
-from usp.objects.page import DeferredPage, SitemapPage, page_of
+from usp.objects.page import DeferredPage, PageFields, SitemapNewsStory, SitemapPage, page_of
 from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.page import PageFields
     from usp.objects.problem import ProblemCode
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
@@ -83,6 +82,31 @@ class PageEntry:
         return page_of(self.url, self.fields(note))
 
 
+class LinkEntry(PageEntry):
+    """A link to a page: its text is the title of a story, the section where it stands the keywords."""
+
+    def __init__(
+        self,
+        url: str,
+        line: int,
+        title: str = "",
+        section: Iterable[str] = (),
+        written: str | None = None,
+    ) -> None:
+        self.url, self.line, self.title, self.as_written = url, line, title, written
+        self._section = [*filter(None, section)]
+
+    def fields(self, note: Note | None = None) -> PageFields:
+        """Return the title and the section."""
+        del note
+        if not self.title:
+            return NO_FIELDS
+        return PageFields(news_story=SitemapNewsStory(self.title, None, keywords=self._section))
+
+
+NO_FIELDS = PageFields()
+
+
 class BlockText(NamedTuple):
     """The text that pages were read from: where it begins, and how its entries begin."""
 
@@ -93,9 +117,7 @@ class BlockText(NamedTuple):
 
 
 class PageBatch:
-    """Many pages at once: their URLs in a column, everything else parsed on demand."""
-
-    urls: list[str]
+    """Many pages at once: their URLs in a column, everything else ``read`` on demand."""
 
     as_written: Sequence[str | None] | None = None
     """The URLs as written, where any of them differs and problems were requested."""
@@ -110,6 +132,10 @@ class PageBatch:
     """The entries of the pages, if they were read one by one."""
 
     _rows: Sequence[PageFields] = ()
+
+    def __init__(self, urls: list[str], read: Callable[[], Sequence[PageFields]]) -> None:
+        self.urls = urls
+        self._read = read
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages, one for each URL and in their order; fields are read on first access."""
@@ -129,7 +155,8 @@ class PageBatch:
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        raise NotImplementedError
+        self._rows = self._rows or self._read()
+        return self._rows
 
 
 def core_columns(entries: Iterable[object]) -> dict[str, list[str]]:

@@ -9,29 +9,38 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from usp._base.date_words import unknown_zone
 from usp._formats import values
-from usp._formats.abstract_parser import PageBatch, PageEntry, ReadOptions, core_columns, ignore
+from usp._formats.abstract_parser import (
+    NO_FIELDS,
+    PageBatch,
+    PageEntry,
+    ReadOptions,
+    core_columns,
+    ignore,
+)
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.raw_entries import ElementRole
 from usp._formats.xml.text_columns import in_order, split_alike
 from usp._formats.xml.tree_reader import IGNORE
-from usp.objects.page import PageFields, SitemapPageChangeFrequency, fields_of
+from usp.objects.page import PageFields, SitemapPageChangeFrequency
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from usp._formats.abstract_parser import Note
     from usp._formats.xml.cut import EntryShape
     from usp._formats.xml.namespaces import Space
     from usp._formats.xml.text_columns import Elements, EntryColumns
     from usp._formats.xml.tree_reader import TreeReader
+    from usp._formats.xml.xml_parser import XmlParser
     from usp.objects.page import PageBlock
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
@@ -51,22 +60,22 @@ class CoreField(NamedTuple):
     def value(self, text: str) -> Any:
         """Return the value of a text; that of a page without the field if it is blank."""
         if not text.strip():
-            return _NOTHING[self.place]
+            return NO_FIELDS[self.place]
         found = self.read(text)
         return self.default if found is None else found
 
 
-_NOTHING, _ALWAYS = PageFields(), SitemapPageChangeFrequency.ALWAYS
+_ALWAYS = SitemapPageChangeFrequency.ALWAYS
 CORE_FIELDS = {
     "lastmod": CoreField(1, values.date, ProblemCode.BAD_LASTMOD, None),
     "changefreq": CoreField(2, values.change_frequency, ProblemCode.BAD_CHANGEFREQ, _ALWAYS),
-    "priority": CoreField(0, values.priority, ProblemCode.BAD_PRIORITY, _NOTHING.priority),
+    "priority": CoreField(0, values.priority, ProblemCode.BAD_PRIORITY, NO_FIELDS.priority),
 }
 
 
 def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
     """Parse the fields of the protocol itself; return all fields of a page, without extensions."""
-    fields = [*_NOTHING]
+    fields = [*NO_FIELDS]
     for name, (place, read, problem, default) in CORE_FIELDS.items():
         if name in raw:
             value = read(raw[name])
@@ -77,6 +86,20 @@ def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
                 values.note_zone(raw[name], value, note)
             fields[place] = value
     return fields
+
+
+@lru_cache(maxsize=64)
+def read_frequency(text: str) -> str | None:
+    """Return a change frequency as the parsers read it; None for an empty text."""
+    read = read_core_fields({"changefreq": text} if text else {})[2]
+    return None if read is None else read.value
+
+
+@lru_cache(maxsize=1024)
+def read_priority(text: str) -> float | None:
+    """Return a priority as the parsers read it; None if there is none, or none that can be read."""
+    read = PageFields(*read_core_fields({"priority": text} if text else {})).declared_priority
+    return None if read is None else float(read)
 
 
 new_fields = partial(tuple.__new__, PageFields)
@@ -94,7 +117,7 @@ def core_values(name: str, texts: Sequence[str]) -> Iterable[Any]:
 
 def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
     """Return the fields of pages whose texts are known: the locs, and those of the protocol."""
-    rows: list[Any] = [*map(repeat, _NOTHING)]  # which have no end
+    rows: list[Any] = [*map(repeat, NO_FIELDS)]  # which have no end
     for name, own in CORE_FIELDS.items():
         texts = columns.get(name, ())
         if any(texts):
@@ -104,9 +127,11 @@ def rows_of_columns(columns: Mapping[str, Sequence[str]]) -> list[PageFields]:
 
 def can_be_read(columns: Mapping[str, Sequence[str]]) -> bool:
     """Return whether there is no problem with any of the values in columns."""
-    given = {name: [*filter(None, columns.get(name, ()))] for name in FIELDS}
-    known = (CORE_FIELDS[name].read(text) for name in FIELDS[1:] for text in set(given[name]))
-    return None not in values.dates(given["lastmod"]) and None not in known
+    dates = [*filter(None, columns.get("lastmod", ()))]
+    if None in values.dates(dates) or unknown_zone("|".join(dates)):
+        return False
+    words = {(name, text) for name in FIELDS[1:] for text in columns.get(name, ()) if text}
+    return all(CORE_FIELDS[name].read(text) is not None for name, text in words)
 
 
 @dataclass(eq=False)
@@ -134,28 +159,34 @@ class BlockReader:
                     parts.append((numbers, rows))
             if others:
                 written = block.split(end)
-                parts.append((others, self._read([written[number] for number in others], end)))
+                rest = [written[number] for number in others]
+                read = self._read(rest, end)
+                damaged = (one + end for one, row in zip(rest, read, strict=True) if row is None)
+                scanned = self._scanned(damaged)
+                parts.append((others, [row or next(scanned) for row in read]))
             return in_order(parts)
 
-    def _read(self, entries: list[str], end: str) -> list[PageFields]:
-        """Read entries as trees of fewer and fewer of them, and what is damaged one by one."""
+    def _read(self, entries: list[str], end: str) -> Sequence[PageFields | None]:
+        """Read entries as trees of fewer and fewer of them; return None for one that is damaged."""
         found = self._trees.entries(end.join([*entries, ""]), IGNORE)
         if found is not None and len(found) == len(entries):
             return [cast("PageEntry", entry).fields() for entry in found]
         if len(entries) == 1:
-            return [self._scanned(entries[0] + end)]
+            return [None]
         half = len(entries) // 2
-        return self._read(entries[:half], end) + self._read(entries[half:], end)
+        return [*self._read(entries[:half], end), *self._read(entries[half:], end)]
 
-    def _scanned(self, entry: str) -> PageFields:
-        """Return the fields of a damaged entry."""
-        dialect, text = self._trees.dialect, f"{self._root}{entry}{_BEHIND}"
-        scanning = dialect.tables(
-            self._url, None, ReadOptions(fast=True, url_length=dialect.longest)
-        )
-        pages = (one.page() for one in scanning.scan(text) if isinstance(one, PageEntry))
-        page = next(pages, None)
-        return fields_of(page) if page else PageFields()
+    def _scanned(self, entries: Iterable[str]) -> Iterator[PageFields]:
+        """Yield the fields of damaged entries, each as if it were the first one below the root."""
+        dialect = self._trees.dialect
+        options = ReadOptions(fast=True, url_length=dialect.longest)
+        parser: XmlParser | None = None
+        for entry in entries:
+            text = entry + _BEHIND
+            if parser is None or not parser.is_below_root:
+                parser, text = dialect.tables(self._url, None, options), self._root + text
+            page = next((one for one in parser.scan(text) if isinstance(one, PageEntry)), None)
+            yield page.fields() if page else NO_FIELDS
 
     def _rows(self, entries: EntryColumns) -> list[PageFields] | None:
         """Return the fields of entries in columns; None if they have to be read one by one."""
@@ -231,14 +262,10 @@ class LazyBatch(PageBatch):
         block = end.join([texts[at] for at in numbers] + [""])
         return LazyBatch([urls[at] for at in numbers], block, self._shape, self._reader)
 
-    def rows(self) -> Sequence[PageFields]:
-        """Return everything except the URL of each page, without creating page objects."""
-        if not self._rows:
-            if columns := self._cut_columns():
-                self._rows = rows_of_columns(columns)
-            else:
-                self._rows = self._reader.fields(self._block, self._shape.url_end)
-        return self._rows
+    def _read(self) -> list[PageFields]:
+        if columns := self._cut_columns():
+            return rows_of_columns(columns)
+        return self._reader.fields(self._block, self._shape.url_end)
 
     def _cut_columns(self) -> Mapping[str, Sequence[str]]:
         """Return the columns of a regular block whose entries have no other fields; else nothing."""

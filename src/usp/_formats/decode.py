@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from usp._base.urls import cached
 from usp._formats.unpack import Unpacker
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import ProblemCode, Problems
@@ -25,9 +26,14 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_MARKED = b"\xef\xff\xfe\0"  # how these begin
+_MARKED = frozenset(b"\xef\xff\xfe\0")  # how these begin
 _HEAD = 256  # bytes that are looked at before the encoding is decided
 _DECLARED = re.compile(rb"""<\?xml[^<>]{0,200}?encoding\s*+=\s*+["']\s*+([A-Za-z0-9._:-]{1,40})""")
+_IN_HTML = re.compile(
+    rb"""\s*+<(?:!doctype\s++html|html|head|meta)\b
+    .*?<meta\s[^<>]{0,100}?\bcharset\s*+=\s*+["']?+\s*+([A-Za-z0-9._:-]{1,40})""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
 _CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 _PROOF = 4  # so many characters that are valid UTF-8 are no coincidence in another encoding
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
@@ -90,6 +96,16 @@ class Decoder:
     encoding: str | None = None
     """The encoding the document turned out to have, once it is known."""
 
+    size = 0  # bytes without compression, so far
+    _first = b""  # what the encoding is decided by
+    _fallback: str | None = None  # the encoding of bytes that are not UTF-8,
+    _guesses = False  # or whether they may be windows-1252: that is decided once
+    _errors = "strict"
+    _rest = b""  # that is not decoded yet
+    _proof = 0  # characters that are UTF-8, beyond ASCII
+    _damaged = False
+    _other: codecs.IncrementalDecoder | None = None
+
     def __init__(
         self,
         *,
@@ -100,17 +116,7 @@ class Decoder:
     ) -> None:
         self.problems = problems if problems is not None else Problems()
         self._unpacker = Unpacker(self.problems, content_encoding=content_encoding, limits=limits)
-        charset = _CHARSET.search(content_type or "")
-        self._charset = charset[1] if charset else None  # of the header
-        self._first = b""  # what the encoding is decided by
-        self.size = 0  # bytes without compression, so far
-        self._fallback: str | None = None  # the encoding of bytes that are not UTF-8,
-        self._guesses = False  # or whether they may be windows-1252: that is decided once
-        self._errors = "strict"
-        self._rest = b""  # that is not decoded yet
-        self._proof = 0  # characters that are UTF-8, beyond ASCII
-        self._damaged = False
-        self._other: codecs.IncrementalDecoder | None = None
+        self._charset = _charset_in(content_type) if content_type else None
 
     @property
     def layers(self) -> int:
@@ -161,13 +167,17 @@ class Decoder:
         """Decide the encoding by the first bytes, and return their text."""
         head, self._rest = self._rest, b""
         first = self._first = head[:_HEAD]
-        bom, encoding = _byte_order(first) if first[:1] in _MARKED else (b"", None)
-        if encoding is None and b"\0" in first[:4]:
+        # Looking for a number in bytes is several times faster than for other bytes.
+        is_marked = first and first[0] in _MARKED
+        bom, encoding = _byte_order(first) if is_marked else (b"", None)
+        if encoding is None and 0 in first[:4]:
             encoding = _shape(first)
         if encoding is None:
             label = None
-            if b"<?xml" in first:  # the documents of a website begin alike
+            if first.find(b"<?xml") >= 0:  # the documents of a website begin alike
                 label = _declared(first[: first.find(b">") + 1]) or _declared(first)
+            elif in_html := _IN_HTML.match(first):
+                label = in_html[1].decode("ascii")
             encoding, self._fallback, self._guesses = _labelled(self._charset, label)
         self.encoding = encoding
         if encoding != "utf-8":
@@ -233,6 +243,13 @@ class Decoder:
 def _byte_order(first: bytes) -> tuple[bytes, str | None]:
     """Return the byte order mark at the beginning, and its encoding."""
     return next((one for one in _BOMS if first.startswith(one[0])), (b"", None))
+
+
+@cached(256)
+def _charset_in(content_type: str) -> str | None:
+    """Return the charset of an HTTP header."""
+    found = _CHARSET.search(content_type)
+    return found[1] if found else None
 
 
 @lru_cache(maxsize=64)

@@ -113,6 +113,20 @@ class DocumentParser:
     entries are not looked for. With ``scanner_only``, it is read tag by tag, without blocks.
     """
 
+    parser: FormatParser | None = None
+    refusal: Reason | None = None
+    markup: XmlParser | None = None  # the same parser, if it reads XML
+    namespace: tuple[str, str] | None = None  # of a root that is not in that of sitemaps
+    beginning = ""  # the first characters of the text
+    may_have_children = False  # whether there may be sitemaps among pages that are skipped
+    _is_skipping = False  # whether it does, once the kind of the document is known
+    _missing = 0  # how much more is needed until another look at the head is worth it
+    _look = _LOOK
+    _xml: RootFinder | None = None  # looks for a root that is not a usual one
+    _page: HtmlSitemapParser | None = None  # the same parser, if it reads a page
+    _tail = ""
+    _has_more = False  # whether there is more after the root than the tail
+
     def __init__(
         self,
         url: str | None = None,
@@ -130,8 +144,6 @@ class DocumentParser:
             content_type, content_encoding = exchange.content_type, exchange.content_encoding
         self.url = url
         self.problems = Problems()
-        self.parser: FormatParser | None = None
-        self.refusal: Reason | None = None
         self._role = role
         self._is_sitemap = role in (Role.SITEMAP, Role.HTML_SITEMAP)
         self._content_type = content_type
@@ -145,18 +157,7 @@ class DocumentParser:
             problems=self.problems,
         )
         self._skip_pages = skip_pages
-        self._is_skipping = False  # whether it does, once the kind of the document is known
-        self.beginning = ""  # the first characters of the text
-        self._head: list[str] = []
-        self._missing = 0  # how much more is needed until another look at the head is worth it
-        self._look = _LOOK
-        self.markup: XmlParser | None = None  # the same parser, if it reads XML
-        self.namespace: tuple[str, str] | None = None  # of a root that is not in that of sitemaps
-        self._xml: RootFinder | None = None  # looks for a root that is not a usual one
-        self._page: HtmlSitemapParser | None = None  # the same parser, if it reads a page
-        self._tail = ""
-        self.may_have_children = False  # whether there may be sitemaps among pages that are skipped
-        self._has_more = False  # whether there is more after the root than the tail
+        self._head: list[str] = []  # what was looked at, and does not show the kind yet
 
     def feed(self, data: bytes) -> Iterable[Entry]:
         """Return the entries that are complete so far."""

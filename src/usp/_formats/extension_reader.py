@@ -17,7 +17,7 @@ from usp._formats.abstract_parser import ignore
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import ElementNames, Record, Written, given_in
 from usp.objects.extension_values import SitemapImage, SitemapNewsStory
-from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
+from usp.objects.extensions import EACH, EXTENSIONS, SELF, Extension, FieldSpec, Kind, Table
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
 
@@ -79,7 +79,7 @@ class TableReader:
         self._prefix = prefix
         self._many = many
         self._make: Callable[..., Any] = table.value or (lambda **found: table.make(found))
-        self._has_own = OWN in table.elements
+        self._has_own = SELF in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
         self._has_columns = table.value in (SitemapImage, SitemapNewsStory)  # only plain fields
         self._required = [(one.argument or one.name, one) for one in table.specs if one.required]

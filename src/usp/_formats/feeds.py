@@ -51,19 +51,6 @@ def _relation(rel: str) -> str:
     return (values.text(rel) or "alternate").lower().removeprefix(_IANA)
 
 
-class FeedBatch(PageBatch):
-    """Pages whose fields are read when they are needed."""
-
-    def __init__(self, urls: list[str], read: Callable[[], list[PageFields]]) -> None:
-        self.urls = urls
-        self._read = read
-
-    def rows(self) -> Sequence[PageFields]:
-        """Return everything except the URL of each page."""
-        self._rows = self._rows or self._read()
-        return self._rows
-
-
 class FeedEntry(RawEntry, PageEntry):
     """What the entries of both kinds of feeds share.
 
@@ -304,7 +291,7 @@ class RssParser(BlockParser):
             parts.append((others, urls, lambda: [page.fields() for page in pages]))
         all_urls = in_order((numbers, urls) for numbers, urls, _ in parts)
         return [
-            FeedBatch(all_urls, lambda: in_order((numbers, read()) for numbers, _, read in parts))
+            PageBatch(all_urls, lambda: in_order((numbers, read()) for numbers, _, read in parts))
         ]
 
 

@@ -8,29 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from usp._base.loc_urls import SCHEMES, absolute_url
 from usp._base.reason import Reason, Topic, advised
 from usp._base.urls import are_related, host_of, url_parts, without_fragment
-from usp._formats.abstract_parser import (
-    ChildEntry,
-    Entry,
-    FormatParser,
-    PageEntry,
-    ignore,
-)
+from usp._formats.abstract_parser import ChildEntry, Entry, FormatParser, LinkEntry, ignore
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
 from usp._formats.xml.scanner import Scanner, TokenHandler
-from usp.objects.extension_values import SitemapNewsStory
 from usp.objects.failure_codes import FailureCode
-from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesHTMLSitemap
-
-if TYPE_CHECKING:
-    from usp._formats.abstract_parser import Note
 
 MAX_HEAD = 512 * 1024
 """How many characters of a page are read for what stands in its head."""
@@ -78,23 +67,27 @@ _PAGE_NAME = re.compile(r"(?:\w+[-_])?site[-_]?maps?(?:[-_]?[0-9]+)?")
 _QUERY = re.compile(r"(?:^|&)(?:feed=(?:rss2?|atom|rdf)|sitemap=)")
 _NAME_SOFTWARE = frozenset({"generator", "platform"})
 _MAX_SOFTWARE = 1000  # characters
-_LINK_HEADER = re.compile(r'<([^<>]*+)>((?:[^,"<]++|"[^"]*+"?)*+)')
-_PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"([^"]*+)"|([^\s;,"]++))')
+_LINK_HEADER = re.compile(r'<([^<>]*+)>((?:[^,"<]++|"(?:[^"\\]++|\\.)*+"?)*+)')
+_PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\s;,"]++))')
 
 
-def _is_sitemap(relations: str, media_type: str) -> bool:
+def _is_sitemap(given: Mapping[str, str], address: str) -> bool:
     """Return whether a link with these attributes leads to a sitemap or a feed."""
-    rel, kind = relations.lower().split(), media_type.partition(";")[0].strip().lower()
-    return "sitemap" in rel or ("alternate" in rel and kind in _FEEDS)
+    rel = given.get("rel", "").lower().split()
+    kind = given.get("type", "").partition(";")[0].strip().lower()
+    # JSON Feed 1.0 had no media type of its own.
+    is_feed = kind in _FEEDS or (kind == "application/json" and address.endswith("feed.json"))
+    return "sitemap" in rel or ("alternate" in rel and is_feed)
 
 
 def header_links(headers: Iterable[tuple[str, str]], base: str) -> Iterator[ChildEntry]:
     """Yield the sitemaps and feeds that ``Link`` headers (RFC 8288) of a response name."""
     text = ", ".join(value for name, value in headers if name.lower() == "link")
     for address, after in _LINK_HEADER.findall(text[:_MAX_HEADER]):
-        given = {name.lower(): quoted or bare for name, quoted, bare in _PARAMETER.findall(after)}
+        parameters = reversed(_PARAMETER.findall(after))  # of two with one name, the first counts
+        given = {name.lower(): quoted or bare for name, quoted, bare in parameters}
         # With an anchor, it is a link from another page.
-        if "anchor" not in given and _is_sitemap(given.get("rel", ""), given.get("type", "")):
+        if "anchor" not in given and _is_sitemap(given, address):
             url = absolute_url(address.strip(), base)
             if url is not None:
                 yield ChildEntry(url, written=address)
@@ -118,6 +111,7 @@ class HeadParser(TokenHandler):
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Look at a tag."""
+        self._scanner.damage = 0  # HTML has as much of it as anybody likes
         local = name.lower()
         if self._inside is None and local in self.silent:
             self._inside = None if empty else local
@@ -198,9 +192,8 @@ class HomepageLinksParser(_LinksParser):
             self._keep_software(read_attributes(attributes, ignore))
         if name not in ("link", "base", "a"):
             return
-        self._scanner.damage = 0  # HTML has as much of it as anybody likes
         given, href = self._given(name, attributes)
-        is_declared = _is_sitemap(given.get("rel", ""), given.get("type", ""))
+        is_declared = _is_sitemap(given, href)
         if name == "base" or (name == "link" and not is_declared):
             return
         url = absolute_url(href, self._base or self.url)
@@ -244,21 +237,6 @@ _MAX_LABEL = 300  # characters of the text of a link, a heading or a list
 _MAX_LISTS = 16  # that are around a link; those further inside have no name
 
 
-class _HtmlLink(PageEntry):
-    """A link of an HTML sitemap: a page, with the text of the link and the section where it stands."""
-
-    def __init__(self, url: str, title: str, line: int, section: Iterable[str]) -> None:
-        self.url, self.title, self.line = url, title, line
-        self._section = [*filter(None, section)]
-
-    def fields(self, note: Note | None = None) -> PageFields:
-        """Return the title and the section, as those of a story."""
-        del note
-        if not self.title:
-            return PageFields()
-        return PageFields(news_story=SitemapNewsStory(self.title, None, keywords=self._section))
-
-
 class HtmlSitemapParser(_LinksParser):
     """Parses an HTML sitemap: a page for every ``<a>`` to the same host.
 
@@ -277,10 +255,9 @@ class HtmlSitemapParser(_LinksParser):
         self._headings = [""] * len(_HEADINGS)  # above, by their levels
         self._lists: list[str] = []  # the names of the lists that are open
         self._deeper = 0  # lists inside these
-        self._link: _HtmlLink | None = None  # that is open
+        self._link: LinkEntry | None = None  # that is open
         self._heading: str | None = None  # that is open, or the title of the page
-        self._texts: dict[str, list[str]] = {}  # what is open: "link", "heading", "item"
-        self._room: dict[str, int] = {}  # how many more characters of each are kept
+        self._texts: dict[str, str] = {}  # of what is open: "link", "heading", "item"
 
     def close(self) -> list[Entry]:
         """Return the rest."""
@@ -289,11 +266,6 @@ class HtmlSitemapParser(_LinksParser):
         if self._scanner.problems.unfinished is not None:
             self.problems.end(self._scanner.problems.unfinished)
         return [*found, *self._take()]
-
-    def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Look at a tag; HTML has as much damage between tags as anybody likes."""
-        self._scanner.damage = 0
-        super().start(name, attributes, empty)
 
     def _look_at(self, name: str, attributes: str) -> None:
         if name == "a":
@@ -305,7 +277,7 @@ class HtmlSitemapParser(_LinksParser):
             self._lists, self._deeper, self._heading = [], 0, name
             level = _HEADINGS.get(name, 1)
             self._headings[level - 1 :] = [""] * (len(_HEADINGS) + 1 - level)
-            self._begin_text("heading")
+            self._texts["heading"] = ""
         elif name in _LISTS:
             self._end_link()
             item = self._text_of("item")
@@ -315,7 +287,7 @@ class HtmlSitemapParser(_LinksParser):
                 self._deeper += 1
         elif name in _ITEMS:
             self._end_link()
-            self._begin_text("item")
+            self._texts["item"] = ""
         elif name == "img" and self._link is not None:
             alt = read_attributes(attributes, ignore).get("alt", "")
             self.text(f" {alt.replace('&', '&amp;')} ")
@@ -338,26 +310,19 @@ class HtmlSitemapParser(_LinksParser):
 
     def text(self, raw: str) -> None:
         """Take the text of a link, a heading or an item of a list, as far as it may be one."""
-        if self._inside is not None:
-            return
-        for kind, texts in self._texts.items():
-            if self._room[kind] > 0:
-                texts.append(raw[: self._room[kind]])
-                self._room[kind] -= len(raw)
-
-    def _begin_text(self, kind: str) -> None:
-        self._texts[kind], self._room[kind] = [], _MAX_LABEL
+        for kind, text in self._texts.items() if self._inside is None else ():
+            if len(text) < _MAX_LABEL:
+                self._texts[kind] = text + raw[: _MAX_LABEL - len(text)]
 
     def _text_of(self, kind: str) -> str:
         """Return a text that was collected, and stop that."""
-        text = "".join(self._texts.pop(kind, ()))
-        return " ".join(decode_text(text, ignore).split())
+        return " ".join(decode_text(self._texts.pop(kind, ""), ignore).split())
 
     def _end_heading(self, name: str) -> None:
         text, self._heading = self._text_of("heading"), None
-        is_named = _CALLED_SITEMAP.search(text) is not None
-        self.is_named = self.is_named or is_named
-        if name in _HEADINGS and not is_named:
+        if _CALLED_SITEMAP.search(text):
+            self.is_named = True
+        elif name in _HEADINGS:
             self._headings[_HEADINGS[name] - 1] = text
 
     def _begin_link(self, attributes: str) -> None:
@@ -375,8 +340,8 @@ class HtmlSitemapParser(_LinksParser):
         if self.url is not None and host_of(url) != host_of(self.url):
             return
         title = given.get("title", "")[:_MAX_LABEL].strip()
-        self._link = _HtmlLink(url, title, line, (*self._headings, *self._lists))
-        self._begin_text("link")
+        self._link = LinkEntry(url, line, title, (*self._headings, *self._lists))
+        self._texts["link"] = ""
 
     def _end_link(self) -> None:
         link, self._link = self._link, None

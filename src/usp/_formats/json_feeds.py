@@ -437,19 +437,26 @@ class JsonFeedParser(Notes, FormatParser):
             value = _loads(text, is_whole=is_whole)
         except ValueError:
             value, is_whole = _mended(text), False
-        is_lost = key == "items" and not isinstance(value, dict)
+        items = [value] if key == "items" else []
+        inner = [*value.values()] if isinstance(value, dict) and items else []
+        if not self._cutter.has_items and inner and all(isinstance(one, dict) for one in inner):
+            items, is_whole, self._feed["items"] = inner, False, inner  # as PHP may write a list
+        is_lost = any(not isinstance(one, dict) for one in items)
         if is_lost or not is_whole:
             self.note(ProblemCode.BAD_JSON, text or None, at=(line, None), lost=int(is_lost))
-        if isinstance(value, dict) and key == "items":
-            found = JsonItem(line, self.url, value, self._feed).finish(self)
+        for item in () if is_lost else items:
+            found = JsonItem(line, self.url, item, self._feed).finish(self)
             self._done += found
             self._damage = 0 if found else self._damage
-        elif key == "next_url" and (address := _text(value)):
-            url = child_url(address, self.url)
-            if url is None:
-                self.note(ProblemCode.BAD_SITEMAP_LINK, address, at=(line, None), lost=1)
-            elif self._next is None:
-                self._next = ChildEntry(url, None, address, line)
-                self.sitemap_class = IndexJSONFeedSitemap
-        elif key is not None and key in _OF_FEED:
+        if key == "next_url" and (address := _text(value)):
+            self._take_next(address, line)
+        elif key in _OF_FEED:
             self._feed[key] = value
+
+    def _take_next(self, address: str, line: int) -> None:
+        url = child_url(address, self.url)
+        if url is None:
+            self.note(ProblemCode.BAD_SITEMAP_LINK, address, at=(line, None), lost=1)
+        elif self._next is None:
+            self._next = ChildEntry(url, None, address, line)
+            self.sitemap_class = IndexJSONFeedSitemap

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from usp._base.loc_urls import absolute_url
 from usp._base.urls import url_parts
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, FormatParser, PageEntry
+from usp._formats.abstract_parser import ChildEntry, FormatParser, LinkEntry, ignore
 from usp._formats.plain_text import Lines
-from usp.objects.page import PageFields, SitemapNewsStory
+from usp._formats.xml.references import attribute_value
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -21,20 +21,26 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry
 
 LLMS_TXT = "llms.txt"
 """The path of such a list, below that of the website or of a part of it."""
 
 _LINK = re.compile(
     r"(?<![!\\])\[((?:[^\[\]\\]++|\\.|\[[^\[\]]*+\](?:\([^()\s]*+\))?+)*+)\]"  # the text, or an image
-    r"\(\s*+(?:<([^<>]*+)>|((?:[^\s()<>]++|\([^\s()]*+\))*+))(?:\s[^()]*+)?\)"  # the URL, and a title
+    r"\(\s*+(?:<([^<>]*+)>|((?:\\.|[^()<>\\]|\([^()]*+\))*?))"  # the URL, which may have blanks,
+    r"(?:\s++(?:\"[^\"]*+\"|'[^']*+'|\([^()]*+\)))?+\s*+\)"  # and a title
     r"|<(https?://[^\s<>]++)>"
+    r"|`[^`]*+`|<!--(?:(?!-->).)*+|!\[[^\[\]]*+\]\([^()]*+\)"  # in which nothing is a link
+    r"|(?<![\w/.:@=&?])(https?://(?:[^\s<>()\[\]`\"|]++|\([^\s<>()]*+\))++)"  # as it is
 )
+_BEFORE_LINK = " \t:-\u2013\u2014"  # what is between a name and its URL
+_AFTER_LINK = ".,;:!?'*_~"
 _DEFINITION = re.compile(r"\s{0,3}\[[^\[\]]++\]:\s*+<?([^\s<>]++)")  # of a link by its name
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)(.*)")
-_ITEM = re.compile(r"[-*+]\s+\S")
-_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_ITEM = re.compile(r"\s*+[-*+]\s++\S")
+_FENCE = re.compile(r"\s{0,3}(```|~~~|<!--(?!.*-->))")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKS = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_|_(?!\w)")
 _BEGINNING = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
 _ENTRY = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
@@ -53,21 +59,6 @@ def _plain(text: str) -> str | None:
     return values.text(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text))
 
 
-class MarkdownLink(PageEntry):
-    """A link, and the headings that it stands below."""
-
-    def __init__(self, url: str, written: str, line: int, title: str, section: list[str]) -> None:
-        self.url, self.as_written, self.line = url, written, line
-        self._title, self._section = title, section
-
-    def fields(self, note: Note | None = None) -> PageFields:
-        """Return the text of the link as the title of a story, whose keywords are the headings."""
-        del note
-        title = _plain(self._title)
-        story = SitemapNewsStory(title, None, keywords=self._section) if title else None
-        return PageFields(news_story=story)
-
-
 class LlmsTxtParser(FormatParser):
     """Reads an llms.txt; the lists of others that it links to are children, if they are followed."""
 
@@ -78,7 +69,7 @@ class LlmsTxtParser(FormatParser):
         super().__init__(*given)
         self._lines = Lines(self.problems)
         self._headings: list[tuple[int, str]] = []  # with their levels
-        self._has_title = False
+        self._has_title = self._has_links = False  # of the section
         self._fence: str | None = None  # that ends what is code
         self._lists: dict[str, ChildEntry] = {}
 
@@ -97,23 +88,37 @@ class LlmsTxtParser(FormatParser):
         pages: list[Entry] = []
         for number, line in lines:
             fence, heading = _FENCE.match(line), _HEADING.match(line)
+            if self._fence is not None:
+                is_end = (
+                    "-->" in line if self._fence == "<!--" else fence and fence[1] == self._fence
+                )
+                self._fence = None if is_end else self._fence
+                continue
             if fence is not None:
-                self._fence = None if self._fence == fence[1] else self._fence or fence[1]
-            elif self._fence is not None:
+                self._fence = fence[1]
                 continue
             if heading is not None:
                 self._begin_section(len(heading[1]), heading[2])
-            links = list(_LINK.finditer(line))
-            for title, *addresses in map(re.Match.groups, links):
-                pages += self._link(next(filter(None, addresses), ""), title or "", number)
             if definition := _DEFINITION.match(line):
                 pages += self._link(definition[1], "", number)
-            if self._headings and not links and _ITEM.match(line):
+                continue
+            item = _ITEM.match(line)
+            links = [link for link in _LINK.finditer(line) if link.lastindex]
+            for link in links:
+                title, *addresses, plain = link.groups()
+                address = next(filter(None, addresses), "") or (plain or "").rstrip(_AFTER_LINK)
+                if title is None and item and link is links[0]:
+                    title = line[item.end() - 1 : link.start()].rstrip(_BEFORE_LINK)
+                address = attribute_value(_ESCAPED.sub(r"\1", address), ignore)
+                pages += self._link(address, title or "", number)
+            if self._has_links and not links and item:
                 self.problems.add(ProblemCode.NO_LINK, number, line)
+            self._has_links |= bool(self._headings and links and item)
         return pages
 
     def _begin_section(self, level: int, text: str) -> None:
         """Leave the sections that a heading ends; the title of the list is not one."""
+        self._has_links = False
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
         if level == 1 and not self._has_title:
@@ -134,7 +139,7 @@ class LlmsTxtParser(FormatParser):
             self._lists.setdefault(url, ChildEntry(url, None, address, line))
             self.sitemap_class = IndexLlmsTxtSitemap
         section = [text for _, text in self._headings]
-        return [MarkdownLink(url, address, line, title, section)]
+        return [LinkEntry(url, line, _plain(title) or "", section, address)]
 
 
 def _is_other_scheme(address: str) -> bool:

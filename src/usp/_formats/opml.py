@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from usp._base.loc_urls import child_url
@@ -71,7 +72,10 @@ class _Outlines(TokenHandler):
 def outlines(texts: Iterable[str]) -> Iterator[Outline]:
     """Yield what the outlines of a list link to, each a feed or a website at least."""
     reader = _Outlines()
-    for text in texts:
-        reader.scanner.feed(text)
+    for text in chain(texts, [None]):
+        if text is None:
+            reader.scanner.close()
+        else:
+            reader.scanner.feed(text)
         found, reader.found = reader.found, []
         yield from (one for one in found if any(map(is_http_url, filter(None, one))))

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested
-from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, PageEntry
+from usp._formats.abstract_parser import NO_FIELDS, BlockText, FormatParser, LinkEntry, PageBatch
 from usp._formats.xml import cut
-from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry
 
 MAX_LINE = 64 * 1024
 """Longer lines are ignored."""
-
-_NOTHING = PageFields()
 
 
 class Lines:
@@ -80,34 +77,15 @@ def is_on_host(line: str, base: str | None) -> bool:
     return begins_with_host(line, base) and len(line.split()) == 1
 
 
-class _TextLine(PageEntry):
-    """A line that is a URL."""
-
-    column = 1
-
-    def __init__(self, url: str, line: int) -> None:
-        self.url = url
-        self.line = line
-
-    def fields(self, note: Note | None = None) -> PageFields:
-        """Return no fields: nothing but the URL is known."""
-        del note
-        return _NOTHING
-
-
 class _Batch(PageBatch):
     """Lines that are URLs."""
 
     def __init__(
         self, urls: list[str], block: BlockText | None = None, lines: Sequence[int] = ()
     ) -> None:
-        self.urls = urls
+        super().__init__(urls, lambda: [NO_FIELDS] * len(urls))
         self.block = block
         self.lines = lines
-
-    def rows(self) -> list[PageFields]:
-        """Return no fields: nothing but the URL is known."""
-        return [_NOTHING] * len(self.urls)
 
     def texts(self) -> dict[str, list[str]]:
         """Return no columns: lines have no fields."""
@@ -170,7 +148,7 @@ class PlainTextParser(FormatParser):
     def _pages(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
         """Return the lines that are URLs, each by itself."""
         urls = ((self._url(line.strip(), number), number) for number, line in lines)
-        return [_TextLine(url, number) for url, number in urls if url is not None]
+        return [LinkEntry(url, number) for url, number in urls if url is not None]
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""

@@ -62,16 +62,16 @@ class RobotsParser(FormatParser):
     """
 
     sitemap_class = IndexRobotsTxtSitemap
+    crawl_delay: float | None = None
+    _rules = ""  # the last lines, if nothing was looked for in them but sitemaps
+    _for_all = True  # whether the lines are about all robots
+    _in_agents = False  # whether agents are just being listed
+    _awaited = False  # whether a Sitemap line had no address, and the next one may have
+    _empty_line: int | None = None  # that line, as long as none was found
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.crawl_delay: float | None = None
         self._lines = Lines(self.problems)
-        self._rules = ""  # the last lines, if nothing was looked for in them but sitemaps
-        self._for_all = True  # whether the lines are about all robots
-        self._in_agents = False  # whether agents are just being listed
-        self._awaited = False  # whether a Sitemap line had no address, and the next one may have
-        self._empty_line: int | None = None  # that line, as long as none was found
 
     def feed(self, text: str) -> list[ChildEntry]:
         """Return the children of the lines that are complete so far."""

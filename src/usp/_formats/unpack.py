@@ -119,6 +119,11 @@ def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
 class Unpacker:
     """Removes every layer of gzip, and deflate where HTTP announced it, from a stream of bytes."""
 
+    is_plain = False  # whether there is nothing to remove
+    _head = b""
+    _inflater: Inflater | None = None
+    _inner: Unpacker | None = None
+
     def __init__(
         self,
         problems: Problems,
@@ -136,10 +141,6 @@ class Unpacker:
         self._limits = limits
         self._room = limits.unpacked_bytes
         self._layer = layer
-        self._head = b""
-        self._inflater: Inflater | None = None
-        self._inner: Unpacker | None = None
-        self.is_plain = False  # whether there is nothing to remove
 
     @property
     def full(self) -> bool:

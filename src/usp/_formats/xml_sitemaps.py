@@ -208,7 +208,7 @@ class SitemapParser(BlockParser):
         """Return children that have a URL, and at most a date."""
         if found.keys() - SitemapEntry.core_fields or urls != found["loc"]:
             return None
-        dates = map(values.text, found.get("lastmod") or repeat(""))
+        dates = values.texts(found["lastmod"]) if "lastmod" in found else repeat(None)
         return [ChildEntry(url, date, url) for url, date in zip(urls, dates, strict=False)]
 
     def _reopen(self, name: str, attributes: str) -> None:
@@ -217,6 +217,7 @@ class SitemapParser(BlockParser):
             self.scanner_only = True  # the same tags may mean something else below another root
 
 
+_CAPABILITY = "capability"
 _LISTS_OF_LISTS = frozenset({"description", "capabilitylist"})
 _WHEN = {"resourcelist": "at", "resourcedump": "at", "changelist": "from", "changedump": "from"}
 
@@ -243,7 +244,7 @@ class UrlsetParser(SitemapParser):
 
     def may_have_strays(self, text: str) -> bool:
         """Return whether a text that was not read may have sitemaps, or be one of ResourceSync."""
-        return "capability=" in text or super().may_have_strays(text)
+        return _CAPABILITY in text or super().may_have_strays(text)
 
     def _take_unknown(self, name: str, attributes: str) -> None:
         element = self._scope_inside(attributes).name(name)
@@ -251,8 +252,10 @@ class UrlsetParser(SitemapParser):
             super()._take_unknown(name, attributes)
         elif element.local == "md" and len(self._stack) == 1:
             given = read_attributes(attributes, self.note)
-            self.capability = given.get("capability", "").strip().lower()
-            when = _WHEN.get(self.capability, "capability")
+            # As `may_have_strays` finds it: the names of attributes are in lower case.
+            capability = given.get(_CAPABILITY, "") if _CAPABILITY in attributes else ""
+            self.capability = capability.strip().lower()
+            when = _WHEN.get(self.capability, _CAPABILITY)
             if not given.get(when, "").strip():
                 self.note(ProblemCode.MISSING_EXTENSION_FIELD, f"rs:md[{when}]")
             if not self.capability:
@@ -277,10 +280,10 @@ class UrlsetParser(SitemapParser):
         if "dump" in self.capability:
             return None
         elements = (one[:3] for one in entry.records.get(Space.RS, ()) if one[:1] == ["md"])
-        change = "".join([given_in(one[2], ignore).get("change", "") for one in elements]).strip()
-        if not change:
+        change = "".join([given_in(one[2], ignore).get("change", "") for one in elements])
+        if not change.strip() and self.capability == "changelist":
             self.note(ProblemCode.MISSING_EXTENSION_FIELD, "rs:md[change]", at=entry.place_of())
-        return RemovedEntry(entry) if change == "deleted" else entry
+        return RemovedEntry(entry) if change.strip().lower() == "deleted" else entry
 
 
 def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:

@@ -13,7 +13,6 @@ import urllib.request
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import aiohttp
 import aiohttp.abc
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import ssl
 
 
-def own_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
+def new_session(gate: AddressGate, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
     """Return a session that connects where the gate allows it; a proxy may be anywhere."""
     checked = trusting(verify) if isinstance(verify, str) else verify
     session = aiohttp.ClientSession(
@@ -340,40 +339,3 @@ def guest_session(session: Any) -> aiohttp.ClientSession | None:
         trace_configs=session.trace_configs,
         **{name: value for name, value in options.items() if value is not None},
     )
-
-
-# Turns at each host --------------------------------------------------------------------------------
-
-_MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten
-
-
-class HostTurns:
-    """Limits the concurrent requests to one host, for all clients together.
-
-    With ``wait`` seconds between them, requests are sent one at a time.
-    """
-
-    def __init__(self, most: int, wait: float = 0.0) -> None:
-        self._most = 1 if wait else most
-        self._wait = wait
-        self._free_at: dict[str, float] = {}
-        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-
-    async def enter(self, host: str) -> asyncio.Semaphore:
-        """Wait for a turn, and for the pause to be over; return what is released after the request."""
-        room = self._rooms.get(host)
-        if room is None:  # as long as somebody holds it, all others get the same
-            room = self._rooms[host] = asyncio.Semaphore(self._most)
-        await room.acquire()
-        if self._wait:
-            now = asyncio.get_running_loop().time()
-            if len(self._free_at) > _MOST_TIMES:
-                self._free_at = {name: at for name, at in self._free_at.items() if at > now}
-            begin = max(now, self._free_at.get(host, now))
-            self._free_at[host] = begin + self._wait
-            try:
-                await asyncio.sleep(begin - now)
-            except BaseException:
-                room.release()
-                raise
-        return room

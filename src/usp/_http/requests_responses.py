@@ -16,7 +16,7 @@ from requests.structures import CaseInsensitiveDict
 from usp._base.display import excerpt, get_logger
 from usp._http.encodings import is_decoded
 from usp._http.flow import Arrived, BodyReader, ReceivedFacts, phrase
-from usp._http.requests_foreign import without_params
+from usp._http.user_sessions import without_params
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -144,7 +144,7 @@ def excerpt_of(response: requests.Response) -> str:
 # Responses of other classes ------------------------------------------------------------------------
 
 
-def own_response(raw: urllib3.BaseHTTPResponse, url: str) -> requests.Response:
+def direct_response(raw: urllib3.BaseHTTPResponse, url: str) -> requests.Response:
     """Return a response of our own session; what the constructor of its class does takes long."""
     response = requests.Response.__new__(requests.Response)
     vars(response).update(status_code=raw.status, reason=raw.reason, headers=raw.headers, url=url)

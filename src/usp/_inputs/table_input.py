@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.page import PageBlock, PageFields, SitemapPage
 
-_URL_COLUMNS = ("url", "loc", "address")  # those of others call it so
+_URL_COLUMNS = ("url", "loc", "address", "page", "page url", "top pages", "landing page")
+"""What a column of URLs is called by us, by other crawlers, and by what counts visits and clicks."""
+
 _OTHERS = ({"parent", "type"}, {"what", "change"}, {"code", "severity"})
-_NEEDS = "a table of pages needs a column named url, loc or address"
+_NEEDS = "a table of pages needs a column named url, loc, address or page"
 _OWN = ("lastmod", "changefreq", "priority")
 _TOGETHER = 4096  # rows that are held before they are stored
 _SHOWN = 12  # columns that a message names
@@ -239,7 +241,7 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
         try:
             file = parquet.ParquetFile(copy)
         except (OSError, ValueError) as error:  # as Arrow's own are
-            raise UnknownTable(f"no readable Parquet file: {error}") from error
+            raise UnknownTable(f"not a readable Parquet file: {error}") from error
         try:
             table.know(file.schema_arrow.names)
             known = {*PAGE_COLUMNS, *_URL_COLUMNS}
@@ -247,7 +249,7 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
             batches = file.iter_batches(_TOGETHER, columns=known_columns)
             yield from _rows_in(batches)
         except (OSError, ValueError) as error:  # as Arrow's own are
-            why = Reason(FailureCode.NOT_A_SITEMAP, f"no readable Parquet file: {error}")
+            why = Reason(FailureCode.NOT_A_SITEMAP, f"not a readable Parquet file: {error}")
             table.problems.end(why)
 
 

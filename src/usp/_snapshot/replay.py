@@ -159,11 +159,9 @@ class RecordedAnswers:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits, snapshot, late = self._limits, self._snapshot, partial(self._late, time.monotonic())
         broken, ended = (None, exchange.broken) if entry.ended else (exchange.broken, None)
-        names, how = (
-            bool(snapshot.options.values.get("use_neighbours")),
-            {"exchange": exchange, "role": entry.role},
-        )
-        first = DocumentProbe(exchange.final_url, limits, names_hosts=names, **how)
+        names = bool(snapshot.options.values.get("use_neighbours"))
+        given = exchange.final_url, limits
+        first = DocumentProbe(*given, names_hosts=names, exchange=exchange, role=entry.role)
         size, most = 0, limits.document_bytes
         stopped: Reason | None = None
         try:
@@ -185,10 +183,8 @@ class RecordedAnswers:
             return Failed(WebClientErrorResponse(why, retryable=False), exchange)
         said = exchange.received
         if snapshot.third_party is not None:
-            said, exchange = (
-                size,
-                replace(exchange, received=size, charset=first.parser.decoder.encoding),
-            )
+            said, charset = size, first.parser.decoder.encoding
+            exchange = replace(exchange, received=size, charset=charset)
         snapshot.store.measured.add(offset)
         exchange = replace(exchange, broken=ended or broken)
         document = Document(snapshot.store, exchange, size, None, ((offset, size),))

@@ -77,7 +77,7 @@ _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constan
 
 def whole(value: object) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{_shown(value)} is not a number from 0 on")
+        raise ValueError(f"{_shown(value)} is not a non-negative number")
     return value
 
 

@@ -57,7 +57,7 @@ class RecordedOptions:
 
     ``values`` are used again. ``filters`` are not when the file is loaded: what they left out is what
     is not in it, and so it is with ``callbacks``. ``limits`` are only why something is not in the file.
-    ``ignored`` are names of options that no file decides about.
+    ``ignored`` are names of options that are ignored in a file.
     """
 
     values: dict[str, Any] = field(default_factory=dict)

@@ -244,7 +244,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         if before is not None and is_worse:
             self.file.add(self._with_last_good(entry, before), document)
             return
-        self.counts[what] += 1
+        self.counts[what] += what != "added" or not entry.refused  # an HTML page is nothing new
         if before is None or what == "changed":
             self.file.add(entry, document)
             return
@@ -279,9 +279,8 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         if what != "changed" or entry.role is Role.HOMEPAGE or not self._is_sudden(entry.key):
             return False
         now, former = _listed(final.result), _listed(self._as_recorded(before))
-        if now < former and 2 * len(now) < len(
-            former
-        ):  # no pages, or few of its sitemaps and no others
+        # No pages, or few of its sitemaps and no others.
+        if now < former and 2 * len(now) < len(former):
             self.shrunk.add(entry.key)
             return True
         return False
@@ -293,7 +292,8 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
             return entry
         if not is_declared and entry.failed_with in _GONE:
             if final.role is not Role.ROBOTS or not self._is_sudden(entry.key):
-                self._not_found.add(entry.url)
+                if not before.refused:
+                    self._not_found.add(entry.url)
                 return entry
             self.shrunk.add(entry.key)
         return self._with_last_good(entry, before)

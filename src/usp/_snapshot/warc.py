@@ -35,7 +35,7 @@ _COPIED = 1024 * 1024
 _BEGUN = 2 * 1024  # bytes that are read first: most records of most files are short
 _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
-_SEPARATOR = 4  # bytes between two records
+SEPARATOR = b"\r\n\r\n"  # after a record
 _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, ZSTD, _FIRST))))
 _VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
 _WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
@@ -71,7 +71,8 @@ class WarcRecord:
         self._inflate = file.inflate(self._raw)
         self._held = b"" if self._inflate else self._raw  # decompressed, and not taken yet
         self._produced = 0
-        lines = header_lines(self._head().decode("utf-8", "replace"))
+        self.head = self._head()
+        lines = header_lines(self.head.decode("utf-8", "replace"))
         self.headers = {name.lower(): value for name, value in lines}
         written = self.headers.get("content-length", "")
         if not (written.isascii() and written.isdigit() and len(written) <= _LENGTH):
@@ -88,14 +89,14 @@ class WarcRecord:
         return self.headers.get("warc-target-uri", "").strip("<> ")
 
     def block(self, ratio: float | None = None, least: int = _LARGE) -> Iterator[bytes]:
-        """Yield the block; raises :class:`DamagedRecord` if it is short, or compressed too well."""
+        """Yield the block; raises :class:`DamagedRecord` if it is short, or expands too much."""
         while self.length:
             piece = self._take(self.length)
             if not piece:
                 raise DamagedRecord("the record is shorter than its Content-Length")
             used = max(1, self._at - self.offset)
             if ratio is not None and self._produced > max(least, ratio * used):
-                raise DamagedRecord("the record is compressed too well to be one")
+                raise DamagedRecord("the compression ratio of the record is too high")
             self.length -= len(piece)
             yield piece
 
@@ -118,15 +119,16 @@ class WarcRecord:
             end = self._at - len(self._held) + self.length
             if end > self._file.size:
                 raise DamagedRecord(_CUT)
-            after = self._file.read(end, _SEPARATOR)
+            after = self._file.read(end, len(SEPARATOR))
             return end + len(after) - len(after.lstrip(b"\r\n"))
         for _ in self.block(ratio):
             pass
         rest = self._rest()
         if rest.startswith(_FIRST):
+            is_zstd = isinstance(self._inflate, _Frame)
+            how = "zstd -d FILE" if is_zstd else "warcio recompress FILE NEW_FILE"
             raise SnapshotError(
-                "this WARC is compressed as a whole, not record by record; "
-                "convert it with: warcio recompress FILE NEW_FILE, or read what zstd -d gives"
+                f"{self._file.path} is compressed as a whole, not record by record; convert it: {how}"
             )
         if rest:
             raise DamagedRecord(_LONGER)
@@ -134,7 +136,7 @@ class WarcRecord:
 
     def _rest(self) -> bytes:
         rest = b""
-        while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._take(_PIECE)):
+        while len(rest) <= len(_FIRST) + len(SEPARATOR) and (piece := self._take(_PIECE)):
             rest += piece
         return rest.lstrip(b"\r\n")
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
 from usp._snapshot.recorded_responses import opened
-from usp._snapshot.warc import WarcRecord
+from usp._snapshot.warc import GZIP, SEPARATOR, DamagedRecord, WarcRecord
 from usp.exceptions import SnapshotError
 from usp.objects.exchange import Exchange, Hop
 
@@ -60,7 +60,7 @@ _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
 _YOUNG = 60.0  # seconds
 
 
-def _warcio() -> Any:
+def warcio_modules() -> Any:
     """Return the modules of ``warcio``; raises :class:`SnapshotError` if it is not installed."""
     try:
         from warcio import statusandheaders, warcwriter  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -73,7 +73,7 @@ class NewSnapshot(NewFile):
     """A snapshot that is written beside the file that it will replace, document by document."""
 
     def __init__(self, path: str | os.PathLike[str], info: dict[str, str]) -> None:
-        self._warcio, self._heads = _warcio()
+        self.warcio_modules, self._heads = warcio_modules()
         if not {".zst", ".wacz"}.isdisjoint(Path(path).suffixes):
             raise SnapshotError(f"{path}: snapshots are written as .warc.gz only")
         _remove_leftovers(path)
@@ -112,7 +112,7 @@ class NewSnapshot(NewFile):
         if revisit is not None and old.offset is not None and old.digest is not None:
             self._revisit(WarcRecord(file, old.offset), old.digest, revisit)
         placed = replace(new, start=at.start, end=at.end, offset=at.offset)
-        self._keep(replace(placed, crc=old.crc, digest=old.digest))
+        self._keep(replace(placed, crc=at.crc, digest=old.digest))
 
     def _revisit(self, record: WarcRecord, digest: str, seen: Exchange) -> None:
         """Write that a document is still the one in a record: the server said so, or sent it again.
@@ -146,13 +146,32 @@ class NewSnapshot(NewFile):
 
     def copied(self, file: WarcFile, old: Entry) -> Entry:
         """Copy the last good response of a document; return its entry, which is not written."""
-        start = self.stream.tell()
+        start, old, self._crc = self.stream.tell(), replace(old, last_good=None), 0
+        if not file.read(old.start, len(GZIP)).startswith(
+            GZIP
+        ):  # a WARC file of another compression
+            return self._compressed(file, old)
         for at in range(old.start, old.end, _COPY):
             data = file.read(at, min(_COPY, old.end - at))
             if not data:
                 raise SnapshotError(f"{file.path} ends before the records of {old.url}")
             self._write(data)
-        return replace(old, last_good=None).moved(start - old.start)
+        return replace(old.moved(start - old.start), crc=self._crc)
+
+    def _compressed(self, file: WarcFile, old: Entry) -> Entry:
+        """Copy the records of a document, each as a gzip member of its own; return its entry."""
+        start, offset, at = self.stream.tell(), None, old.start
+        try:
+            while at < old.end:
+                offset = self.stream.tell() if at == old.offset else offset
+                record, deflate = WarcRecord(file, at), zlib.compressobj(_SMALL, zlib.DEFLATED, 31)
+                for piece in chain((record.head,), record.block(), (SEPARATOR,)):
+                    self._write(deflate.compress(piece))
+                self._write(deflate.flush())
+                at = record.skip()
+        except DamagedRecord as error:
+            raise SnapshotError(f"{file.path}, at byte {at:,}: {error}") from error
+        return replace(old, start=start, end=self.stream.tell(), offset=offset, crc=self._crc)
 
     def _keep(self, entry: Entry) -> Entry:
         entry = replace(entry, entry_offset=self.stream.tell())
@@ -239,7 +258,7 @@ class NewSnapshot(NewFile):
             write=lambda data: self._write(deflate.compress(data)),
             flush=lambda: self._write(deflate.flush()),
         )
-        writer = self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
+        writer = self.warcio_modules.WARCWriter(member, gzip=False, warc_version="1.1")
         writer.NO_PAYLOAD_DIGEST_TYPES = _WITHOUT_PAYLOAD
         record = writer.create_warc_record(
             target, kind, payload, size, warc_headers_dict=facts, http_headers=head

@@ -25,6 +25,7 @@ from usp._base.urls import without_login
 from usp._inputs import tree_of, tree_of_async, web_input
 from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.snapshot_update import HALF, UpdatePolicy
+from usp._snapshot.warc_writing import warcio_modules
 from usp.changes import Diff
 from usp.changes.change_values import ChangeKind, PageChange
 from usp.exceptions import SitemapException, SnapshotError
@@ -111,6 +112,7 @@ class _Watch:
 
     def __post_init__(self) -> None:
         every, path = self.every, self.path
+        warcio_modules()  # without which each round would fail
         if every is None:
             self.policy = replace(self.policy, schedule=_OWN_RHYTHM)
         elif isinstance(every, bool) or not isinstance(every, int | float) or not every > 0:
@@ -119,7 +121,9 @@ class _Watch:
         self.start = web_input(self.url, is_sitemap=self.is_sitemap)
         self.recording = replace(self.options, record=self.next)
         if path.exists():
-            known = start_of(path) or "another program's file"
+            known = start_of(path)
+            if known is None:
+                raise SnapshotError(f"{path} is not a snapshot that usp has written")
             url = without_login(self.url.strip())
             if known.rstrip("/") != url.rstrip("/") and strip_url_to_homepage(url) != known:
                 given = without_login(self.url)
@@ -266,7 +270,8 @@ def watch(
     ended or ``round.retry()`` was called, come again. A round that fails is given too, with its
     ``error``, and the next one tries again.
 
-    Raises :class:`usp.SnapshotError` at once if the snapshot is one of another website.
+    Raises :class:`usp.SnapshotError` at once if the snapshot is one of another website, or if the extra
+    ``warc`` is missing.
 
     Args:
         url: The URL of the website, or of the sitemap.

@@ -19,10 +19,10 @@ from usp._base.urls import quote, unquote
 from usp._formats.abstract_parser import ignore
 from usp._formats.decode import known_encoding
 from usp._formats.xml.namespaces import Space, space_of
-from usp._formats.xml.references import decode_text
+from usp._formats.xml.references import FORBIDDEN, decode_text
 from usp.checks.page_columns import is_well_written
 from usp.checks.page_urls import beginning, normal_url
-from usp.objects.extensions import EXTENSIONS
+from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL
 from usp.objects.page import SitemapPageChangeFrequency
 
 FIXES: Mapping[str, tuple[str, ...]] = {
@@ -41,14 +41,12 @@ FIXES: Mapping[str, tuple[str, ...]] = {
 }
 """What is fixed, by a name for each kind, and the rules that ask for it."""
 
-PROTOCOL_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _ROOTS = ("urlset", "sitemapindex")
 _ENTRIES = ("url", "sitemap")
 _OPTIONAL = ("lastmod", "changefreq", "priority")
 _NAMES = frozenset({*_ROOTS, *_ENTRIES, *_OPTIONAL, "loc"})
 UTF_8 = ("utf-8", "ascii")
 _SPACES = {space_of(one.namespace): one for one in EXTENSIONS}
-_BY_PREFIX = {one.prefix: one.namespace for one in EXTENSIONS}
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][^\s<>/\"'=]*+)((?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)>")
 _MARKUP = re.compile(r"<(?=[/A-Za-z_:!?])")
@@ -56,7 +54,6 @@ _ATTRIBUTE = re.compile(r"\s([^\s=\"'<>/]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'
 _DECLARED = re.compile(r"(\bencoding\s*+=\s*+[\"'])([^\"']*+)")
 _DOCTYPE = re.compile(r"<!doctype[^<>\[]*+>\s*+", re.IGNORECASE)
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,8}|[xX][0-9a-fA-F]{1,7});|([^\s&;#<]{1,40});)?")
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]+")
 _XML = ("amp", "lt", "gt", "quot", "apos")
 _BLANKS = "\xa0\u1680\u180e\u200b\u200c\u200d\u2060\u3000\ufeff"
 _AROUND = f" \t\r\n{_BLANKS}"
@@ -264,19 +261,19 @@ class TextEditor:
             found.add(one[1])
             given, right = one[group], None
             if one[1] == own:
-                right = PROTOCOL_NAMESPACE
+                right = PROTOCOL
             elif one[1].startswith("xmlns:"):
                 known = _SPACES.get(space_of(given))
-                right = known.namespace if known else _BY_PREFIX.get(one[1][6:])
+                right = known.namespace if known else NAMESPACES.get(one[1][6:])
                 right = given if space_of(given) is Space.OTHER and not right else right
             if right is not None:
                 place = offset + one.start(group), offset + one.end(group)
                 self._edit("namespace", *place, right)
         missing = [] if own in found else [own]
         undeclared = self._used - self._declared
-        missing += [f"xmlns:{one}" for one in sorted(undeclared & _BY_PREFIX.keys())]
+        missing += [f"xmlns:{one}" for one in sorted(undeclared & NAMESPACES.keys())]
         added = "".join(
-            f' {one}="{_BY_PREFIX.get(one.partition(":")[2], PROTOCOL_NAMESPACE)}"'
+            f' {one}="{NAMESPACES.get(one.partition(":")[2], PROTOCOL)}"'
             for one in missing
             if one not in found
         )
@@ -292,7 +289,7 @@ _TAG_NAMES = re.compile(r"<[^<>:]*+(:?)[^<>]*+>|[^<]++")
 
 def _mended(raw: str) -> str:
     """Return text of XML with its ampersands escaped, and without characters that XML forbids."""
-    raw = _FORBIDDEN.sub("", raw).replace("<", "&lt;")
+    raw = FORBIDDEN.sub("", raw).replace("<", "&lt;")
     return _REFERENCE.sub(_reference, raw) if "&" in raw else raw
 
 
@@ -300,7 +297,7 @@ def _reference(found: re.Match[str]) -> str:
     number, name = found[1], found[2]
     if number:
         code = int(number[1:], 16) if number[0] in "xX" else int(number)
-        return found[0] if code <= sys.maxunicode and not _FORBIDDEN.match(chr(code)) else ""
+        return found[0] if code <= sys.maxunicode and not FORBIDDEN.match(chr(code)) else ""
     if name in _XML:
         return found[0]
     known = html5.get(f"{name};") if name else None

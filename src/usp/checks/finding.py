@@ -217,7 +217,8 @@ class Baseline:
             for at, abouts in _entries(json.loads(content)):
                 known.setdefault(at, Counter()).update(abouts)
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is not a baseline of usp check") from error
+            reason = "is not a baseline of usp check, as --write-baseline writes it"
+            raise ValueError(f"{os.fspath(path)!r} {reason}") from error
         return cls(Path(path).parent, known)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -18,7 +18,6 @@ from usp._base.urls import quote, unquote, url_parts
 from usp._formats.decode import Decoder
 from usp.checks.editing import (
     FIXES,
-    PROTOCOL_NAMESPACE,
     UTF_8,
     Edit,
     TextEditor,
@@ -27,6 +26,8 @@ from usp.checks.editing import (
 )
 from usp.checks.node_findings import is_new
 from usp.checks.page_urls import beginning, normal_url
+from usp.limits import PROTOCOL_BYTES, PROTOCOL_URLS
+from usp.objects.extensions import PROTOCOL
 from usp.objects.page import fields_of
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import kind_of, stored_of
@@ -35,8 +36,6 @@ from usp.tree import sitemap_from_bytes
 if TYPE_CHECKING:
     from usp.objects.abstract_sitemap import AbstractSitemap
 
-MOST_ENTRIES = 50_000
-MOST_BYTES = 50 * 1024 * 1024
 _KINDS = ("urlset", "index", "rss", "atom")
 _NEAR = 60  # characters around an edit, where a line is too long to be shown
 _LONGEST_LINE = 500
@@ -218,24 +217,22 @@ def _index_of(home: str, names: Iterable[str]) -> str:
         f"<sitemap><loc>{escape(f'{start}/{quote(name)}')}</loc></sitemap>\n" for name in names
     )
     head = '<?xml version="1.0" encoding="UTF-8"?>'
-    return (
-        f'{head}\n<sitemapindex xmlns="{PROTOCOL_NAMESPACE}">\n{"".join(entries)}</sitemapindex>\n'
-    )
+    return f'{head}\n<sitemapindex xmlns="{PROTOCOL}">\n{"".join(entries)}</sitemapindex>\n'
 
 
 def _pieces(text: str, entries: Sequence[tuple[int, int]]) -> list[str]:
     """Return a document in as many parts as the limits of the protocol ask for."""
     size = len(text.encode(errors="replace"))
-    if len(entries) <= MOST_ENTRIES and size <= MOST_BYTES:
+    if len(entries) <= PROTOCOL_URLS and size <= PROTOCOL_BYTES:
         return [text]
     head, tail = text[: entries[0][0]], text[entries[-1][1] :]
-    room = MOST_BYTES - len((head + tail).encode(errors="replace"))
+    room = PROTOCOL_BYTES - len((head + tail).encode(errors="replace"))
     pieces, first, count, used = [], entries[0][0], 0, 0
     for (start, _), (following, _) in zip(
         entries, [*entries[1:], (entries[-1][1], 0)], strict=True
     ):
         more = len(text[start:following].encode(errors="replace"))
-        if count and (count >= MOST_ENTRIES or used + more > room):
+        if count and (count >= PROTOCOL_URLS or used + more > room):
             pieces.append(head + text[first:start].rstrip() + tail)
             first, count, used = start, 0, 0
         count, used = count + 1, used + more

@@ -28,7 +28,7 @@ from usp.checks.finding import (
     rule_url,
     subject_of,
 )
-from usp.checks.verdicts import CheckList, Color, RuleRow, by_sitemap, judge, number_of
+from usp.checks.verdicts import CheckList, Color, RuleRow, by_sitemap, judge
 from usp.export.text_formats import json_list
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
@@ -130,7 +130,7 @@ def text(report: CheckReport) -> Iterator[str]:
         yield from (report.paint(line, _STYLES[result.color]) for line in lines)
         if advice := result.what_to_do():
             yield from _wrapped(report, "  ", printable(advice), "  ")
-    yield _totals(report, number_of)
+    yield _totals(report)
     if found.rules and not report.everything:
         more = "; --all lists every finding" if is_short else ""
         yield f"'usp rule {found.rules[0].code}' explains a rule{more}."
@@ -223,8 +223,8 @@ def _wrapped(report: CheckReport, begin: str, text: str, painted: str) -> Iterat
     yield from (" " * len(begin) + line for line in lines[1:])
 
 
-def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
-    """Return how much was found and checked; ``part`` says how many of a severity."""
+def _totals(report: CheckReport) -> str:
+    """Return how much was found and checked."""
     counts, checked = report.counts, counted(len(report.sitemaps), "sitemap")
     below = chain.from_iterable(tree.all_sitemaps() for tree in report.trees)
     if any(isinstance(node, IndexRobotsTxtSitemap) for node in below):
@@ -232,8 +232,7 @@ def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
     if not counts.total:
         new = "new " if report.known else ""
         return report.paint(f"No {new}findings; {checked} checked.", "good")
-    found = counts.counts_by(lambda one, number: report.paint(part(one, number), one.value))
-    return f"{found}; {checked} checked."
+    return f"{counts.text(report.paint)}; {checked} checked."
 
 
 def json_per_line(report: CheckReport) -> Iterator[str]:
@@ -271,7 +270,7 @@ def github(report: CheckReport) -> Iterator[str]:
             shown[severity] += 1
             annotated += group.count
             yield _annotation(report, group)
-    yield _totals(report, lambda one, number: f"{one.value}: {number:,}")
+    yield _totals(report)
     if left := report.counts.total - annotated:
         yield f"{left:,} of them are not annotated; -f text or -f sarif shows more."
 
@@ -313,7 +312,7 @@ def job_summary(report: CheckReport) -> Iterator[str]:
         cells = f"{row.severity.value} | {title} | {row.count:,} | {row.sitemaps:,}"
         said = _cell(f"{place}: {excerpt(message_of(first), _LONGEST)}")
         yield f"| {cells} | {said} | {_cell(row.hint)} |"
-    yield from ("", _totals(report, number_of))
+    yield from ("", _totals(report))
 
 
 def _cell(text: str) -> str:

@@ -31,11 +31,6 @@ _DUPLICATES = ("SM409", "SM410")
 _LONGEST_URL = 100
 
 
-def number_of(severity: Severity, number: int) -> str:
-    """Return how many findings of a severity there are: ``2 infos``."""
-    return counted(number, severity.value, "infos" if severity is Severity.INFO else None)
-
-
 @dataclass(slots=True)
 class RuleRow:
     """What one rule found: how often, in how many sitemaps, what it cost, and the first of it.
@@ -135,14 +130,19 @@ class CheckList:
             "sitemaps": len(set().union(*(row.where for row in self.rules))),
         }
 
-    def counts_by(self, part: Callable[[Severity, int], str]) -> str:
-        """Return how many findings there are; ``part`` says how many of a severity."""
-        parts = [part(one, number) for one in Severity if (number := self.severities[one])]
+    def text(self, paint: Callable[[str, str], str] = lambda text, _style: text) -> str:
+        """Return how many findings there are; ``paint`` returns a text in the style of a severity."""
+        plurals = {Severity.INFO: "infos"}
+        parts = [
+            paint(counted(number, one.value, plurals.get(one)), one.value)
+            for one in Severity
+            if (number := self.severities[one])
+        ]
         return f"{counted(self.total, 'finding')} ({', '.join(parts)})" if parts else "no findings"
 
     def __str__(self) -> str:
         """Return how many findings there are: ``3 findings (1 error, 2 infos)``."""
-        return self.counts_by(number_of)
+        return self.text()
 
 
 def by_rule(
@@ -230,6 +230,14 @@ class Verdict:
         values = {"color": self.color.value, "sentence": self.sentence, "advice": self.advice}
         return values | {"first": [row.code for row in self.first], "code": code}
 
+    def to_mend(self) -> Iterator[str]:
+        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is."""
+        if self.first:
+            yield f"To mend first ('usp rule {self.first[0].code}' explains one):"
+        for row in self.first:
+            often = f" ({row.count:,} times)" if row.count > 1 else ""
+            yield f"  {row.code} {row.name}{often}: {row.hint}"
+
     def what_to_do(self, words: str = "") -> str:
         """Return the advice, or other words for it, and where to read on; empty if there is none."""
         advice = words or self.advice
@@ -266,8 +274,9 @@ def judge(
     whether they have pages.
     """
     given = [trees] if isinstance(trees, AbstractSitemap) else trees
-    situations = (_situation(tree, counts=counts) for tree in given)
-    results = [one for one in situations if one] or [_quality(found, known, checked=checked)]
+    closer = "" if checked else "; usp check looks closer"
+    situations = (_situation(tree, closer, counts=counts) for tree in given)
+    results = [one for one in situations if one] or [_quality(found, known, closer)]
     result = min(results, key=lambda one: _RANKS.index(one.color))
     worst = [_COLORS[row.severity] for row in found.rules]
     color = min([result.color, *worst], key=_RANKS.index)
@@ -285,7 +294,7 @@ BLOCKED = frozenset(
 )
 
 
-def _situation(tree: AbstractSitemap, *, counts: bool) -> Verdict | None:
+def _situation(tree: AbstractSitemap, closer: str, *, counts: bool) -> Verdict | None:
     """Return what is to be said before anything else: nothing was found, or not all of it."""
     nodes = [tree, *tree.all_sitemaps()]
     failures = tree.failures()
@@ -297,7 +306,7 @@ def _situation(tree: AbstractSitemap, *, counts: bool) -> Verdict | None:
         return _nothing(tree, failures)
     if failures:
         missing = counted(len(failures), "sitemap is", "sitemaps are")
-        return Verdict(Color.AMBER, f"{missing} missing or incomplete.")
+        return Verdict(Color.AMBER, f"{missing} missing or incomplete{closer}.")
     if counts and not skipped and not any(node.page_count() for node in listing):
         read = counted(len(listing) or len(indexes), "sitemap was", "sitemaps were")
         advice = "Look at what writes the sitemaps: it has found no pages."
@@ -355,14 +364,13 @@ def html_everywhere(tree: AbstractSitemap) -> str:
     return "the same HTML page" if len({one.received for one in answers}) == 1 else "HTML pages"
 
 
-def _quality(found: CheckList, known: int, *, checked: bool) -> Verdict:
+def _quality(found: CheckList, known: int, closer: str) -> Verdict:
     """Return the verdict on a website whose sitemaps were all read."""
-    closer = "" if checked else "; usp check looks closer"
     for severity in (Severity.ERROR, Severity.WARNING):
         if number := found.severities.get(severity):
             wrong = f"All sitemaps were read; {counted(number, severity.value)}{closer}."
             return Verdict(Color.AMBER, wrong)
-    if not checked:
+    if closer:
         return Verdict(Color.GREEN, f"All sitemaps were read{closer}.")
     nothing = "nothing new" if known else "nothing serious" if found.total else "nothing wrong"
     return Verdict(Color.GREEN, f"All sitemaps were read, and {nothing} was found.")

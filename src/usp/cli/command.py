@@ -57,8 +57,10 @@ class Command(click.RichCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, in which options may have the names of earlier versions."""
+        own = {name for parameter in self.params for name in parameter.opts}
+        renamed = {old: new for old, new in OLD_NAMES.items() if new.partition("=")[0] in own}
         parts = (word.partition("=") for word in args)
-        args = [OLD_NAMES.get(name, name) + equals + value for name, equals, value in parts]
+        args = [renamed.get(name, name) + equals + value for name, equals, value in parts]
         if "--json" in args and self._form and not has_format(args):
             choices = getattr(self._form.type, "choices", ())
             form = "json" if "json" in choices else "jsonl"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from usp.objects.child import SkipReason
@@ -210,6 +211,19 @@ def words_of(error: BaseException) -> str:
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+
+
+@contextmanager
+def reading_dataset() -> Iterator[Callable[..., Any]]:
+    """Yield a way to call what Ctrl-C could not end; no dataset, or no list, is a wrong call."""
+    from usp._base.files import NotADatasetError
+    from usp._base.interrupts import InterruptibleThread
+    from usp.fleet.site_list import SiteListError
+
+    try:
+        yield InterruptibleThread()
+    except (NotADatasetError, SiteListError) as error:
+        raise click.UsageError(str(error)) from error
 
 
 # What helps ----------------------------------------------------------------------------------------

@@ -65,15 +65,6 @@ def new_path(text: str) -> Path:
     return Path(text)
 
 
-def suffix_of(path: Path) -> str:
-    """Return the suffix that sets the format of a file, in lower case.
-
-    .gz only compresses it, which Parquet does itself.
-    """
-    name = path.name.lower()
-    return Path(name if name.endswith(".parquet.gz") else name.removesuffix(".gz")).suffix
-
-
 def _refusal(path: Path) -> str | None:
     """Return why a file cannot be written; None if it can."""
     from usp._base.files import NewFile

@@ -14,6 +14,7 @@ import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
 
+from usp._base.files import suffix_of
 from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS
 from usp.cli import option_values
 from usp.cli.command import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
@@ -207,7 +208,7 @@ def format_for(
     """
     if target is not None and (given is None or set_in_config("form")):
         suffixes = {end: form for form in forms for end in _SUFFIXES.get(form, (f".{form}",))}
-        given = suffixes.get(option_values.suffix_of(target), given)
+        given = suffixes.get(suffix_of(target), given)
         if given is None and is_needed:
             known = ", ".join(suffixes)
             reason = f"no format given for {target.name!r}; use -f, or one of the suffixes {known}"

@@ -64,6 +64,12 @@ class RunOptions:
             warnings.simplefilter("ignore", InsecureRequestWarning)  # the user asked for it
             yield progress
 
+    def needed_tree(self, start: Input, on_event: Listener | None = None) -> AbstractSitemap:
+        """Return the tree; end the command if nothing of it could be read."""
+        tree = self.tree(start, on_event)
+        self.exit_if_nothing(tree, start)
+        return tree
+
     def tree(self, start: Input, on_event: Listener | None = None) -> AbstractSitemap:
         """Return the tree of a website or a sitemap, or of local files."""
         options = replace(self.options, on_event=on_event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -76,22 +77,20 @@ def tree_view(
     if depth is None and not everything:
         depth = _DEEPEST
     homepage = strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url
-    view = _View(homepage, everything=everything, count=count, problems=problems)
-    view.on_read = on_read
+    view = _View(homepage, shown_below(homepage), everything, count, problems, on_read)
     return view.of(tree, depth)
 
 
+@dataclass(slots=True)
 class _View:
+    _homepage: str
+    _shown: Callable[[str], str]
+    _everything: bool
+    _read: bool
+    _problems: bool
     on_read: Callable[[], object]
-
-    def __init__(self, homepage: str, *, everything: bool, count: bool, problems: bool) -> None:
-        self._homepage = homepage
-        self._shown = shown_below(homepage)
-        self._everything = everything
-        self._read = count
-        self._problems = problems
-        self._in_folder = False
-        self._known: dict[Exchange, tuple[int, str]] = {}  # pages, and what is shown of them
+    _in_folder: bool = False
+    _known: dict[Exchange, tuple[int, str]] = field(default_factory=dict)  # pages, what is shown
 
     def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
         self._in_folder = is_folder(tree)
@@ -253,12 +252,7 @@ def summary(tree: AbstractSitemap, *, problems: bool = True) -> list[Text]:
     lines = verdict_lines(result)
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
     lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
-    if result.first:
-        lines.append(Text(f"To mend first ('usp rule {result.first[0].code}' explains one):"))
-    for row in result.first:
-        often = f" ({row.count:,} times)" if row.count > 1 else ""
-        lines.append(Text(f"  {row.code} {row.name}{often}: {row.hint}"))
-    return lines
+    return lines + [Text(line) for line in result.to_mend()]
 
 
 def verdict_lines(result: Verdict) -> list[Text]:

@@ -125,7 +125,9 @@ def _sent(url: str, data: bytes) -> tuple[str, bool]:
     """Return why data did not arrive, and whether it is in vain to send it again."""
     import requests
 
-    headers = {"Content-Type": "application/json"}
+    from usp._http.identity import OUR_NAME
+
+    headers = {"Content-Type": "application/json", "User-Agent": OUR_NAME}
     try:
         answer = requests.post(
             url, data, headers=headers, timeout=_TIMEOUT, allow_redirects=False, stream=True

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.files import suffix_of
 from usp._base.names import PAGE_COLUMNS, PAGE_FORMATS
 from usp.export import xml_file
 from usp.export.arrow import write_parquet
@@ -60,8 +60,8 @@ def write(
     ``target`` is a path, or a binary or text stream. A file is replaced once the new one is complete;
     if anything goes wrong, the old one is kept. ``format`` is one of :data:`FORMATS`; by default it
     is taken from the file's suffix, after which ``.gz`` compresses the file. ``columns`` are some of
-    :data:`COLUMNS`, or ``path``, ``section``, ``news.title``, ``news.date`` and ``image_count``;
-    ``selection`` selects the pages.
+    :data:`COLUMNS`, or ``path``, ``section``, ``news.title``, ``news.date``, ``image_count`` and
+    ``resource``; ``selection`` selects the pages.
 
     ``site`` is the URL of the website, needed for ``same_host`` if ``pages`` is not a tree.
     ``location`` is the URL at which an XML sitemap will be published, which matters if it has to be
@@ -104,7 +104,5 @@ def write_blocks(
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
     """Return the format for the suffix of a file; None if there is none."""
-    name = PurePath(path).name.lower()
-    suffix = PurePath(name.removesuffix(".gz")).suffix.removeprefix(".")
-    compressed_twice = suffix == "parquet" and name.endswith(".gz")
-    return suffix if suffix in FORMATS and not compressed_twice else None
+    suffix = suffix_of(path).removeprefix(".")
+    return suffix if suffix in FORMATS else None

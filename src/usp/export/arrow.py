@@ -13,6 +13,7 @@ from itertools import accumulate, chain
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.dates import in_utc, known_date, precision_of_text
+from usp._formats.batches import read_frequency, read_priority
 from usp.export.schema import (
     ALL_COLUMNS,
     COLUMNS,
@@ -26,8 +27,6 @@ from usp.export.schema import (
     arrow_type,
     chosen,
     pyarrow,
-    read_frequency,
-    read_priority,
     row_values,
 )
 from usp.objects.extensions import Table

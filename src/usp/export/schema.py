@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import precision_of
 from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS, MissingExtraError, load_extra
 from usp._base.urls import path_of, section_of
-from usp._formats.batches import read_core_fields
 from usp.objects.extensions import EXTENSIONS, FieldSpec, Kind, Table
-from usp.objects.page import PageFields
+
+if TYPE_CHECKING:
+    from usp.objects.page import PageFields
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
@@ -71,20 +72,6 @@ OF_FIELDS: Mapping[str, FieldSpec] = {
 
 
 # Where the values come from -------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=64)
-def read_frequency(text: str) -> str | None:
-    """Return a change frequency as the parsers read it; None for an empty text."""
-    read = read_core_fields({"changefreq": text} if text else {})[2]
-    return None if read is None else read.value
-
-
-@lru_cache(maxsize=1024)
-def read_priority(text: str) -> float | None:
-    """Return a priority as the parsers read it; None if there is none, or none that can be read."""
-    read = PageFields(*read_core_fields({"priority": text} if text else {})).declared_priority
-    return None if read is None else float(read)
 
 
 def row_values(rows: Sequence[PageFields], name: str) -> list[Any]:

@@ -23,13 +23,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from usp._base.dates import known_utc_text, precision_of_text, utc_text
 from usp._base.display import printable
 from usp._base.files import replacing
+from usp._formats.batches import read_frequency, read_priority
 from usp.export.schema import (
     ALL_COLUMNS,
     NOTHING,
     OF_URLS,
     Kind,
-    read_frequency,
-    read_priority,
     row_values,
 )
 from usp.objects.extensions import Table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -18,10 +17,22 @@ from usp._base.dates import as_written
 from usp._base.display import size
 from usp._base.files import NewFile
 from usp._base.urls import quote, urljoin
+from usp._formats.xml.references import FORBIDDEN
 from usp.exceptions import SitemapException
 from usp.export.text_formats import compressing
 from usp.helpers import html_unescape_strip
-from usp.objects.extensions import EACH, EXTENSIONS, OWN, Extension, FieldSpec, Kind, Table
+from usp.limits import PROTOCOL_BYTES, PROTOCOL_URLS
+from usp.objects.extensions import (
+    EACH,
+    EXTENSIONS,
+    NAMESPACES,
+    PROTOCOL,
+    SELF,
+    Extension,
+    FieldSpec,
+    Kind,
+    Table,
+)
 from usp.objects.page import fields_of
 
 if TYPE_CHECKING:
@@ -31,13 +42,6 @@ if TYPE_CHECKING:
     from usp.objects.page import SitemapPage
     from usp.selection import Blocks
 
-NAMESPACES = {
-    "xmlns": "http://www.sitemaps.org/schemas/sitemap/0.9",
-    **{f"xmlns:{one.prefix}": one.namespace for one in EXTENSIONS},
-}
-"""The namespaces that a urlset declares, whether its entries need them or not."""
-
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _IN_TEXT = {"\r": "&#13;"}
 _IN_ATTRIBUTE = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 _LONGEST_NUMBER = 90
@@ -49,7 +53,7 @@ def entry(page: SitemapPage, names: Container[str]) -> str:
 
 
 def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
-    loc = escape(_twice(_FORBIDDEN.sub("", page.url)), _IN_TEXT)
+    loc = escape(_twice(FORBIDDEN.sub("", page.url)), _IN_TEXT)
     yield f"<loc>{loc}</loc>"
     fields = fields_of(page)
     if fields.last_modified is not None and "lastmod" in names:
@@ -104,10 +108,10 @@ def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
     get = table.getters
     if any(spec.required and get[spec.name](value) is None for spec in table.specs):
         return ""
-    own, attributes = _text_and_attributes(table.elements.get(OWN, ()), get, value)
+    own, attributes = _text_and_attributes(table.elements.get(SELF, ()), get, value)
     fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
     text, attributes = own or "", fixed + attributes
-    others = {name: specs for name, specs in table.elements.items() if name != OWN}
+    others = {name: specs for name, specs in table.elements.items() if name != SELF}
     written = {name: _field_text(prefix, name, others[name], get, value) for name in others}
     beside = "".join(written[name] for name in others if others[name][0].beside)
     inside = [
@@ -166,21 +170,17 @@ def _escaped(value: object, spec: FieldSpec) -> str:
 
 
 def _saved(value: object, spec: FieldSpec) -> str:
-    text = _FORBIDDEN.sub("", _text(value))
+    text = FORBIDDEN.sub("", _text(value))
     return text if spec.kind is Kind.VERBATIM else _twice(text)
 
 
 # Files of them ------------------------------------------------------------------------------------
 
 
-MAX_URLS = 50_000
-MAX_BYTES = 50 * 1024 * 1024
-"""The maximum size of one sitemap, according to the protocol."""
-
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_BEGIN = "".join(
-    (_DECLARATION, "<urlset", *(f' {name}="{uri}"' for name, uri in NAMESPACES.items()), ">\n")
-).encode()
+# All namespaces are declared, whether the entries need them or not.
+_DECLARED = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
+_BEGIN = f'{_DECLARATION}<urlset xmlns="{PROTOCOL}"{_DECLARED}>\n'.encode()
 _END = b"</urlset>\n"
 
 
@@ -195,8 +195,8 @@ def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
         held.writelines(next(parts))
         if next(parts, None) is not None:
             raise TooLargeError(
-                f"the pages do not fit into one sitemap of {MAX_URLS:,} URLs and {size(MAX_BYTES)}; "
-                "write to a file (-o sitemap.xml) to split them into several"
+                f"the pages do not fit into one sitemap of {PROTOCOL_URLS:,} URLs and "
+                f"{size(PROTOCOL_BYTES)}; write to a file (-o sitemap.xml) to split them into several"
             )
         held.seek(0)
         shutil.copyfileobj(held, stream)
@@ -250,7 +250,7 @@ def _parts(entries: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
         size = len(_BEGIN) + len(_END)
         for count, one in enumerate(chain([waiting.pop()], entries)):
             size += len(one)
-            if count and (count == MAX_URLS or size > MAX_BYTES):
+            if count and (count == PROTOCOL_URLS or size > PROTOCOL_BYTES):
                 waiting.append(one)
                 break
             yield one
@@ -269,5 +269,5 @@ def _numbered(path: Path, number: int) -> Path:
 def _index(paths: Iterable[Path], location: str) -> bytes:
     locs = (escape(urljoin(location, quote(path.name))) for path in paths)
     entries = "".join(f"<sitemap><loc>{loc}</loc></sitemap>\n" for loc in locs)
-    begin = f'<sitemapindex xmlns="{NAMESPACES["xmlns"]}">\n'
+    begin = f'<sitemapindex xmlns="{PROTOCOL}">\n'
     return f"{_DECLARATION}{begin}{entries}</sitemapindex>\n".encode()

@@ -59,7 +59,7 @@ class ChangesFeed:
         """
         with self._open.errors():
             database = self._open.connection("visits", "changes")
-            visits = self._dataset.table("visits")
+            visits = self._dataset.table("visits", update=False)  # with the rows that are read
             commits = self._commits(database, visits, after)
             database.register("commits", commits)
             # Statistics of the files tell which of them have higher numbers.

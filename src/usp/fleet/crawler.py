@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from usp._base.files import FileStore
 from usp._base.names import load_extra
 from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
-from usp._http.aiohttp_sessions import HostTurns
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, first_number
 from usp.fleet.leave_alone import LeaveAlone
@@ -109,7 +109,42 @@ def crawl_tables(
 
 def site_module() -> Any:
     """Return the module that crawls one site; raises ``MissingExtraError`` without aiohttp."""
-    return load_extra("usp.fleet.site", "Crawling many sites needs aiohttp", "async")
+    return load_extra("usp.fleet.site", "Crawling many sites needs aiohttp", "fleet")
+
+
+_MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten
+
+
+class HostTurns:
+    """Limits the concurrent requests to one host, for all clients together.
+
+    With ``wait`` seconds between them, requests are sent one at a time.
+    """
+
+    def __init__(self, most: int, wait: float = 0.0) -> None:
+        self._most = 1 if wait else most
+        self._wait = wait
+        self._free_at: dict[str, float] = {}
+        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def enter(self, host: str) -> asyncio.Semaphore:
+        """Wait for a turn, and for the pause to be over; return what is released after the request."""
+        room = self._rooms.get(host)
+        if room is None:  # as long as somebody holds it, all others get the same
+            room = self._rooms[host] = asyncio.Semaphore(self._most)
+        await room.acquire()
+        if self._wait:
+            now = asyncio.get_running_loop().time()
+            if len(self._free_at) > _MOST_TIMES:
+                self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+            begin = max(now, self._free_at.get(host, now))
+            self._free_at[host] = begin + self._wait
+            try:
+                await asyncio.sleep(begin - now)
+            except BaseException:
+                room.release()
+                raise
+        return room
 
 
 class _Crawler:

@@ -127,11 +127,12 @@ class Dataset:
             self._buckets = int(found[1]) if found else BUCKETS
         return self._buckets
 
-    def table(self, name: str) -> Any:
-        """Return a table as it is now."""
+    def table(self, name: str, *, update: bool = True) -> Any:
+        """Return a table as it is now, or as it was when it was last looked at."""
         with self.store.words():
             if name in self._tables:
-                self._tables[name].update_incremental()
+                if update:
+                    self._tables[name].update_incremental()
             else:
                 self._tables[name] = self._opened(name)
         return self._tables[name]
@@ -149,9 +150,10 @@ class Dataset:
         files = self.store.files(below=name) if not self.store.is_remote else None
         return self.table(name).to_pyarrow_dataset(filesystem=files)
 
-    def rows(self, table: str, columns: Sequence[str] = ("*",), where: str = "true") -> Any:
-        """Return rows of a table, as a reader of record batches."""
-        return self.query(f"select {', '.join(columns)} from {table} where {where}", table)  # noqa: S608
+    def rows(self, table: str, columns: Sequence[str] = (), where: str = "true") -> Any:
+        """Return rows of a table, all columns or some, as a reader of record batches."""
+        names = ", ".join(f'"{name}"' for name in columns) or "*"  # "interval" is a word of SQL
+        return self.query(f"select {names} from {table} where {where}", table)  # noqa: S608
 
     def query(self, sql: str, *tables: str) -> Any:
         """Return the rows of a query of some tables, as a reader of record batches."""

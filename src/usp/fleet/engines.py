@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
 _LOOK_SECONDS = 0.2  # after which it is looked for sites that have come
-_CONNECT_SECONDS = 10.0
+_CONNECT_SECONDS, _GREETING_SECONDS = 5.0, 5.0
+_SETTINGS = b"\0\0\0\x04\0\0\0\0\0"  # the frame with which both sides of HTTP/2 begin
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 _RAY_ATTEMPTS = "5"  # to reach a cluster at an address, a second each; Ray itself takes 20
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
 START_METHOD = "spawn"  # a fork of a process with threads may hang
@@ -348,13 +350,21 @@ class RayEngine:
 
 
 def _check_address(address: str | None) -> None:
-    """Raise :class:`DatasetError` if nobody listens at the address of a cluster: Ray waits for long."""
+    """Raise :class:`DatasetError` if Ray does not listen at an address: it would wait for long."""
     host, separator, port = (address or "").removeprefix("ray://").rpartition(":")
     if not separator or not port.isdigit():
         return  # one that Ray itself finds
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS):
-            return
+        with socket.create_connection(
+            (host.strip("[]"), int(port)), _CONNECT_SECONDS
+        ) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") != "0":
+                return
+            connection.settimeout(_GREETING_SECONDS)
+            connection.sendall(_HTTP2)
+            if connection.recv(len(_SETTINGS), socket.MSG_WAITALL)[3:4] == _SETTINGS[3:4]:
+                return
+        raise DatasetError(f"cannot connect to Ray at {address}: what responds there is not Ray")
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DatasetError(f"cannot connect to Ray at {address}: {reason}") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from usp.export.schema import pyarrow
 from usp.fleet.page_changes import connected, read_errors
 from usp.fleet.previous_visit import Known
+from usp.fleet.site_list import host_key
 from usp.fleet.tables import domain_of, hash_of, quoted
 
 if TYPE_CHECKING:
@@ -26,12 +28,15 @@ T = TypeVar("T")
 _MEMORY = "100MB"
 _BATCH = 4096  # sites of a list that are looked for at a time
 _ROWS = 256  # sites that are read from a dataset at a time
-_OF_VISIT = ("site", "visit", "started", "number", "writer", "outcome", "run", "due")
 _SLICE = 100_000  # rows of the table of fetches that are read at a time
 _FEW = 500  # sites whose names a query of the table of fetches can have
 
 _LAST = "row_number() over (partition by {} order by {} desc, number desc, writer desc) = 1"
 _LAST_VISIT = _LAST.format("site", "started")
+_LAST_VISITS = """select h, last % 2 = 1 as wanted from (
+    select hash(site) as h, max(epoch_us(started) * 2 + wanted::int) as last from rows {listed}
+    group by h) where wanted or {is_listed}"""
+"""Whether a site is wanted: 9 bytes, however long its name is. Others matter for a list only."""
 _LAST_FETCH = _LAST.format("site, sitemap", "fetched_at")
 _KNOWN = f"""with last as (select * from fetched qualify {_LAST_FETCH}),
     documents as (select site, sitemap, max_by(document, fetched_at) as document from fetched
@@ -56,7 +61,9 @@ class Shard:
 
     def __init__(self, number: int = 0, of: int = 1) -> None:
         if not 0 <= number < of:
-            raise ValueError(f"a shard is a number from 0, and less than {of}; not {number}")
+            raise ValueError(
+                f"the number of a shard must be at least 0 and below {of}, not {number}"
+            )
         self.number, self.of = number, of
 
     @classmethod
@@ -140,6 +147,16 @@ class KnownSites(AbstractContextManager["KnownSites"]):
             if self._may_have(bucket):
                 yield from self._in_bucket(bucket, where, is_listed=is_listed, checks=checks)
 
+    def requests_of_last_hour(self) -> Counter[str]:
+        """Return how many requests the visits of the last hour have sent, by host."""
+        found: Counter[str] = Counter()
+        recent = """select site, cast(sum(requests) as bigint) as n from visits
+            where started > now() - interval '1 hour' group by site"""
+        for batch in self._dataset.query(recent, "visits"):
+            for site, count in zip(*batch.to_pydict().values(), strict=True):
+                found[host_key(site)] += count or 0
+        return found
+
     def _may_have(self, bucket: int) -> bool:
         """Return whether sites of this shard may be in a bucket: both depend on the same hash."""
         common = math.gcd(self._dataset.buckets, self._shard.of)
@@ -149,32 +166,44 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         self, bucket: int, where: str, *, is_listed: bool, checks: bool
     ) -> Iterator[Known]:
         database, here = self._database, f"bucket = {bucket}"
-        last = f"from rows {'semi join listed using (site)' * is_listed} qualify {_LAST_VISIT}"
-        self._fill("last_visits", self._dataset.rows("visits", _OF_VISIT, where=here), last)
+        visits = (
+            f"select site, started, coalesce({where}, false) as wanted from visits where {here}"  # noqa: S608
+        )
+        self._fill(
+            "last_visits",
+            self._dataset.query(visits, "visits"),
+            _LAST_VISITS.format(
+                listed="semi join listed using (site)" * is_listed, is_listed=is_listed
+            ),
+        )
         if is_listed:
-            database.execute("delete from listed where site in (select site from last_visits)")
-        database.execute(f"delete from last_visits where ({where}) is distinct from true")  # noqa: S608
-        few = database.execute("select site from last_visits limit ?", [_FEW + 1]).fetchall()
-        if not few:
-            return
+            database.execute("delete from listed where hash(site) in (select h from last_visits)")
+            database.execute("delete from last_visits where not wanted")
+        ((found,),) = database.execute("select count(*) from last_visits").fetchall()
         slices = 1
-        if len(few) <= _FEW:
-            here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
-        else:
-            (rows,) = self._dataset.rows("fetches", ["count(*) as n"], here).read_all()["n"]
+        if found > _FEW:
+            counting = f"select count(*) as n from fetches where {here}"  # noqa: S608
+            (rows,) = self._dataset.query(counting, "fetches").read_all()["n"]
             slices = math.ceil(rows.as_py() / _SLICE)
-        for part in range(slices):
-            yield from self._known(here, f"hash(site) % {slices} = {part}", checks=checks)
+        elif found:
+            names = self._dataset.rows("visits", ["site"], f"{here} and ({where})")
+            self._fill(
+                "named",
+                names,
+                "select distinct site from rows semi join last_visits on hash(site) = h",
+            )
+            few = database.execute("from named").fetchall()
+            here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
+        for part in range(slices if found else 0):
+            yield from self._known(here, f"h % {slices} = {part}", checks=checks)
 
     def _known(self, here: str, part: str, *, checks: bool) -> Iterator[Known]:
         """Yield what is known of a part of the sites, which is all in memory."""
         database = self._database
         database.execute(f"create or replace table chosen as from last_visits where {part}")
-        chosen = "from rows semi join chosen using (site)"
+        chosen = "from rows semi join chosen on hash(site) = h"
         self._fill("visited", self._dataset.rows("visits", where=here), chosen)
-        database.execute(
-            "create or replace table wanted as from visited semi join chosen using (visit)"
-        )
+        database.execute(f"create or replace table wanted as from visited qualify {_LAST_VISIT}")
         self._fill(
             "fetched",
             self._dataset.rows("fetches", where=here),

@@ -60,7 +60,7 @@ def _counter(name: str, text: str, label: str, values: Mapping[str, int]) -> Ite
 def _gauge(name: str, text: str, value: float) -> Iterator[str]:
     yield f"# TYPE usp_{name} gauge"
     yield f"# HELP usp_{name} {text}"
-    yield f"usp_{name} {value:g}"
+    yield f"usp_{name} {value}"
 
 
 def read_target(text: str) -> Path | tuple[str, int]:

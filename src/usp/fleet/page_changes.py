@@ -36,11 +36,16 @@ _PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as fi
     from new join replaced using (site, sitemap, visit)
     left join old on old.site = new.site and old.sitemap = new.sitemap and old.url = new.url
     order by replaced.bucket, new.site, new.sitemap"""
+_OLD_PAGES = """select site, sitemap, url, min(first_seen) as first_seen, {lastmod}, {title}
+    from old_pages semi join replaced r on r.site = old_pages.site
+        and r.sitemap = old_pages.sitemap and r.old = old_pages.visit
+    group by site, sitemap, url"""
 _CHANGES = """with there as (
         select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, new.url, {lastmod}, {title}
-        from replaced r join new using (site, sitemap, visit)),
+        from replaced r join new using (site, sitemap, visit)
+        group by all),
     before as (
-        select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, old.url, {lastmod}, {title}
+        select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, old.* exclude (site, sitemap)
         from replaced r join old on old.site = r.site and old.sitemap = r.sitemap),
     found as (
         select coalesce(there.bucket, before.bucket) as bucket,
@@ -77,6 +82,7 @@ def connected(folder: str, memory: str = MEMORY) -> Any:
         "threads = 1",
         "timezone = 'UTC'",
         "preserve_insertion_order = false",
+        "disabled_optimizers = 'join_filter_pushdown'",  # PyArrow cannot apply it to views of texts
     ):
         database.execute(f"set {setting}")
     return database
@@ -122,14 +128,14 @@ class PageComparison:
         there = set(self._dataset.columns("pages"))
         named = there.intersection(file_schema("pages", self._columns).names)
         fields = {
-            "lastmod": "lastmod" if "lastmod" in named else "null::timestamptz as lastmod",
-            "title": "news.title as title" if "news" in named else "null::varchar as title",
+            "lastmod": f"{'max(lastmod)' if 'lastmod' in named else 'null::timestamptz'} as lastmod",
+            "title": f"{'max(news.title)' if 'news' in named else 'null::varchar'} as title",
         }
         with connected(self._folder.name) as database, read_errors(self._dataset.store):
             database.register("replaced", rows_in(_REPLACED, self.replaced))
             database.execute(f"create view new as from read_parquet('{self._path}')")
             database.register("old_pages", self._old([name for name in _OLD if name in there]))
-            database.execute("create temp table old as from old_pages")
+            database.execute(f"create temp table old as {_OLD_PAGES.format(**fields)}")
             for table, query in (("pages", _PAGES), ("changes", _CHANGES.format(**fields))):
                 for batch in database.sql(query).to_arrow_reader(_BATCH):
                     yield from self._by_bucket(table, batch)

@@ -6,6 +6,7 @@ What they said then is in their rows; of a page sitemap, only its kind matters: 
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -44,10 +45,14 @@ _PATHS_AGAIN = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a site: the ``row`` of its last visit, the last ``rows`` of its sitemaps."""
+    """What is known of a site: the ``row`` of its last visit, the last ``rows`` of its sitemaps.
+
+    ``room`` is how many of the sitemaps that are due may be requested now, if not all.
+    """
 
     row: Row
     rows: tuple[Row, ...] = ()
+    room: int | None = None
 
 
 def packed_document(document: Document) -> bytes:
@@ -73,6 +78,7 @@ class PreviousVisit(HasEarlierResults):
         self.same: dict[str, Row] = {}
         self.recalled: dict[str, Row] = {}
         self._all_due = all_due
+        self._room = math.inf if known.room is None else known.room
         self._trusts = options.trust_lastmod
         self.is_comparable = self.row["options"] == options.digest
         is_whole = not (self.row["code"] or "").startswith(_CUT)
@@ -111,7 +117,10 @@ class PreviousVisit(HasEarlierResults):
         is_dated = bool(order.lastmod) and row["good"]
         if is_dated and order.lastmod == row["index_lastmod"] and self._trusts:
             self.same[row["sitemap"]] = row
-        elif self._is_due(row) or (is_dated and order.lastmod != row["index_lastmod"]):
+        elif (is_dated and order.lastmod != row["index_lastmod"]) or (
+            self._is_due(row) and self._room > 0
+        ):
+            self._room -= 1
             return None
         else:
             self.recalled[row["sitemap"]] = row

@@ -31,7 +31,7 @@ from usp.fleet.metrics import DELAYS
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.previous_visit import Known
 from usp.fleet.site_list import Assignment, Assignments, by_address, homepages, host_key
-from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part, Row
+from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part, Row, quoted
 from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
@@ -58,9 +58,11 @@ class FleetRun:
 
     With ``retry_failed``, sites that failed are crawled again; with ``again`` all, and with ``due``
     those of which something is due. With ``every``, that is looked for again after so many seconds,
-    until the run is stopped. What fails then keeps what it had, and so does a site that has lost more
-    than half of its pages, until the next visit finds the same; ``accept`` takes what there is. If more
-    than the share ``max_failed`` of the sites fail that were good before, the summary says so.
+    until the run is stopped; ``per_hour`` is then how many requests are sent to a host in an hour: what
+    is more stays due. With ``codes``, ``retry_failed`` is for sites with one of these reasons, also if
+    only a part of them is missing. What fails then keeps what it had, and so does a site that has lost
+    more than half of its pages, until the next visit finds the same; ``accept`` takes what there is. If
+    more than the share ``max_failed`` of the sites fail that were good before, the summary says so.
     """
 
     engine: str = "local"
@@ -72,6 +74,8 @@ class FleetRun:
     again: bool = False
     due: bool = False
     every: float | None = None
+    per_hour: int | None = None
+    codes: tuple[str, ...] = ()
     accept: bool = False
     max_failed: float = MAX_FAILED
     commit_seconds: float = PART_SECONDS
@@ -91,6 +95,14 @@ class FleetRun:
             )
         if self.every is not None and not self.every > 0:
             raise ValueError("every must be a positive number of seconds")
+        if self.per_hour is not None and not (self.is_due and self.per_hour > 0):
+            raise ValueError(
+                "per_hour must be a positive number of requests, and is for due or every"
+            )
+        if unknown := [code for code in self.codes if code not in BY_VALUE]:
+            raise ValueError(f"unknown code {unknown[0]!r}; 'usp stats' shows those of a dataset")
+        if self.codes and not self.retry_failed:
+            raise ValueError("codes are for retry_failed")
         if not 0 <= self.max_failed <= 1:
             raise ValueError("max_failed must be from 0 to 1")
         if self.address is not None and self.engine != "ray":
@@ -221,7 +233,8 @@ class _Wanted:
             self._progress.listed = known.listed(self._homepages(sites))
         is_listed = sites is not None
         if how.retry_failed:
-            failed = "outcome in ('failed', 'kept')"
+            codes = ", ".join(map(quoted, how.codes))
+            failed = f"code in ({codes})" if codes else "outcome in ('failed', 'kept')"
             yield from known.known(failed, is_listed=is_listed, checks=True)
             self._progress.unknown = sum(1 for _ in known.unknown()) if is_listed else 0
         elif how.again:
@@ -239,11 +252,16 @@ class _Wanted:
             began = time.monotonic()
             now = datetime.now(UTC)
             progress.lag = 0.0
+            most = self._how.per_hour
+            sent = Counter() if most is None else self._known.requests_of_last_hour()
             for one in self._known.known("due is null or due <= now()", is_listed=is_listed):
                 progress.lag = max(progress.lag, (now - (one.row["due"] or now)).total_seconds())
-                if one.row["site"] not in progress.active:
+                host = host_key(one.row["site"])
+                room = None if most is None else most - sent[host]
+                if one.row["site"] not in progress.active and (room is None or room > 0):
                     progress.active.add(one.row["site"])
-                    yield one
+                    sent[host] += one.row["requests"] or 1
+                    yield replace(one, room=room)
             if self._how.every is None:
                 return
             time.sleep(max(0.0, self._how.every - (time.monotonic() - began)))

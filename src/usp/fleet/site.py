@@ -47,8 +47,8 @@ from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
-    from usp._http.aiohttp_sessions import HostTurns
     from usp._http.flow import Conditions
+    from usp.fleet.crawler import HostTurns
     from usp.fleet.options import FleetOptions
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock

@@ -139,8 +139,11 @@ def _lines(file: Any, name: str) -> Generator[str]:
     is_text = isinstance(file, io.TextIOBase)  # somebody has put text in the place of stdin
     text = file if is_text else io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     try:
+        is_markup = False  # of which a line may come in pieces
         for number, line in enumerate(iter(partial(text.readline, _LONGEST_LINE), ""), 1):
-            if len(line) >= _LONGEST_LINE and not line.endswith(("\n", "\r")):
+            is_markup = is_markup or (number == 1 and line.lstrip().startswith("<"))
+            is_cut = len(line) >= _LONGEST_LINE and not line.endswith(("\n", "\r"))
+            if is_cut and not is_markup:
                 raise SiteListError(
                     f"{name}: line {number} has more than {_LONGEST_LINE:,} characters; this is not"
                     " a list of one site per line"

@@ -38,7 +38,13 @@ from usp.mcp.tool_values import (
 )
 from usp.objects.abstract_sitemap import page_sitemaps, walk
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import IndexWebsiteSitemap, kind_of, not_found_in, state_of
+from usp.objects.sitemap import (
+    SITEMAP_TYPES,
+    IndexWebsiteSitemap,
+    kind_of,
+    not_found_in,
+    state_of,
+)
 from usp.report.content import Content, Tally
 from usp.web_client.requests_client import RequestsWebClient
 
@@ -61,9 +67,7 @@ class Sitemap(ToolValue):
     url: SiteAddress
     parent: SiteAddress | None = optional("Sitemap that declares it.")
     level: int = Field(description="Depth in the tree, 0 at the top.")
-    type: str = Field(
-        description="Format: robots, index, urlset, text, rss, atom; invalid if it failed."
-    )
+    type: str = Field(description=f"Format: {', '.join(SITEMAP_TYPES)}; invalid if it failed.")
     state: Literal["read", "incomplete", "failed", "not followed"]
     status: int | None = optional("HTTP status of the response.")
     bytes: int | None = optional("Bytes that were received, after decompression.")

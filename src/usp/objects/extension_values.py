@@ -1,4 +1,4 @@
-"""What the extensions say about a page: images, news, PageMaps; and what all such values share.
+"""What extensions say of a page: images, news, PageMaps, ResourceSync; what all such values share.
 
 A field says how documents write it; a :class:`Table` has the fields of a value.
 """
@@ -90,7 +90,7 @@ class Kind(Enum):
     FLAG = auto()
 
 
-OWN = ""  # as the name of an element: the element of the record itself
+SELF = ""  # as the name of an element: the element of the record itself
 # How several values are written: an element each. Otherwise what separates them in one element.
 EACH = ""
 
@@ -181,7 +181,7 @@ class Table:
                 continue
             if spec.many is not None or not isinstance(spec.kind, Table):
                 names.add(spec.tag)
-        return names - {OWN}
+        return names - {SELF}
 
     def make(self, found: Mapping[str, Any]) -> Any:
         """Return a value with these fields."""
@@ -288,3 +288,47 @@ class SitemapPageMapObject(PlainValue):
     type: str | None
     id: str | None
     attributes: tuple[tuple[str, str], ...]
+
+
+# ResourceSync (NISO Z39.99) ------------------------------------------------------------------------
+
+
+_Time = datetime  # a field of a resource has that name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SitemapResourceLink(PlainValue):
+    """A link of a resource (``rs:ln``): a copy, another form, a description, what it belongs to."""
+
+    rel: str = written(kind=Kind.VERBATIM, element=SELF, attribute="rel", required=True)
+    href: str = written(kind=Kind.ADDRESS, element=SELF, attribute="href", required=True)
+    hash: str | None = written(element=SELF, attribute="hash")
+    length: int | None = written(element=SELF, attribute="length")
+    type: str | None = written(element=SELF, attribute="type")
+    modified: _Time | None = written(kind=Kind.TIME, element=SELF, attribute="modified")
+    path: str | None = written(element=SELF, attribute="path")
+    pri: int | None = written(element=SELF, attribute="pri")
+
+
+_LINK = Table.of("ln", SitemapResourceLink)
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class SitemapResource(PlainValue):
+    """What ResourceSync says of a resource (``rs:md``), and its ``links``.
+
+    ``change`` is ``created``, ``updated`` or ``deleted``, and ``datetime`` when that was; ``hash`` has
+    each hash with its algorithm, separated by blanks; ``length`` is in bytes.
+    """
+
+    capability: str | None = written(element=SELF, attribute="capability")
+    change: str | None = written(element=SELF, attribute="change")
+    datetime: _Time | None = written(kind=Kind.TIME, element=SELF, attribute="datetime")
+    hash: str | None = written(element=SELF, attribute="hash")
+    length: int | None = written(element=SELF, attribute="length")
+    type: str | None = written(element=SELF, attribute="type")
+    encoding: str | None = written(element=SELF, attribute="encoding")
+    path: str | None = written(element=SELF, attribute="path")
+    links: tuple[SitemapResourceLink, ...] = written(
+        (), kind=_LINK, element="ln", many=EACH, beside=True
+    )

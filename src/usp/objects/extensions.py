@@ -11,18 +11,28 @@ from dataclasses import dataclass
 
 from usp.objects.extension_values import (
     EACH,
-    OWN,
+    SELF,
     FieldSpec,
     Kind,
     SitemapImage,
     SitemapNewsStory,
     SitemapPageMapObject,
+    SitemapResource,
     Table,
 )
-from usp.objects.resource import SitemapResource
 from usp.objects.video import SitemapVideo
 
-__all__ = ["EACH", "EXTENSIONS", "OWN", "Extension", "FieldSpec", "Kind", "Table"]
+__all__ = [
+    "EACH",
+    "EXTENSIONS",
+    "NAMESPACES",
+    "PROTOCOL",
+    "SELF",
+    "Extension",
+    "FieldSpec",
+    "Kind",
+    "Table",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +68,23 @@ _VIDEO = Table.of(
     *("platform_relationship", "live"),
 )
 
-_HREFLANG = FieldSpec("hreflang", Kind.VERBATIM, OWN, "hreflang", required=True)
-_HREF = FieldSpec("href", Kind.VERBATIM, OWN, "href", required=True)
+_HREFLANG = FieldSpec("hreflang", Kind.VERBATIM, SELF, "hreflang", required=True)
+_HREF = FieldSpec("href", Kind.VERBATIM, SELF, "href", required=True)
 _ALTERNATE = Table("link", None, (_HREFLANG, _HREF), fixed={"rel": "alternate"})
 
-_NAME = FieldSpec("name", Kind.VERBATIM, OWN, "name", required=True)
-_VALUE = FieldSpec("value", element=OWN, instead="value", default="")
+_NAME = FieldSpec("name", Kind.VERBATIM, SELF, "name", required=True)
+_VALUE = FieldSpec("value", element=SELF, instead="value", default="")
 _ATTRIBUTE = Table("Attribute", None, (_NAME, _VALUE))
 
-_TYPE = FieldSpec("type", Kind.VERBATIM, OWN, "type")
-_ID = FieldSpec("id", Kind.VERBATIM, OWN, "id")
+_TYPE = FieldSpec("type", Kind.VERBATIM, SELF, "type")
+_ID = FieldSpec("id", Kind.VERBATIM, SELF, "id")
 _ATTRIBUTES = FieldSpec("attributes", _ATTRIBUTE, "Attribute", many=EACH)
 _DATA_OBJECT = Table("DataObject", SitemapPageMapObject, (_TYPE, _ID, _ATTRIBUTES))
 
 _MOBILE = Table("mobile", None, ())
+
+PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
+"""The namespace of sitemaps, which is a name and not an address: each character counts."""
 
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -87,3 +100,6 @@ EXTENSIONS: tuple[Extension, ...] = (
     Extension("pagemap", f"{_GOOGLE}pagemap/1.0", "page_map", None, _DATA_OBJECT, around="PageMap"),
 )
 """Every extension, in the order in which they are written."""
+
+NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
+"""Their namespaces, by their usual prefixes, which are also what parsers call them."""

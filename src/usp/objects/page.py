@@ -12,6 +12,8 @@ from usp.objects.extension_values import (
     SitemapImage,
     SitemapNewsStory,
     SitemapPageMapObject,
+    SitemapResource,
+    SitemapResourceLink,
     old_fields,
     plain,
     shown,
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from usp.objects.resource import SitemapResource
     from usp.objects.video import SitemapVideo
 else:
     __getattr__ = lazy_getattr(__name__)
@@ -34,6 +35,8 @@ __all__ = [
     "SitemapPage",
     "SitemapPageChangeFrequency",
     "SitemapPageMapObject",
+    "SitemapResource",
+    "SitemapResourceLink",
 ]
 
 SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")

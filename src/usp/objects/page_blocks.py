@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from usp.objects.page import PageBlock, PageFields, SitemapPage, fields_of, page_of, rows_of
 from usp.objects.problem import Problem, how_many
@@ -37,7 +37,9 @@ class NodePages:
     """
 
     def __init__(self, pages: Iterable[SitemapPage] | PageSource) -> None:
-        self._pages = pages if isinstance(pages, PageSource) else list(pages)
+        # Not by isinstance: from Python 3.12 on, that sees no attributes that are made when asked for.
+        self._pages: list[SitemapPage] | PageSource
+        self._pages = cast("PageSource", pages) if hasattr(pages, "problems") else list(pages)
 
     @property
     def given_count(self) -> int | None:

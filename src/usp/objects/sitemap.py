@@ -474,6 +474,12 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {  # all kinds of nodes
 }
 
 
+_OTHERS = frozenset({IndexWebsiteSitemap, InvalidSitemap})
+SITEMAP_TYPES = tuple(
+    dict.fromkeys(kind.name for node, kind in KINDS.items() if node not in _OTHERS)
+)
+"""The names of all kinds of sitemaps that can be read."""
+
 FEEDS = frozenset({"rss", "atom", "jsonfeed"})
 """The kinds that list the latest pages, not all."""
 

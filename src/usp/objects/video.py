@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from usp.objects.extension_values import EACH, OWN, FieldSpec, Kind, PlainValue, Table, written
+from usp.objects.extension_values import EACH, SELF, FieldSpec, Kind, PlainValue, Table, written
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,10 +18,10 @@ __all__ = ["SitemapVideo", "SitemapVideoPrice", "SitemapVideoTVShow"]
 class SitemapVideoPrice(PlainValue):
     """One price of a video: the amount as written, ISO 4217 currency, ``rent`` or ``own``."""
 
-    amount: str = field(metadata={"element": OWN, "default": ""})
-    currency: str | None = written(element=OWN, attribute="currency")
-    type: str | None = written(element=OWN, attribute="type")
-    resolution: str | None = written(element=OWN, attribute="resolution")
+    amount: str = field(metadata={"element": SELF, "default": ""})
+    currency: str | None = written(element=SELF, attribute="currency")
+    type: str | None = written(element=SELF, attribute="type")
+    resolution: str | None = written(element=SELF, attribute="resolution")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,8 +38,8 @@ class SitemapVideoTVShow(PlainValue):
 
 _PRICE = Table.of("price", SitemapVideoPrice)
 _TV_SHOW = Table.of("tvshow", SitemapVideoTVShow)
-_LOC = FieldSpec("loc", Kind.ADDRESS, OWN, required=True)
-_DURATION = FieldSpec("duration", Kind.WHOLE, OWN, "duration")
+_LOC = FieldSpec("loc", Kind.ADDRESS, SELF, required=True)
+_DURATION = FieldSpec("duration", Kind.WHOLE, SELF, "duration")
 _CONTENT_SEGMENT = Table("content_segment_loc", None, (_LOC, _DURATION))
 
 

@@ -225,7 +225,7 @@ class Cards:
             for fetch in fetches:
                 received = "failed" if fetch.failed else size(fetch.received)
                 timing = duration(fetch.seconds), received, fetch.attempts
-                rows.append((url_cell(addresses.url(fetch.url)), *timing))
+                rows.append((addresses.cell(fetch.url), *timing))
             more = total - len(fetches)
             foot = f"{counted(more, 'more was', 'more were')} faster." if more else ""
             heads = ("document", "time", "received", "attempts")
@@ -251,7 +251,7 @@ class Cards:
             total = summary.totals.probes
             title = f"{counted(total, 'undeclared address was', 'undeclared addresses were')} tried"
             tried = [
-                (url_cell(addresses.url(probe.url)), duration(probe.seconds), probe.attempts)
+                (addresses.cell(probe.url), duration(probe.seconds), probe.attempts)
                 for probe in summary.probes
             ]
             foot = f"and {grouped(total - len(tried))} more" if total > len(tried) else ""

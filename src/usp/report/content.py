@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import known_date
 from usp._base.urls import INDEX_PAGE, Folders, first_folders, folder_of, host_in
-from usp.export.schema import read_frequency, read_priority
+from usp._formats.batches import read_frequency, read_priority
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, PageBlock, SitemapNewsStory
 
 if TYPE_CHECKING:

@@ -41,12 +41,14 @@ def html(
     all_problems: bool = False,
     before: AbstractSitemap | None = None,
     history: History | None = None,
+    on_read: Callable[[], object] = bool,
     on_pages: Callable[[int], object] = lambda _: None,
 ) -> str:
     """Return the report of a tree as an HTML page; see :func:`summarise` for the parameters."""
     rows = PageRows()
     given: dict[str, Any] = {"all_problems": all_problems, "before": before, "history": history}
-    return page(summarise(tree, events, **given, pages=rows, on_pages=on_pages), rows)
+    seen: dict[str, Any] = {"pages": rows, "on_read": on_read, "on_pages": on_pages}
+    return page(summarise(tree, events, **given, **seen), rows)
 
 
 def write_report(
@@ -79,7 +81,7 @@ def page(summary: Summary, rows: PageRows) -> str:
     table = pages_card(rows, summary, packed)
     content = "".join(cards.all())
     history = history_card(summary.history, cards.charts)
-    findings = findings_card(summary)
+    findings, changes = findings_card(summary), changes_card(summary)
     style = _asset("report.css")
     scripts = [_asset(name) for name in _SCRIPTS]
     site = shown_url(summary.site, 120)
@@ -88,9 +90,9 @@ def page(summary: Summary, rows: PageRows) -> str:
         "site": escape(site),
         "when": f"{summary.made:%Y-%m-%d %H:%M} UTC",
         "style": style,
-        "tiles": _tiles(summary, content + findings + table),
+        "tiles": _tiles(summary, content + findings + table + changes),
         "verdict": verdict_card(summary),
-        "findings": "".join((findings, changes_card(summary), history)),
+        "findings": f"{findings}{changes}{history}",
         "sitemaps": counted(summary.totals.sitemaps, "sitemap"),
         "origin": escape(shown_url(summary.origin, 120)),
         "facts": cards.in_short(),
@@ -145,6 +147,9 @@ def _tiles(summary: Summary, content: str) -> str:
         ("videos", counted(totals.videos, "video")),
         ("languages", counted(totals.alternates, "alternate")),
     ]
+    if (changes := summary.changes) is not None:
+        titles = [title for _, title, _ in changes.listed()] or [counted(0, "change")]
+        counts += [("changes", title) for title in titles]
     tiles = [(name, *text.split(" ", 1)) for name, text in counts]
     tiles += [
         ("fetches", DASH if totals.received is None else size(totals.received), "received"),

@@ -48,9 +48,9 @@ def _safe(value: Cell) -> str:
     return grouped(value) if isinstance(value, int) else escape(value)
 
 
-def url_cell(text: str) -> Markup:
+def url_cell(text: str, kind: str = "") -> Markup:
     """Return a URL, isolated from the direction of the surrounding text."""
-    return tag("bdi", text, class_="url", dir="ltr")
+    return tag("bdi", text, class_=f"url {kind}".strip(), dir="ltr")
 
 
 def table(
@@ -193,6 +193,10 @@ class Addresses:
         """Return the path of a URL, or all of it if it is on another host."""
         start = self._start
         return shown_url(url[len(start) - 1 :] if start and url.startswith(start) else url, most)
+
+    def cell(self, url: str) -> Markup:
+        """Return a URL, shortened; a script makes it a link if that is safe."""
+        return url_cell(self.url(url), "address")
 
     def text(self, text: str, most: int = MAX_TEXT) -> str:
         """Return text with URLs shortened to their paths."""

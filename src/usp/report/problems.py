@@ -35,7 +35,6 @@ from usp.report.markup import (
     shown_text,
     table,
     tag,
-    url_cell,
 )
 
 if TYPE_CHECKING:
@@ -192,15 +191,13 @@ def _examples(
             response = (
                 (why.status and str(why.status), why.attempts or None) if why else (None, None)
             )
-            rows.append(
-                (url_cell(addresses.url(one.sitemap)), addresses.text(one.message), *response)
-            )
+            rows.append((addresses.cell(one.sitemap), addresses.text(one.message), *response))
         return long_table(title, heads, rows, row.count)
     listed = []
     for one in row.examples:
-        page = one.page and url_cell(addresses.url(one.page))
+        page = one.page and addresses.cell(one.page)
         where = int(line_col(one)) if line_col(one).isdecimal() else line_col(one) or None
-        sitemap = url_cell(addresses.url(one.sitemap))
+        sitemap = addresses.cell(one.sitemap)
         listed.append((sitemap, where, addresses.text(one.message), page))
     columns = 4 if any(page for *_, page in listed) else 3
     heads = ["sitemap", "line", "finding", "page"][:columns]
@@ -224,17 +221,27 @@ class KindOfChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """What changed ``since`` another tree, which is named by its URL, and when that was ``crawled``."""
+    """What changed between two trees, ``named`` by their URLs, and when they were crawled."""
 
-    since: str
-    crawled: datetime | None = None
+    named: str
     pages: dict[str, KindOfChange] = field(default_factory=dict)
     sitemaps: dict[str, KindOfChange] = field(default_factory=dict)
+
+    def listed(self) -> Iterator[tuple[str, str, KindOfChange]]:
+        """Yield what changed: a noun, a title, and the changes of this kind."""
+        for noun, kinds in (("page", self.pages), ("sitemap", self.sitemaps)):
+            for kind in filter(kinds.__contains__, ChangeKind):
+                yield noun, f"{counted(kinds[kind].count, noun)} {kind.value}", kinds[kind]
 
 
 def changes_of(before: AbstractSitemap, after: AbstractSitemap) -> ChangeList:
     """Return what changed between two trees."""
-    result = ChangeList(before.url, _crawled(before))
+    names = []
+    for tree in (before, after):
+        crawled = _crawled(tree)
+        when = "" if crawled is None else f" of {crawled:%Y-%m-%d %H:%M} UTC"
+        names.append(f"{shown_text(tree.url)}{when}")
+    result = ChangeList(" to ".join(names))
     for change in diff(before, after):
         kinds = result.pages if isinstance(change, PageChange) else result.sitemaps
         of_kind = kinds.setdefault(change.kind.value, KindOfChange())
@@ -250,15 +257,10 @@ def changes_card(summary: Summary) -> Markup:
     if found is None:
         return Markup("")
     tables = []
-    for noun, kinds in (("page", found.pages), ("sitemap", found.sitemaps)):
-        for kind in filter(kinds.__contains__, ChangeKind):
-            count, first = kinds[kind].count, kinds[kind].first
-            title = f"{counted(count, noun)} {kind.value}"
-            rows = [(url_cell(addresses.url(url)), shown_text(text)) for url, text in first]
-            listed = long_table(title, (noun, "details"), rows, count)
-            tables.append(folded(title, listed))
-    when = "" if found.crawled is None else f" of {found.crawled:%Y-%m-%d %H:%M} UTC"
-    note = f"Compared with {shown_text(found.since)}{when}.{'' if tables else ' Nothing changed.'}"
+    for noun, title, changes in found.listed():
+        rows = [(addresses.cell(url), shown_text(text)) for url, text in changes.first]
+        tables.append(folded(title, long_table(title, (noun, "details"), rows, changes.count)))
+    note = f"From {found.named}.{'' if tables else ' Nothing changed.'}"
     return card("changes", "Changes", *tables, wide=True, note=note)
 
 

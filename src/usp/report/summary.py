@@ -139,6 +139,7 @@ def summarise(
     before: AbstractSitemap | None = None,
     history: History | None = None,
     pages: PageRows | None = None,
+    on_read: Callable[[], object] = bool,
     on_pages: Callable[[int], object] = lambda _: None,
 ) -> Summary:
     """Return a tree in numbers; its pages are parsed once, in bounded memory.
@@ -146,8 +147,9 @@ def summarise(
     The rules of ``usp check`` look at a limited number of pages only, since that is slower; with
     ``all_problems`` at all of them. With the tree ``before``, changes since are listed, too; with a
     ``history``, a folder of snapshots or trees, what the website was like at other times.
-    ``events`` are ignored: nodes know how they were fetched. ``pages`` collects the pages themselves,
-    and ``on_pages`` is called with the number of each block that was checked.
+    ``events`` are ignored: nodes know how they were fetched. ``pages`` collects the pages themselves.
+    ``on_read`` is called when the pages of a sitemap have been read, and then ``on_pages`` with the
+    number of each block that was checked.
     """
     del events
     nodes: list[AbstractSitemap] = []
@@ -161,6 +163,8 @@ def summarise(
         row = _row(node, parent, content, pages, len(nodes))
         nodes.append(node)
         rows.append(row)
+        if isinstance(node, AbstractPagesSitemap):
+            on_read()
     checks, places = checks_of(tree, everything=all_problems, on_pages=on_pages)
     for row in rows:
         row.findings = places.sitemaps.get(row.url, Counter[str]()).total()

@@ -4,5 +4,8 @@ from typing import TYPE_CHECKING
 
 from usp._base.names import lazy_getattr
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from usp.web_client import abstract_client as abstract_client
+    from usp.web_client import requests_client as requests_client
+else:
     __getattr__ = lazy_getattr(__name__)

@@ -220,5 +220,5 @@ class AiohttpWebClient(FlowClient, AbstractAsyncWebClient):
         if self._own is None and self._given is not None:
             self._own = aiohttp_sessions.guest_session(self._given)
         elif self._own is None:
-            self._own = aiohttp_sessions.own_session(self._flow.gate, self._verify)
+            self._own = aiohttp_sessions.new_session(self._flow.gate, self._verify)
         return self._own or self._given

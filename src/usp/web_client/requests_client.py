@@ -12,17 +12,17 @@ from urllib3 import HTTPHeaderDict
 
 from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._http import flow, identity, requests_foreign, requests_own
+from usp._http import direct_session, flow, identity, user_sessions
+from usp._http.direct_session import DEADLINE, DirectSession, is_guarded, is_original
 from usp._http.flow import Arrived, Deadline, Flow, FlowClient
 from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
-from usp._http.requests_own import DEADLINE, OwnSession, is_guarded, is_original
 from usp._http.requests_responses import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
     as_response,
+    direct_response,
     excerpt_of,
-    own_response,
     way_to,
 )
 from usp.options import DEFAULT_CONCURRENCY
@@ -114,7 +114,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         # A session of requests: the caller's, or one that a request or somebody else needs.
         self._used_session: Any = session
         self._is_given = session is not None
-        self._own: OwnSession | None = None
+        self._own: DirectSession | None = None
         self._most = max_concurrent_requests
         alone = bool(wait) or self._is_given or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
@@ -139,12 +139,12 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         else:
             self.close()
         crawl = self._flow.for_crawl(start_url, limits)
-        own = OwnSession(crawl.gate, self.max_concurrent_requests)
+        own = DirectSession(crawl.gate, self.max_concurrent_requests)
         changes = vars(self) | {"_flow": crawl, "_own": own}
         if used is not None and is_original(used) and not is_guarded(used):
             changes["_is_given"] = True  # it has adapters of the caller's
-        elif not self._is_given and (used is not None or requests_own.requests_is_patched()):
-            changes["_used_session"] = again = requests_own.requests_session(own, used)
+        elif not self._is_given and (used is not None or direct_session.requests_is_patched()):
+            changes["_used_session"] = again = direct_session.requests_session(own, used)
             if not is_original(again):  # it may not be thread-safe
                 changes["max_concurrent_requests"] = self._most or 1
         vars(client).update(changes)
@@ -154,7 +154,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     def _session(self) -> Any:
         """The caller's session, or one of ``requests`` that whoever asks for it may change."""
         if self._used_session is None:
-            self._used_session = requests_own.requests_session(self._connections())
+            self._used_session = direct_session.requests_session(self._connections())
         return self._used_session
 
     @_session.setter
@@ -163,10 +163,10 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         self._used_session, self._is_given = session, session is not None
         self.max_concurrent_requests = self._most or 1
 
-    def _connections(self) -> OwnSession:
+    def _connections(self) -> DirectSession:
         """Return our own session, created on first use outside a crawl."""
         if self._own is None:
-            self._own = OwnSession(self._flow.gate, self.max_concurrent_requests)
+            self._own = DirectSession(self._flow.gate, self.max_concurrent_requests)
         return self._own
 
     def __getstate__(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         return self._answer(response, failure or Arrived((url,), (), deadline))
 
     def _leave(self, response: Any) -> None:
-        requests_foreign.remember_redirect(self._used_session, response)
+        user_sessions.remember_redirect(self._used_session, response)
         response.close()
 
     def _answer(
@@ -239,7 +239,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             if (
                 self._used_session is not None
                 or self._auth is not None
-                or requests_own.requests_is_patched()
+                or direct_session.requests_is_patched()
                 or not own.is_direct(url.origin, tuple(self._proxies.items()))
             ):
                 return self._ask_session(request, timeout)
@@ -247,7 +247,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         finally:
             DEADLINE.reset(token)
         address = getattr(getattr(raw, "_original_response", None), "address", None)
-        response = own_response(raw, text)
+        response = direct_response(raw, text)
         return response, self._head(response, address=address)
 
     def _ask_session(
@@ -255,20 +255,20 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
     ) -> tuple[requests.Response, flow.Head]:
         """Send a request by a session of ``requests``: the caller's, or a guarded one."""
         url, text, session, guarded = request.url, request.text, self._session, self._guarded
-        proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
+        proxied = user_sessions.is_proxied(session, text, self._proxies, self._verify)
         addresses: list[str] | None = None
         if not proxied:
-            addresses = [] if guarded else requests_foreign.addresses_of(session, url)
+            addresses = [] if guarded else user_sessions.addresses_of(session, url)
         looked_up = self._flow.admit(url.host, addresses)
         options: dict[str, Any] = {}
-        if requests_foreign.is_session(session):
-            options = requests_foreign.options(
+        if user_sessions.is_session(session):
+            options = user_sessions.options(
                 session, url, request.headers, home=request.is_home, first=request.is_first
             )
         if self._auth is not None and request.is_home:
             options["auth"] = self._auth
         response = self._get_by_session(text, timeout, request.headers, options)
-        address = None if proxied else requests_foreign.peer_of(response)
+        address = None if proxied else user_sessions.peer_of(response)
         return response, self._head(response, None if guarded else address or looked_up, address)
 
     def _get_by_session(
@@ -282,7 +282,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             headers=headers,
             proxies=dict(self._proxies),  # requests adds those of the environment
             verify=self._verify,
-            **requests_foreign.accepted(get, {"allow_redirects": False, **options}),
+            **user_sessions.accepted(get, {"allow_redirects": False, **options}),
         )
         answer: requests.Response = as_response(response, url)
         return answer
@@ -301,14 +301,14 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             headers,
             cookies,
             peer,
-            isinstance(getattr(raw, "_original_response", None), requests_own.BoundedResponse),
+            isinstance(getattr(raw, "_original_response", None), direct_session.BoundedResponse),
             address,
         )
 
     def _facts(self) -> flow.SessionFacts:
         session, has_login = self._used_session, self._auth is not None
         name: str | None = self.__USER_AGENT or OUR_NAME
-        if session is not None and requests_foreign.is_session(session):
+        if session is not None and user_sessions.is_session(session):
             agent = session.headers.get("User-Agent")
             if name == OUR_NAME and agent is not None and agent != _LIBRARY:
                 name = None  # the session has its own
@@ -319,7 +319,7 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
             timeout=self._timeout,
             secrets=lambda: (
                 identity.secrets_of_proxies(*self._proxies.values())
-                | requests_foreign.secrets_of_params(session)
+                | user_sessions.secrets_of_params(session)
             ),
         )
 

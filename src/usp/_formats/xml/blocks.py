@@ -36,7 +36,6 @@ LARGEST = 256 * 1024
 """Characters that are tried at once."""
 
 _LONG_COMMENT = 4096  # characters; a longer one that hides a tag is left to the scanner
-_MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _START_TAG = re.compile(r"<([A-Za-z_][^\s<>/]*+)[^<>/]*+>")
 _FIRST_ENTRY = re.compile(
@@ -99,11 +98,11 @@ class BlockParser(XmlParser):
             if found[2] not in self.entries:
                 continue
             before, at = text[at : found.start()], found.start()
-            if before.isspace() and self._between_entries():
+            if before.isspace() and self.is_between_entries:
                 self.scanner.skip(before)
             elif before:
                 entries += self.scan(before)
-            if self._between_entries():
+            if self.is_between_entries:
                 self._name = found[1]
                 return entries, text[at:]
         return entries + self.scan(text[at:]), ""
@@ -117,7 +116,7 @@ class BlockParser(XmlParser):
             return [] if self._held else self.scan(block)
         self._held = block[end:]
         entries = self._read_block(block[:end])
-        if self._held and not self._between_entries():
+        if self._held and not self.is_between_entries:
             held, self._held = self._held, ""
             entries += self.scan(held)
         return entries
@@ -181,25 +180,18 @@ class BlockParser(XmlParser):
 
     def _scan_to_entry_end(self, text: str, read: Callable[[str], list[Entry]]) -> list[Entry]:
         """Scan to the end of an entry that only the scanner can read, then ``read`` the rest."""
-        if self._between_entries():
+        if self.is_between_entries:
             return read(text)
         end = self._first_end(text, 0) if self._name else len(text)
         entries, text = self.scan(text[:end]), text[end:]
         if not text:
             return entries
-        return entries + (read(text) if self._between_entries() else self.scan(text))
-
-    def _between_entries(self) -> bool:
-        """Whether the scanner is between entries, with nothing begun."""
-        if self._entry is not None or self.scanner_only or self.case_insensitive:
-            return False
-        is_open = 0 < len(self._stack) <= _MAX_OPEN and not self.root_closed
-        return is_open and self.scanner.idle
+        return entries + (read(text) if self.is_between_entries else self.scan(text))
 
     def close(self) -> list[Entry]:
         """Return the rest; of most documents that is the end of the root, which is not scanned."""
         name, held = self.root_tag[0], self._held
-        if held.strip() == f"</{name}>" and self._stack == [name] and self._between_entries():
+        if held.strip() == f"</{name}>" and self._stack == [name] and self.is_between_entries:
             self.scanner.skip(held)
             self._pop()
             return super().close()
@@ -209,8 +201,6 @@ class BlockParser(XmlParser):
 
     def _read_fast(self, block: str) -> list[Entry] | None:
         """Return the entries of a block that is regular or well-formed; None for the scanner."""
-        if self.report_problems and unknown_zone(block):
-            return None  # a problem, perhaps
         if "[" in block:
             if not _sections_end(block):
                 return None
@@ -220,6 +210,8 @@ class BlockParser(XmlParser):
         if entries is not None:
             return entries
         self.largest = LARGEST_TREE
+        if self.report_problems and unknown_zone(block):
+            return None  # a problem, perhaps
         notes = DECLINE if self.report_problems else IGNORE
         found = self.trees().entries(block, notes)
         if found is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """``note(code, excerpt)``: called for each problem."""
 
 _REFERENCE = re.compile(r"&(?:#([0-9]+|[xX][0-9a-fA-F]+)|([^\s&;#<]{1,40}));")
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _MAX_DIGITS = 8
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ATTRIBUTE = re.compile(
@@ -76,7 +76,7 @@ def without_forbidden(text: str, note: Note) -> str:
     """Return text, that of a CDATA section for example, without forbidden characters."""
     if text.isprintable():
         return text
-    cleaned = _FORBIDDEN.sub("", text)
+    cleaned = FORBIDDEN.sub("", text)
     if len(cleaned) != len(text):
         note(ProblemCode.CONTROL_CHARACTER, cleaned)
     return cleaned
@@ -106,7 +106,7 @@ def _character(number: str, written: str, note: Note) -> str:
         character = chr(code)
     except (ValueError, OverflowError):
         character = "\0"
-    if _FORBIDDEN.match(character):
+    if FORBIDDEN.match(character):
         note(ProblemCode.BAD_REFERENCE, written)
         return ""
     return character

@@ -110,29 +110,30 @@ DEAF = TokenHandler()
 class Scanner:
     """Cuts text into tokens: ``feed`` pieces of text, then ``close``; ``skipped`` was before it."""
 
+    report_holes = True  # whether to note where there are NUL bytes
+    before_root = False  # whether the root of the document is still looked for
+    damage = 0  # repairs since the last entry
+    given_up = False  # whether there was too much damage to go on
+    _buffer = ""
+    _at = 0  # how far the buffer is read
+    _before = 0  # how many characters stood before it
+    _missing = 0  # how much waiting text is enough to be looked at
+    _counted = 0  # where in the buffer the line is up to which they are counted
+    _section: _MarkupSection | None = None  # a section that is longer than what is kept
+    _declared = False  # whether an XML declaration was just read
+    _searched = 0  # how far the end of an unfinished section was searched for
+    _hole = False  # whether the last text ended with NUL bytes
+    _more_holes = 0  # how many are not kept
+
     def __init__(self, handler: TokenHandler, problems: Problems, skipped: str = "") -> None:
         self.handler = handler
         self.problems = problems
-        self._buffer = ""
-        self._at = 0  # how far the buffer is read
-        self._before = 0  # how many characters stood before it
         self._waiting: list[str] = []  # text that is looked at when there is enough of it
-        self._missing = 0  # how much that is
-        self._line = 1 + skipped.count("\n")  # the number of the line up to which they are counted,
-        self._counted = 0  # and where that is in the buffer
+        self._line = 1 + skipped.count("\n")  # the number of the line up to which they are counted
         # Where the line begins; what was skipped is not counted.
         self._line_start = skipped.rfind("\n") + 1 - len(skipped)
-        self._section: _MarkupSection | None = None  # a section that is longer than what is kept
-        self.report_holes = True  # whether to note where there are NUL bytes
-        self.before_root = False  # whether the root of the document is still looked for
-        self._declared = False  # whether an XML declaration was just read
         self._next: dict[str | re.Pattern[str], int] = {}  # where things are that were searched for
-        self._searched = 0  # how far the end of an unfinished section was searched for
-        self._hole = False  # whether the last text ended with NUL bytes
-        self._holes: list[int] = []  # the lines where they stand
-        self._more_holes = 0
-        self.damage = 0  # repairs since the last entry
-        self.given_up = False  # whether there was too much damage to go on
+        self._holes: list[int] = []  # the lines where there are NUL bytes
 
     @property
     def line(self) -> int:

@@ -40,6 +40,7 @@ MAX_DEPTH = 200
 MAX_FIELDS = 10_000
 """The maximum number of elements of an entry; the rest is ignored."""
 
+_MAX_OPEN = 10  # elements around entries
 _CUT_ENTRY = Reason(FailureCode.TRUNCATED, "the document breaks off inside an entry")
 _NOTHING = "\0\ufeff"  # what is between entries and says nothing, as blanks do
 
@@ -117,19 +118,20 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self.report_problems = not self.fast or self.always_reports
         self.scanner.report_holes = self.report_problems
         self._stack: list[str] = []  # the names of open elements,
-        self._scopes: list[Scope] = []  # and the scope outside of each
+        self._scopes: list[Scope | None] = []  # and the scope outside of each, if it was needed
         # The depth of elements, and the URL against which relative ones are resolved from there on.
         self._bases: list[tuple[int, str | None]] = [(-1, url)]
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._noted_strays: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
-        self._scope = Scope(case_insensitive=case_insensitive)
-        if root is not None:
-            self._stack.append(root.root_tag[0])
-            self._scopes.append(self._scope)
-            self._scope = Scope(like=root._scope)  # noqa: SLF001 - of the same class
-            self._root, self.root_tag = root.dialect.root, root.root_tag
-            self.dialect = Dialect(type(self), root.dialect.root, self.url_length)
+        if root is None:
+            self._scope = Scope(case_insensitive=case_insensitive)
+            return
+        self._stack.append(root.root_tag[0])
+        self._scopes.append(None)
+        self._scope = Scope(like=root._scope)  # noqa: SLF001 - of the same class
+        self._root, self.root_tag = root.dialect.root, root.root_tag
+        self.dialect = Dialect(type(self), root.dialect.root, self.url_length)
 
     def scan(self, text: str) -> list[Entry]:
         """Return the entries that the scanner has read so far."""
@@ -207,6 +209,20 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             if stray in text and (f"<{stray}" in text or f":{stray}" in text):
                 return True
         return False
+
+    @property
+    def is_below_root(self) -> bool:
+        """Whether it is between entries directly below the first root, as at the beginning."""
+        is_there = len(self._stack) == 1 and self._wrapped is None and not self.root_implied
+        return is_there and self.is_between_entries
+
+    @property
+    def is_between_entries(self) -> bool:
+        """Whether the scanner is between entries, with nothing begun."""
+        if self._entry is not None or self.scanner_only or self.case_insensitive:
+            return False
+        is_open = 0 < len(self._stack) <= _MAX_OPEN and not self.root_closed
+        return is_open and self.scanner.idle
 
     @property
     def root_name(self) -> str:
@@ -491,7 +507,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
 
     def _pop(self) -> None:
         self._stack.pop()
-        self._scope = self._scopes.pop()
+        self._scope = self._scopes.pop() or Scope()
         if self._too_deep:
             self._too_deep.clear()
         depth = len(self._stack)

@@ -10,12 +10,11 @@ from usp._base.urls import url_parts
 from usp._formats.decode import Decoder, known_encoding
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import sitemap_rule
+from usp.limits import PROTOCOL_BYTES, PROTOCOL_URLS
 
 if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap
 
-MAX_UNPACKED = 50 * 1024 * 1024  # bytes without compression: a limit of the protocol
-MAX_ENTRIES = 50_000  # URLs or sitemaps: another one
 _XML_TYPE = re.compile(r"(?:application|text)/(?:x-)?(?:[\w.-]++\+)?xml|text/x-opml")
 _TEXT_TYPE = re.compile(r"text/plain")
 _RIGHT_TYPES = {  # by the kind of document, unless it is XML
@@ -75,8 +74,8 @@ def too_large(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: with --> instead of --> (x 60)
     Fix: Split it into several sitemaps, and list them in an index.
     """
-    if sitemap.unpacked > MAX_UNPACKED and not sitemap.is_robots:
-        yield Hit(f"the sitemap has {sitemap.unpacked:,} bytes; {MAX_UNPACKED:,} are allowed")
+    if sitemap.unpacked > PROTOCOL_BYTES and not sitemap.is_robots:
+        yield Hit(f"the sitemap has {sitemap.unpacked:,} bytes; {PROTOCOL_BYTES:,} are allowed")
 
 
 @sitemap_rule("SM203", Severity.ERROR)
@@ -89,11 +88,11 @@ def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/{n}</loc></url> (x 1,000)
     Fix: Split it into several sitemaps, and list them in an index.
     """
-    if sitemap.pages > MAX_ENTRIES:
-        yield Hit(f"the sitemap has {sitemap.pages:,} URLs; {MAX_ENTRIES:,} are allowed")
+    if sitemap.pages > PROTOCOL_URLS:
+        yield Hit(f"the sitemap has {sitemap.pages:,} URLs; {PROTOCOL_URLS:,} are allowed")
     count = len(sitemap.children) if sitemap.is_index else 0
-    if count > MAX_ENTRIES:
-        yield Hit(f"the index has {count:,} sitemaps; {MAX_ENTRIES:,} are allowed")
+    if count > PROTOCOL_URLS:
+        yield Hit(f"the index has {count:,} sitemaps; {PROTOCOL_URLS:,} are allowed")
 
 
 # Bytes from which on compression is worth it: a MiB of XML becomes a tenth of that.

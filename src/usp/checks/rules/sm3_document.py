@@ -10,23 +10,16 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.objects.extensions import EXTENSIONS
+from usp.objects.extensions import NAMESPACES, PROTOCOL
 from usp.objects.problem import ProblemCode
-from usp.objects.sitemap import stored_of
+from usp.objects.sitemap import IndexXMLSitemap, stored_of
 
 if TYPE_CHECKING:
     from usp._formats.xml.raw_entries import SeenElement
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.context import CheckedSitemap, Site
 
-# The namespace of sitemaps, which is a name and not an address: each character counts.
-PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
-
 _FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still read everywhere
-
-# Those of extensions, by their usual prefixes, which are also what parsers call them.
-NAMESPACES = {one.prefix: one.namespace for one in EXTENSIONS}
-
 UNDECLARED = "undeclared:"  # how the namespace of a prefix begins that is not declared
 MOST = 20  # how many names of one kind are reported, each once: a document may have thousands
 _RESERVED = frozenset({"xml", "xmlns"})
@@ -316,7 +309,7 @@ def index_in_index(site: Site) -> Iterator[Hit]:
     """An index lists another index.
 
     An index may list sitemaps only. Search engines do not follow a second level: all pages below it are
-    lost.
+    lost. Feeds in JSON, llms.txt and lists of ResourceSync may name further ones.
     Source: protocol#index support:7451001
     Bad:
         --- /index.xml (declared)
@@ -337,7 +330,8 @@ def index_in_index(site: Site) -> Iterator[Hit]:
     Fix: List the sitemaps themselves, or declare both indexes in robots.txt.
     """
     for one in site.sitemaps:
-        if one.kind == "index" and one.parent is not None and one.parent.kind == "index":
+        nodes = (one.node, one.parent and one.parent.node)
+        if all(type(node) is IndexXMLSitemap for node in nodes):
             yield Hit(f"an index is inside another index{one.declared}", sitemap=one.url)
 
 
@@ -346,7 +340,8 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap or an index has no entries.
 
     At least one is required. Search engines report an empty sitemap as an error, and often it is one:
-    whatever writes it has found nothing. A news sitemap may be empty: there was no news for two days.
+    whatever writes it has found nothing. A news sitemap may be empty: there was no news for two days; and so
+    may a list of ResourceSync: nothing has changed.
     Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd support:7451001
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -357,5 +352,5 @@ def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if sitemap.markup is not None and not (sitemap.pages or sitemap.children or lost):
         root, attributes = sitemap.markup.root_tag
         what = "sitemaps" if sitemap.kind == "index" else "pages"
-        if NAMESPACES["news"] not in attributes:
+        if NAMESPACES["news"] not in attributes and sitemap.kind != "resourcesync":
             yield Hit(f"<{root}> lists no {what}")

@@ -46,7 +46,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 
 SHORT_HELP = {name: text for group in GROUPS.values() for name, text in group.items()}
 # Commands that are in the module of another one; graph is the name of an earlier version.
-_BESIDE = {"graph": "tree", "update": "snapshot", "convert": "forget"}
+_BESIDE = {"graph": "tree", "update": "snapshot", "convert": "stats", "forget": "stats"}
 
 
 class _Commands(Mapping[str, "click.Command"]):

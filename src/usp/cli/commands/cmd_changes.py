@@ -17,7 +17,7 @@ import rich_click as click
 
 from usp._base.display import counted, printable
 from usp.cli import options
-from usp.cli.errors import messages
+from usp.cli.errors import messages, reading_dataset
 from usp.cli.option_values import bad_value, new_path, value_of
 from usp.cli.output import naming, write_text
 
@@ -78,8 +78,6 @@ def command(
       usp changes dataset --position state        what came since the last call
       usp changes dataset --follow --only added   new pages as they are found
     """  # noqa: D301 - click knows the backspace
-    from usp._base.files import NotADatasetError
-    from usp._base.interrupts import InterruptibleThread
     from usp.cli.run_options import handling
     from usp.fleet.changes_feed import ChangesFeed
 
@@ -90,12 +88,9 @@ def command(
         raise click.UsageError("a Parquet file needs -o FILE")
     chosen = _chosen(**wanted)
     after = _read_position(position_file) if after is None else after
-    aside, stop = InterruptibleThread(), threading.Event()
-    try:
+    total, stop = 0, threading.Event()
+    with reading_dataset() as aside:
         feed: ChangesFeed = aside(ChangesFeed, dataset)
-    except NotADatasetError as error:
-        raise click.UsageError(str(error)) from error
-    total = 0
     with (
         handling(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM) if follow else nullcontext()
     ):

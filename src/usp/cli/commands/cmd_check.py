@@ -147,7 +147,8 @@ def command(
     counts = CheckList()
     messages.failed = NOT_CHECKED
     with run.running() as progress:
-        against, before = (_other(run, given[name], progress) for name in _OTHERS)
+        others = (given[name] for name in _OTHERS)
+        against, before = (one and run.needed_tree(one, progress) for one in others)
         checking = replace(checking, web_client=run.client(), against=against, before=before)
         read = [(start, _read(run, start, progress)) for start in starts]
         found = [(start, tree) for start, tree in read if tree is not None]
@@ -167,7 +168,7 @@ def command(
         if target is not None:
             Baseline.of(counts.counted(severe), target.parent).save(target)
             known = counted(counts.total, "finding")
-            messages.notice(f"{known} written to {target}; use it with --baseline")
+            messages.notice(f"wrote {known} to {target}; use it with --baseline")
         else:
             is_shown = output is None and sys.stdout.isatty()
             report = CheckReport(
@@ -334,20 +335,8 @@ def _colored(line: str) -> str:
     return click.style(line, fg=color)
 
 
-def _other(
-    run: options.RunOptions, start: options.Input | None, progress: Progress
-) -> AbstractSitemap | None:
-    """Return the tree of what is compared with, if there is any; ends if it could not be read."""
-    if start is None:
-        return None
-    tree = run.tree(start, on_event=progress)
-    run.exit_if_nothing(tree, start)
-    return tree
-
-
 def _write(report: CheckReport, form: str, output: Path | None) -> None:
     """Write what was found; report how much, where that cannot be seen."""
-    from usp.checks.finding import Severity
     from usp.checks.formats import FORMATS, job_summary
 
     if output is None and has_colors():
@@ -359,10 +348,8 @@ def _write(report: CheckReport, form: str, output: Path | None) -> None:
             file.writelines(f"{line}\n" for line in job_summary(report))
     if form in ("text", "github") and output is None:
         return
-    where = "" if output is None else f" written to {output}"
-    total, found = counted(report.counts.total, "finding"), report.counts.severities
-    parts = ", ".join(f"{one.value}: {found[one]:,}" for one in Severity if found[one])
-    messages.notice(f"{total}{parts and f' ({parts})'}{where}", **report.counts.to_dict())
+    what = str(report.counts) if output is None else f"wrote {report.counts} to {output}"
+    messages.notice(what, **report.counts.to_dict())
 
 
 def _notice_known(

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import FAILED, failure_line, messages, remedy
+from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
 from usp.cli.option_values import Integer, bad_value, interval, read_columns, share, value_of
 from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
@@ -62,8 +62,12 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--problems": "Count the problems of every sitemap; takes longer.",
         "--due": "Request what is due in the dataset, and end. Each sitemap has its own rhythm.",
         "--every TIME": "Repeat --due at this interval, for example 1m, until it is stopped.",
+        "--per-hour N": "With --due or --every, send a host at most so many requests in an hour; "
+        "what is more stays due.",
         "--again": "Request all sitemaps again; those that have not changed are not downloaded.",
         "--retry-failed": "Crawl the sites again that failed or keep what they had, and no others.",
+        "--code CODE...": "With --retry-failed, only sites with this reason, for example server-error; "
+        "also if only a part of them is missing.",
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
         "--accept": "Take what there is now. Without it, a site that has lost more than half of its "
         "pages keeps them until the next visit finds the same.",
@@ -72,6 +76,8 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "(:9100), as OpenMetrics.",
     },
     every={"type": interval},
+    per_hour={"type": Integer(1)},
+    code={"name": "codes"},
     max_failed={"type": share, "default": "20%"},
 )
 @options.request_options(
@@ -104,12 +110,14 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
       usp crawl sites.txt -o s3://bucket/dataset --shard 0/4
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
-    from usp._base.files import NotADatasetError
+    from usp._base.names import load_extra
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import
+
+    load_extra("pyarrow", "usp crawl needs pyarrow", "fleet")
     from usp.fleet.metrics import read_target
     from usp.fleet.run import crawl_fleet
-    from usp.fleet.site_list import SiteListError, read_sites
+    from usp.fleet.site_list import read_sites
 
     if output is not None and not output.strip():
         raise bad_value("--output", "choose a folder for the dataset")
@@ -123,15 +131,12 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
         target = None if metrics is None else read_target(metrics)
     root, listed = output or sites, None
     log = logging_to(values["log_file"], values["verbose"])
-    with ending_at_sigterm(), _shown(root, target) as show, log:
+    with ending_at_sigterm(), _shown(root, target) as show, log, reading_dataset():
         skip_pandas_import()
-        try:
-            if output is not None:
-                patience = run.options.effective_limits.seconds
-                listed = read_sites(sites, messages.notice, seconds=patience)
-            summary = crawl_fleet(listed, root, run, show)
-        except (NotADatasetError, SiteListError) as error:
-            raise click.UsageError(str(error)) from error
+        if output is not None:
+            patience = run.options.effective_limits.seconds
+            listed = read_sites(sites, messages.notice, seconds=patience)
+        summary = crawl_fleet(listed, root, run, show)
     for failure in summary["failures"]:
         failure["remedy"] = remedy(failure["code"])
     if not messages.quiet:
@@ -179,6 +184,10 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         raise click.UsageError(
             "--again is for all sites, --retry-failed and --due for some; choose one of them"
         )
+    if values["per_hour"] is not None and not is_due:
+        raise click.UsageError("--per-hour is for what is due; add --due or --every")
+    if values["codes"] and not values["retry_failed"]:
+        raise click.UsageError("--code is for sites that failed; add --retry-failed")
     if values["accept"] and not (values["again"] or values["retry_failed"] or is_due):
         raise click.UsageError(
             "--accept is for sites that are crawled again; add --again, --retry-failed or --due"
@@ -189,7 +198,8 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     if values["address"] is not None and values["engine"] != "ray":
         raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
     names = (field.name for field in dataclasses.fields(FleetRun) if field.name in values)
-    return FleetRun(options=fleet, **{name: values[name] for name in names})
+    with value_of("--code"):
+        return FleetRun(options=fleet, **{name: values[name] for name in names})
 
 
 @contextmanager

@@ -94,15 +94,15 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
         session.trust_env = False  # a proxy cannot reach this machine
         client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
         tree = sitemap_tree_for_homepage(url, client)
-    report = "HTML report: usp demo --open shows one"
+    more = [] if is_opened else ["HTML report: usp demo --open shows one"]
     if output is not None:
         write_report(tree, output)
-        report = f"HTML report: {output}"
+        more = [f"HTML report: {output}"]
     show(
         tree_view(tree),
         "",
         *summary(tree),
-        report,
+        *more,
         "Next, try a real site: usp tree -p example.org",
     )
     if is_opened and output is not None:

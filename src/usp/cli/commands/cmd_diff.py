@@ -86,8 +86,8 @@ def command(
     nothing: its pages are unknown, and only counted. On a terminal, changes are grouped by kind.
 
     The exit status is 0 if nothing changed, 1 if something did, 2 if A or B could not be read, and 3 if
-    there is no confirmed change, but one side is incomplete; with --strict, it is 3 whenever something
-    is missing.
+    there is no confirmed change, but a sitemap could be read on one side only; with --strict, it is 3
+    whenever something is missing.
 
     \b
     Examples:
@@ -218,8 +218,7 @@ def _write_rows(
 
 def _tree(run: options.RunOptions, start: options.Input, progress: Listener) -> AbstractSitemap:
     """Return the tree of A or B; ends the command if nothing of it could be read."""
-    tree = run.tree(start, on_event=progress)
-    run.exit_if_nothing(tree, start)
+    tree = run.needed_tree(start, progress)
     missing = _missing(tree)
     if missing:
         name = start.path or start.url

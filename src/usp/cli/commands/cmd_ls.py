@@ -274,9 +274,7 @@ def _list_sitemaps(
     from usp.export.sitemaps import sitemap_rows, write_sitemaps
 
     with run.running() as progress:
-        tree = run.tree(start, on_event=progress)
-        if output is not None:
-            run.exit_if_nothing(tree, start)
+        tree = (run.tree if output is None else run.needed_tree)(start, progress)
         examine = not names or any(name.startswith("problem") for name in names)
         rows = sitemap_rows(tree, why, problems=examine)
         if form == "text":

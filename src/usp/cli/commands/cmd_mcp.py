@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from usp._base.names import load_extra
 from usp.cli import options
 from usp.cli.errors import messages
 from usp.cli.option_values import bad_value, value_of
@@ -78,15 +79,12 @@ def command(
       usp mcp --http 0.0.0.0:8000 --expose --allow-host box.lan
                                              for others, with a token
     """  # noqa: D301 - click knows the backspace
-    from usp._base.names import load_extra
-
     crawl, client = options.read_requests(values, SERVER_LIMITS, trust_start=False)
     client["max_concurrent_requests"] = values["concurrency"]
     kept = {"cache_seconds": values["cache"], "snapshots": values["snapshots"]}
     with value_of("--header"):
         server = ServerOptions(crawl=CrawlOptions(**crawl), client=client, **kept)
-    load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
-    load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
+    load_extra("usp.mcp.server", "usp mcp needs the MCP SDK", "mcp")
     if http is None and (expose or hosts):
         raise click.UsageError("--expose and --allow-host need --http")
     if token and not (token.isascii() and token.isprintable() and " " not in token):

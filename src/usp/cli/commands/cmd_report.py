@@ -74,9 +74,11 @@ def command(
         if former is not None and before is not None and not found_anything(before, former):
             run.exit_for(before, former)  # everything would look new
         try:
-            progress.doing = "checking"
-            given: dict[str, Any] = {"all_problems": all_problems, "on_pages": progress.add_pages}
-            page = html(tree, before=before, history=history, **given)
+            seen: dict[str, Any] = {
+                "on_read": progress.reading(tree.sitemap_count()),
+                "on_pages": progress.checked,
+            }
+            page = html(tree, all_problems=all_problems, before=before, history=history, **seen)
         except SnapshotError as error:
             raise click.UsageError(f"--history: {error}") from error
         if output is not None:

@@ -1,4 +1,4 @@
-"""``usp stats``: what is in a dataset of ``usp crawl``."""
+"""``usp stats``, ``usp forget`` and ``usp convert``: a dataset of ``usp crawl`` after the crawl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import rich_click as click
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.errors import failure_line, messages, remedy
+from usp.cli.errors import failure_line, messages, reading_dataset, remedy
 from usp.cli.output import show, write_text
 
 if TYPE_CHECKING:
@@ -46,19 +46,73 @@ def command(dataset: str, most: int, form: str | None, output: Path | None) -> N
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
     form = options.format_for(output, form, ("text", "json"), "text")
-    from usp._base.files import NotADatasetError
-    from usp._base.interrupts import InterruptibleThread
     from usp.fleet.stats import dataset_stats
 
-    try:
-        stats = InterruptibleThread()(dataset_stats, dataset, most)
-    except NotADatasetError as error:
-        raise click.UsageError(str(error)) from error
+    with reading_dataset() as aside:
+        stats = aside(dataset_stats, dataset, most)
     if form == "json":
         write_text(json.dumps(stats, indent=1, default=str).splitlines(), output)
     else:
         show(*_parts(stats), output=output)
     messages.wrote(output, stats["totals"]["sites"], "site")
+
+
+@options.command("forget")
+@click.argument("dataset")
+@click.argument("sites", metavar="[SITE]...", nargs=-1)
+@options.common_options
+def forget(dataset: str, sites: tuple[str, ...]) -> None:
+    """Leave sites alone, and delete their rows from a dataset.
+
+    A SITE is a host or a URL, and stands for the hosts below it, too. It is added to leave-alone.txt in
+    the dataset, a list that may also be edited by hand. A crawl that is running sends these sites no
+    more requests, within seconds. Without SITE, the rows of all sites of the list are deleted. Files
+    with deleted rows are removed once no version of the tables needs them. Needs the extra fleet.
+
+    \b
+    Examples:
+      usp forget dataset example.org
+      usp forget dataset                delete the rows of all sites of the list
+    """  # noqa: D301 - click knows the backspace
+    from usp.fleet import leave_alone
+    from usp.fleet.current import OpenDataset
+
+    with reading_dataset() as aside:
+        done = aside(leave_alone.forget, aside(OpenDataset, dataset), sites)
+    messages.notice(
+        f"{counted(done['deleted'], 'site')} deleted; {counted(done['listed'], 'host')} left alone",
+        **done,
+    )
+
+
+@options.command("convert")
+@click.argument("old", metavar="OLD")
+@options.table(
+    {"-o --output DATASET": "Dataset to write, which does not exist yet."},
+    output={"required": True},
+)
+@options.common_options
+def convert(old: str, output: str) -> None:
+    """Take over a dataset of an earlier version.
+
+    OLD has the tables pages, sitemaps and sites, and stays as it is. Everything in the new dataset is
+    due at once. If the command is interrupted, the same command completes it. Needs the extra fleet.
+
+    \b
+    Examples:
+      usp convert old -o dataset
+      usp crawl dataset --due              see what has changed
+    """  # noqa: D301 - click knows the backspace
+    from usp.fleet.takeover import take_over
+
+    with reading_dataset() as aside:
+        done = aside(take_over, old, output)
+    names = {"visits": "site", "fetches": "sitemap", "pages": "page"}
+    found = ", ".join(counted(done[table], name) for table, name in names.items())
+    messages.notice(f"{found} taken over", **done)
+
+
+# Tables of stats -----------------------------------------------------------------------------------
 
 
 def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:

@@ -36,6 +36,13 @@ _USUALLY = 900.0  # seconds from one round of all feeds to the next
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+def _shell_command(text: str) -> str:
+    """Refuse an empty command, which would take the changes and do nothing with them."""
+    if not text.strip():
+        raise click.BadParameter("the command is empty")
+    return text
+
+
 @options.command("watch")
 @options.url_argument
 @options.table(
@@ -56,7 +63,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
     snapshot={"type": lambda text: Path(text) if Path(text).is_dir() else new_path(text)},
     post={"type": webhook, "name": "post_to"},
     feed={"type": new_path, "name": "feed_path"},
-    exec={"name": "shell_command"},
+    exec={"name": "shell_command", "type": _shell_command},
 )
 @options.results(
     ["text", "jsonl"],
@@ -104,7 +111,8 @@ def command(
     feeds = _feeds_in(start.path) if start.path is not None else {}
     if start.is_local and not feeds:
         raise click.UsageError(
-            "only a website or a sitemap on the web can be watched, not a file, unless it is OPML"
+            "only a website or a sitemap on the web can be watched, not a file, unless it is OPML with"
+            " feeds"
         )
     _check_state(snapshot, is_folder=bool(feeds))
     form = options.format_for(output, form, ("text", "jsonl"), "text")

@@ -33,6 +33,20 @@ function link(url, shown = url) {
   return made;
 }
 
+// The number in a text such as "1,024", "4.5 KiB" or "2 min 5 s"; null for nothing, else the text.
+const UNITS = {
+  ms: 0.001, s: 1, min: 60, h: 3600, "%": 1,
+  B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4,
+};
+const PART = /([\d,]+(?:\.\d+)?) ?(ms|s|min|h|%|B|KiB|MiB|GiB|TiB)?(?:\s|$)/g;
+function measured(text) {
+  if (text === "" || text === "–") return null;
+  if (text.replace(PART, "") !== "") return text;
+  let sum = 0;
+  for (const [, value, unit] of text.matchAll(PART)) sum += Number(value.replaceAll(",", "")) * (UNITS[unit] ?? 1);
+  return sum;
+}
+
 // Make the head of a column a button; `sort` gets 1 for ascending and -1 for descending order.
 function makeSortable(head, sort) {
   const button = element("button", "", head.textContent);

@@ -1,22 +1,13 @@
 "use strict";
-// Tables sort by the heads of their columns.
+// Tables sort by the heads of their columns, and their addresses are links.
 (() => {
-  const UNITS = {
-    ms: 0.001, s: 1, min: 60, h: 3600, "%": 1,
-    B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4,
-  };
-  const PART = /([\d,]+(?:\.\d+)?) ?(ms|s|min|h|%|B|KiB|MiB|GiB|TiB)?(?:\s|$)/g;
-  const collator = new Intl.Collator("en", { numeric: true });
-
-  // A number for numbers, sizes and times such as "2 min 5 s"; null for nothing; else the text.
-  function keyOf(cell) {
-    const text = cell.textContent.trim();
-    if (text === "" || text === "–") return null;
-    if (text.replace(PART, "") !== "") return text;
-    let sum = 0;
-    for (const [, value, unit] of text.matchAll(PART)) sum += Number(value.replaceAll(",", "")) * (UNITS[unit] ?? 1);
-    return sum;
+  const origin = document.querySelector("#tree .note .url").textContent;
+  for (const address of document.querySelectorAll("td .address")) {
+    const shown = address.textContent;
+    address.replaceChildren(link(shown.startsWith("/") ? origin + shown : shown, shown));
   }
+
+  const collator = new Intl.Collator("en", { numeric: true });
 
   function compare(one, other, direction) {
     if (one === null || other === null) return (one === null) - (other === null);
@@ -34,7 +25,7 @@
   function sort(table, column, direction) {
     const bodies = bodiesOf(table);
     const counts = bodies.map((body) => body.rows.length);
-    const keyed = bodies.flatMap((body) => [...body.rows]).map((row) => [keyOf(row.cells[column]), row]);
+    const keyed = bodies.flatMap((body) => [...body.rows]).map((row) => [measured(row.cells[column].textContent.trim()), row]);
     keyed.sort(([one], [other]) => compare(one, other, direction));
     const rows = keyed.map(([, row]) => row);
     bodies.forEach((body, at) => body.replaceChildren(...rows.splice(0, counts[at])));

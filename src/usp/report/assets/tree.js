@@ -7,6 +7,7 @@
   const place = document.getElementById("rows");
   const search = document.getElementById("search");
   const damaged = document.getElementById("damaged");
+  const order = document.getElementById("order");
   const matches = document.getElementById("matches");
 
   if (typeof DecompressionStream === "undefined") {
@@ -30,7 +31,18 @@
   let kept = null; // rows that a search keeps: 1 for an ancestor of a match, 2 for a match
   let word = "";
 
-  const children = (at) => (kept ? below[at].filter((child) => kept[child]) : below[at]);
+  // Siblings are in the order of the document, or of these numbers, the largest first.
+  const ORDERS = {
+    pages: (at) => tree.pages[at],
+    size: (at) => measured(tree.size[at]) ?? -1,
+    last: (at) => tree.last[at],
+    findings: (at) => Number(tree.findings[at].split(" ")[0].replaceAll(",", "")),
+  };
+  function children(at) {
+    const key = ORDERS[order.value];
+    const rows = kept ? below[at].filter((child) => kept[child]) : below[at];
+    return key ? [...rows].sort((one, other) => (key(one) < key(other)) - (key(one) > key(other))) : rows;
+  }
 
   function address(at) {
     const url = element("bdi", "url");
@@ -181,6 +193,7 @@
     waiting = setTimeout(draw, 80);
   });
   damaged.addEventListener("change", draw);
+  order.addEventListener("change", draw);
   draw();
   place.dataset.ready = "yes";
 })();

@@ -1,4 +1,4 @@
-"""Our own session for the client on ``requests``: on urllib3 directly, and only where a gate allows it.
+"""The session of the client on ``requests``: on urllib3 directly, and only where a gate allows it.
 
 It serves requests to which nothing is added. For all others, and whenever ``requests`` is patched,
 there is a session of ``requests`` that connects in the same way (:func:`requests_session`).
@@ -99,7 +99,7 @@ def _is_defined(function: Any, module: str, name: str) -> bool:
 # Sessions ------------------------------------------------------------------------------------------
 
 
-class OwnSession:
+class DirectSession:
     """Connections of one crawl, and requests to which nothing is added."""
 
     def __init__(self, gate: AddressGate, concurrency: int) -> None:
@@ -149,7 +149,7 @@ def _tls_settings(verify: Any) -> dict[str, Any]:
     return {"ssl_context": trusting(place)}
 
 
-def requests_session(own: OwnSession, before: Any = None) -> Any:
+def requests_session(own: DirectSession, before: Any = None) -> Any:
     """Return a session of ``requests`` that connects as our own, with settings of one ``before``.
 
     If ``requests.Session`` was replaced by another class (a cache, a mock), it is a session of that

@@ -29,9 +29,9 @@ from usp._base.urls import (
     urlunsplit,
     without_login,
 )
+from usp._http.direct_session import OriginalAdapter, OriginalSession
 from usp._http.identity import is_secret
 from usp._http.redirects import within_bounds
-from usp._http.requests_own import OriginalAdapter, OriginalSession
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import literal_of, look_up
 
@@ -45,9 +45,10 @@ def is_session(session: Any) -> bool:
 
 
 def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return those options that a function accepts, according to its signature."""
+    """Return those options that a function, or what a mock calls, accepts by its signature."""
+    mocked = getattr(call, "side_effect", None)
     try:
-        parameters = inspect.signature(call).parameters
+        parameters = inspect.signature(mocked if callable(mocked) else call).parameters
     except (TypeError, ValueError):
         return options
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
