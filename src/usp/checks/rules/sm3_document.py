@@ -10,7 +10,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.objects.extensions import NAMESPACES, PROTOCOL
+from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, stored_of
 
