@@ -218,6 +218,12 @@ def test_lines_fit_into_a_narrow_terminal_and_only_there_severities_have_colors(
     page = without_styles(on_screen("rule", "SM407", columns=40))
     long = [line for line in page.split("\n") if len(line) > 40]
     assert [line for line in long if "http" not in line] == []
+    listed = without_styles(on_screen("rule", columns=80)).split("\n")
+    assert max(map(len, listed)) <= 80
+    at = listed.index(
+        "  SM107  warning  sitemap-not-declared       A sitemap exists, but robots.txt"
+    )
+    assert listed[at + 1].split() == ["does", "not", "declare", "it."]
     argv = ("check", ".", "--select", "SM401", "-q")
     assert "\x1b[31m\x1b[1merror" in on_screen(*argv)
     for words in (argv, ("rule", "SM401")):

@@ -230,6 +230,14 @@ class Verdict:
         values = {"color": self.color.value, "sentence": self.sentence, "advice": self.advice}
         return values | {"first": [row.code for row in self.first], "code": code}
 
+    def to_mend(self) -> Iterator[str]:
+        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is."""
+        if self.first:
+            yield f"To mend first ('usp rule {self.first[0].code}' explains one):"
+        for row in self.first:
+            often = f" ({row.count:,} times)" if row.count > 1 else ""
+            yield f"  {row.code} {row.name}{often}: {row.hint}"
+
     def what_to_do(self, words: str = "") -> str:
         """Return the advice, or other words for it, and where to read on; empty if there is none."""
         advice = words or self.advice

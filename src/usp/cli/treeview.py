@@ -252,12 +252,7 @@ def summary(tree: AbstractSitemap, *, problems: bool = True) -> list[Text]:
     lines = verdict_lines(result)
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
     lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
-    if result.first:
-        lines.append(Text(f"To mend first ('usp rule {result.first[0].code}' explains one):"))
-    for row in result.first:
-        often = f" ({row.count:,} times)" if row.count > 1 else ""
-        lines.append(Text(f"  {row.code} {row.name}{often}: {row.hint}"))
-    return lines
+    return lines + [Text(line) for line in result.to_mend()]
 
 
 def verdict_lines(result: Verdict) -> list[Text]:

@@ -33,7 +33,7 @@ MAX_NODES = 200  # how many sitemaps are shown in total
 MAX_SIBLINGS = 20  # how many sitemaps of one index are shown
 MAX_DEPTH = 12
 
-_INDENT = "padding-left:1.1em"
+_INDENT, _AS_WRITTEN = "padding-left:1.1em", "white-space:pre-wrap"
 _MOST_FINDINGS = 3  # of one sitemap that are shown
 _COLORS = {
     **dict.fromkeys((FAILED, Color.RED, "error"), "#c0392b"),
@@ -59,7 +59,11 @@ def repr_html(node: AbstractSitemap) -> str:
     head = tag("div", _colored(shown_text(str(result)), result.color))
     if advice := result.what_to_do():
         head = Markup(head + tag("div", shown_text(advice)))
-    head = Markup(head + tag("div", totals))
+    head = Markup(
+        "".join(
+            [head, *(tag("div", line, style=_AS_WRITTEN) for line in (totals, *result.to_mend()))]
+        )
+    )
     return tag("div", head, writer.node(node, 0), style="font-family:monospace;font-size:13px")
 
 

@@ -7,6 +7,8 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -19,11 +21,12 @@ from usp.cli.output import has_colors, painted, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp.checks.registry import Group, Rule
+    from usp.checks.registry import Rule
 
 _WIDEST = 88  # columns of text that is easy to read
 _PLAIN_WIDTH = 80
 _NARROWEST = 30
+_LEAST = 24  # columns for the sentences of a list
 _NO_WRAP = 1000
 
 
@@ -89,21 +92,21 @@ def _page(rule: Rule) -> Iterator[str]:
 
 
 def _list(rules: Sequence[Rule], columns: int) -> Iterator[str]:
-    widest = max(len(rule.name) for rule in rules)
-    group: Group | None = None
-    for rule in rules:
-        if rule.group is not group:
-            if group is not None:
-                yield ""
-            group = rule.group
-            yield _painted(f"{group.title[0].upper()}{group.title[1:]}", "title")
-        padding = " " * (len("warning") - len(rule.severity))
-        severity = f"{_painted(rule.severity.value, rule.severity)}{padding}"
-        begin = f"  {rule.code}  {severity}  {rule.name:{widest}}"
-        used = len(f"  {rule.code}  warning  ") + widest + 2
-        room = columns - used
-        text = rule.summary if len(rule.summary) <= room else f"{rule.summary[: room - 1]}…"
-        yield f"{begin}  {text}" if room >= _NARROWEST else begin
+    for number, (group, listed) in enumerate(groupby(rules, key=attrgetter("group"))):
+        of_group = list(listed)
+        if number:
+            yield ""
+        yield _painted(f"{group.title[0].upper()}{group.title[1:]}", "title")
+        widest = max(len(rule.name) for rule in of_group)
+        margin = " " * (len("  SM401  warning    ") + widest)
+        for rule in of_group:
+            padding = " " * (len("warning") - len(rule.severity))
+            severity = f"{_painted(rule.severity.value, rule.severity)}{padding}"
+            begin = f"  {rule.code}  {severity}  {rule.name:{widest}}"
+            room = columns - len(margin)
+            first, *more = textwrap.wrap(rule.summary, room) if room >= _LEAST else [""]
+            yield f"{begin}  {first}".rstrip()
+            yield from (margin + line for line in more)
 
 
 def _columns() -> int:
