@@ -88,6 +88,7 @@ class ValueCutter:
         self._line = 1  # where the value begins
         self.is_complete = False
         self.is_inside = False
+        self._after_end = 0  # the line of what follows the end, if anything does
 
     def feed(self, text: str) -> None:
         """Read on."""
@@ -98,6 +99,8 @@ class ValueCutter:
     def close(self) -> None:
         """Find out where the text ends."""
         self.is_inside = len(self._open) > (_ITEMS if self._in_items else 1) or bool(self._parts)
+        if self._after_end and self.is_complete:
+            self._take(None, "", self._after_end, False)
 
     # What reads on from a position, and returns where it stops ----------------------------------------
 
@@ -172,6 +175,8 @@ class ValueCutter:
                 self._parts.append(text)
                 self._length += len(text)
                 self._is_long = not is_string and self._length > MAX_VALUE
+        elif self.is_complete and not self._open and not self._after_end and text.strip():
+            self._after_end = self.line + text[: len(text) - len(text.lstrip())].count("\n")
         self.line += text.count("\n")
 
     def _text(self, first: int = 0) -> str:
@@ -199,7 +204,7 @@ class ValueCutter:
         opened = self._open
         if not opened:
             if self.is_complete and self._last == "," and self._items:  # the root ended too early
-                self.is_complete, self._in_items = False, True
+                self.is_complete, self._in_items, self._after_end = False, True, 0
                 opened += ("{", "[")
                 self._report()
             elif self.is_complete or mark == "[":
@@ -244,6 +249,8 @@ class ValueCutter:
             if opened:
                 self._report()
                 self.is_complete = self._is_between_items()  # unless something follows
+            else:
+                self._keep(mark)
             return
         self._is_whole = self._is_whole and depth == len(opened) - 1
         if self._in_items and depth < _ITEMS:

@@ -33,34 +33,31 @@ def openmetrics(progress: FleetProgress) -> str:
 
 
 def _lines(progress: FleetProgress) -> Iterator[str]:
-    yield from _counter("sites", "Sites that were visited.", "outcome", progress.outcomes)
-    yield from _counter("requests", "Requests that were sent.", "status", progress.statuses)
-    for name in ("bytes", "pages", "sitemaps"):
-        what = "Received" if name == "bytes" else "Read"
-        total = {"": getattr(progress, name)}
-        yield from _counter(f"{name}", f"{what} {name}.", "", total)
-    yield from _gauge("due_sites", "Sites of which something is due.", len(progress.active))
-    yield from _gauge("due_lag_seconds", "How long the first of them has been due.", progress.lag)
-    yield from _gauge("workers_lost", "Workers that died.", progress.workers_lost)
-    yield "# TYPE usp_freshness_seconds histogram"
-    yield "# HELP usp_freshness_seconds How long ago a sitemap was the same that has now changed."
-    for limit, count in zip([*DELAYS, "+Inf"], accumulate(progress.delays), strict=True):
-        yield f'usp_freshness_seconds_bucket{{le="{limit}"}} {count}'
+    outcomes = {f'_total{{outcome="{one}"}}': n for one, n in sorted(progress.outcomes.items())}
+    statuses = {f'_total{{status="{one}"}}': n for one, n in sorted(progress.statuses.items())}
+    yield from _series("sites", "counter", "Sites that were visited.", outcomes)
+    yield from _series("requests", "counter", "Requests that were sent.", statuses)
+    for name, what in (("bytes", "Received"), ("pages", "Read"), ("sitemaps", "Read")):
+        total = {"_total": getattr(progress, name)}
+        yield from _series(name, "counter", f"{what} {name}.", total)
+    for name, text, value in (
+        ("due_sites", "Sites of which something is due.", len(progress.active)),
+        ("due_lag_seconds", "How long the first of them has been due.", progress.lag),
+        ("workers_lost", "Workers that died.", progress.workers_lost),
+    ):
+        yield from _series(name, "gauge", text, {"": value})
+    limits = (f'_bucket{{le="{limit}"}}' for limit in (*DELAYS, "+Inf"))
+    fresh = dict(zip(limits, accumulate(progress.delays), strict=True))
+    text = "How long ago a sitemap was the same that has now changed."
+    yield from _series("freshness_seconds", "histogram", text, fresh)
     yield "# EOF"
 
 
-def _counter(name: str, text: str, label: str, values: Mapping[str, int]) -> Iterator[str]:
-    yield f"# TYPE usp_{name} counter"
+def _series(name: str, kind: str, text: str, values: Mapping[str, float]) -> Iterator[str]:
+    yield f"# TYPE usp_{name} {kind}"
     yield f"# HELP usp_{name} {text}"
-    for value, count in sorted(values.items()):
-        labels = f'{{{label}="{value}"}}' if label else ""
-        yield f"usp_{name}_total{labels} {count}"
-
-
-def _gauge(name: str, text: str, value: float) -> Iterator[str]:
-    yield f"# TYPE usp_{name} gauge"
-    yield f"# HELP usp_{name} {text}"
-    yield f"usp_{name} {value}"
+    for suffix, value in values.items():
+        yield f"usp_{name}{suffix} {value}"
 
 
 def read_target(text: str) -> Path | tuple[str, int]:
