@@ -86,3 +86,76 @@ def test_a_finding_about_a_page_is_at_the_element_of_its_entry(tmp_path, damage,
         assert rest.startswith(damage[:9] if one.code[2] == "5" else f"<loc>{one.page}</loc>")
     if damage:
         assert [one.page for one in found if one.code.startswith("SM55")] == [f"{HOME}/4500"]
+
+
+LINKS = "".join(
+    f'<xhtml:link rel="alternate" hreflang="{code}" href="{HOME}/{code}"/>'
+    for code in ("en", "de", "x-default")
+)
+IMAGES = f"<image:image><image:loc>{HOME}/a.jpg</image:loc></image:image>"
+VIDEO = (
+    f"<video:video><video:thumbnail_loc>{HOME}/a.jpg</video:thumbnail_loc><video:title>Tea</video:title>"
+    f"<video:description>Tea</video:description><video:content_loc>{HOME}/a.mp4</video:content_loc>"
+)
+# What is found at which element of an entry: the one after §.
+PLACED = {
+    "SM401": "§<loc>/tea</loc>",
+    "SM404": "§<loc>http://example.org/tea</loc>",
+    "SM407": f"<image:image><image:loc>{HOME}/tea</image:loc></image:image>§<loc>{HOME}/tea#top</loc>",
+    "SM415": f"<loc>{HOME}/tea</loc>{IMAGES}<image:image>§<image:loc>{HOME}/null/b.jpg</image:loc></image:image>",
+    "SM450": f"§<loc></loc><lastmod>2024-05-06</lastmod>{IMAGES}",
+    "SM451": f"<lastmod>2024-05-06</lastmod>§<loc>mailto:tea@example.org</loc>{IMAGES}",
+    "SM452": f"<loc>{HOME}/tea</loc>§<loc>{HOME}/cup</loc>",
+    "SM550": f"<loc>{HOME}/tea</loc>{IMAGES}§<lastmod>soon</lastmod>",
+    "SM601": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="en-UK" href="{HOME}/uk"/>',
+    "SM604": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="de" href="{HOME}/at"/>',
+    "SM606": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="fr" href="/fr"/>',
+    "SM609": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link hreflang="fr" href="{HOME}/fr"/>',
+    "SM650": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" href="{HOME}/fr"/>',
+    "SM802": f"<loc>{HOME}/tea</loc>{IMAGES}<image:image>§<image:loc>/b.jpg</image:loc></image:image>",
+    "SM822": f"<loc>{HOME}/tea</loc>{VIDEO.replace('/a.mp4', '/tea').replace('<video:con', '§<video:con')}</video:video>",
+    "SM826": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:duration>0</video:duration></video:video>",
+    "SM832": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:restriction>DE</video:restriction></video:video>",
+    "SM850": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:duration>3:45</video:duration></video:video>",
+}
+
+
+@pytest.mark.parametrize("damage", ["", "<priority>high</priority>", "<lastmod>&x</lastmod>"])
+@pytest.mark.parametrize("end", ["", "\n  "])
+def test_a_finding_is_at_its_element_however_the_document_is_read(tmp_path, end, damage):
+    path, wrong = tmp_path / "sitemap.xml", {}
+    other = f"<url><loc>{HOME}/other</loc>{damage}</url>"
+    for code, inner in PLACED.items():
+        entry = f"<url>{inner}</url>".replace("><", f">{end}<").replace(">§", f">{end}§")
+        found = found_in_file(
+            path, f"{locs('/clean')}\n{other}\n{entry.replace('§', '')}", select=[code]
+        )
+        lines = path.read_text().split("\n")
+        for one in found[-1:] if code == "SM550" else found:  # the damage gives another one
+            rest = "\n".join([lines[one.line - 1][(one.column or 0) - 1 :], *lines[one.line :]])
+            if not rest.startswith(entry.partition("§")[2]):
+                wrong[code] = one.line, one.column, one.message
+        if not found and code != "SM401":
+            wrong[code] = None
+    assert wrong == {}
+
+
+def test_a_finding_about_a_sitemap_is_at_the_loc_or_the_date_that_declares_it():
+    children = [
+        "<sitemap><loc>https://example.org/a.xml</loc></sitemap>",
+        "<sitemap><loc>https://example.org/a.xml</loc><lastmod>soon</lastmod></sitemap>",
+        "<sitemap><loc>/b.xml</loc></sitemap>",
+    ]
+    index = f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{"".join(children)}</sitemapindex>'
+    pages = "<url><loc>https://example.org/tea</loc></url>"
+    text = f"--- /index.xml (declared)\n{index}\n--- /a.xml\n{pages}\n--- /b.xml\n{pages.replace('tea', 'cup')}"
+    found = {
+        one.code: (one.line, one.column)
+        for one in found_in(text, select=["SM108", "SM109", "SM504"])
+    }
+    second = index.rindex("<loc>https") + 1
+    assert found == {
+        "SM108": (1, index.index("<loc>/b") + 1),
+        "SM109": (1, second),
+        "SM504": (1, index.index("<lastmod>") + 1),
+    }

@@ -122,6 +122,8 @@ def test_the_names_of_earlier_versions_go_on_working_and_no_help_lists_them(run,
         (["ls", site, "-f", "csv", "--json"], ["ls", site, "-f", "csv", "--log-format", "json"]),
         (["report", site, "-o-", "--all-problems"], ["report", site, "-o-", "--problems"]),
         ([*fleet, "-o", "d", "--per-host", "0"], [*fleet, "-o", "e", "--concurrency", "0"]),
+        ([*fleet, "--in-flight", "0"], [*fleet, "--sites-per-worker", "0"]),
+        ([*fleet, "--together", "0"], [*fleet, "--sites-per-host", "0"]),
     ]:
         was, now = run(*old), run(*new)
         assert (was.status, was.lines[:30], len(was.err)) == (

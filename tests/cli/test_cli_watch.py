@@ -1,12 +1,14 @@
 """``usp watch``: lines as pages appear, a command per batch, and a clean end."""
 
 import json
+import re
 import time
 from contextlib import closing
 
 import pytest
 
 import usp
+from terminals import run_on_terminal, shown
 from usp.cli.commands import cmd_watch
 from website import Answer, Site, index, rss, urlset
 
@@ -31,6 +33,15 @@ def test_the_sign_of_life_has_its_times_before_a_long_url():
     watcher = cmd_watch._Watcher("https://example.org/" + "x" * 99, 9, *[None] * 7)
     watcher.ended = time.monotonic()
     assert "0 rounds · 0:00 since the last, every 9" in watcher.line()[:79]
+
+
+def test_on_a_terminal_every_line_says_when(website):
+    given = ["--every", "0.01s", "--rounds", "1", "--existing", "--allow-network", "any"]
+    website.answers["/map.xml"] = index("/a.xml", "/gone.xml")
+    ran = run_on_terminal("watch", website.url("/map.xml"), *given, stdout="terminal")
+    lines = shown(ran.screen)
+    assert [line[9:].partition(":")[0] for line in lines] == ["usp", "usp", "+ http", "usp"]
+    assert all(re.match(r"\d\d:\d\d:\d\d ", line) for line in lines)
 
 
 def test_new_pages_are_lines_or_json_lines(watch, website):

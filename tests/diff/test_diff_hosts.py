@@ -53,6 +53,18 @@ def test_the_same_paths_on_other_hosts_are_the_same_pages(before, after, hosts):
     assert list(diff(before, after, map_host={}))
 
 
+def test_a_path_is_the_same_however_its_characters_are_escaped():
+    before = website(OLD, "/\u00fc", "/%d0%bf?q=\u00f6", "/a b", "/100%25", "/lost%2f")
+    paths = ["/%C3%BC", "/%D0%BF?q=%c3%b6", "/a%20b", "/100%25", "/lost/"]
+    for home in (OLD, NEW):
+        found = [
+            change for change in diff(before, website(home, *paths)) if "xml" not in change.url
+        ]
+        expected = [f"{home}/lost/", f"{OLD}/lost%2f"]
+        assert [change.url for change in found] == expected
+        assert [page.url for page in migration(before, website(home, *paths))] == expected[1:]
+
+
 def test_changes_between_hosts_name_the_pages_of_both():
     before = website(OLD, "/a", "/gone", priority=1)
     changed, removed = diff(before, website(NEW, "/a", priority=0))
@@ -73,6 +85,7 @@ def test_a_move_lists_what_the_new_website_lacks_and_where_the_old_one_leads():
         "/d": (Answer(status=410), "gone", None, 410),
         "/e": ("<html>", "present", None, 200),
         "/f": (Answer(status=403), "failed", None, 403),
+        "/g": (Answer(redirect="{alt}/%C3%A4"), "redirected", "/%C3%A4", 200),
         "/dead": (Answer(hang_up=True), "failed", None, None),
         "/no": ("<html>", "disallowed", None, None),
     }
@@ -80,8 +93,11 @@ def test_a_move_lists_what_the_new_website_lacks_and_where_the_old_one_leads():
         site.answers |= {
             "/robots.txt": "User-agent: *\nDisallow: /no",
             "/s.xml": urlset(*(f"{site.base}{path}" for path in ("/", "/a", *lost, "/b"))),
-            "alt:/new.xml": urlset(*(f"{site.alt}{path}" for path in ("/", "/a", "/b2"))),
+            "alt:/new.xml": urlset(
+                *(f"{site.alt}{path}" for path in ("/", "/a", "/b2", "/\u00e4"))
+            ),
             "alt:/b2": "<html>",
+            "alt:/%C3%A4": "<html>",
             "alt:/x": "<html>",
         }
         sites = site.url("/s.xml"), site.url("alt:/new.xml")

@@ -20,7 +20,7 @@ from fleet_sites import FleetSite, fleet_of
 from usp._base.files import StoredFile
 from usp.cli import main
 from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
-from usp.fleet.current import open_dataset
+from usp.fleet.current import OpenDataset
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import Assignment, Assignments
 from usp.web_client.zones import Zones
@@ -82,7 +82,7 @@ def crawled(
     web: list[Any], root: Path, options: FleetOptions = OPTIONS, *heard: Any, **how: Any
 ) -> Any:
     """Crawl websites of a test in one worker; give the summary."""
-    options = replace(options, use_known_paths=False, together=9)
+    options = replace(options, use_known_paths=False, sites_per_host=9)
     run = FleetRun(workers=1, options=options, **how)
     return crawl_fleet([site.base for site in web], root, run, *heard)
 
@@ -138,7 +138,7 @@ CHANGING = {
 
 def rows_of(root: Path | str, view: str) -> list[dict[str, Any]]:
     """Read what a dataset has now: its pages, sitemaps or sites."""
-    rows: list[dict[str, Any]] = getattr(open_dataset(root), view)().read_all().to_pylist()
+    rows: list[dict[str, Any]] = getattr(OpenDataset(root), view)().read_all().to_pylist()
     return rows
 
 

@@ -149,7 +149,7 @@ def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp
 @pytest.mark.parametrize(
     ("module", "extra", "command"),
     [
-        ("usp.fleet.site", "usp[async]", [crawl.command, "-", "-o", "d"]),
+        ("usp.fleet.site", "usp[fleet]", [crawl.command, "-", "-o", "d"]),
         ("ray", "usp[ray]", [crawl.command, "-", "-o", "d", "--engine", "ray"]),
         ("duckdb", "usp[fleet]", [stats.command, "d"]),
     ],

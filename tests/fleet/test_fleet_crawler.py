@@ -186,7 +186,7 @@ def test_a_worker_leaves_the_process_as_it_was(tmp_path):
 # Options hold for every site: checked at once, told to the sites, and shown to nobody -------------
 
 
-COUNTS = ("in_flight", "per_host", "together")
+COUNTS = ("sites_per_worker", "per_host", "sites_per_host")
 REFUSED = [
     ({"timeout": 0}, "timeout must be a positive number"),
     ({"timeout": "5"}, "timeout must be a positive number"),

@@ -194,6 +194,10 @@ def test_progress_counts_a_site_once_and_knows_the_slowest():
     assert progress.slowest[0] == (6.0, "http://6/")
     assert "7 of 10 sites · 7 failed" in progress.line()
     assert progress.summary()["slowest"][0] == {"site": "http://6/", "seconds": 6.0}
+    assert progress.summary()["guard"] is None
+    for lost, is_told in ((2, False), (3, True)):  # of ten that were good: a fifth may fail
+        progress.were_good, progress.lost = 10, lost
+        assert (progress.summary()["guard"] is not None) == is_told
 
 
 def test_the_schema_of_a_table_has_no_dictionaries(dataset):

@@ -143,7 +143,7 @@ def test_what_was_done_when_a_run_is_killed_stays_done(web, root, tmp_path):
         site.answers["/m.xml"] = urlset("/new", "/a", "/b")
     web[-1].answers["/robots.txt"] = Answer(delay=600)
     patient = ["--timeout", "600", "--max", "document_seconds=3600"]  # nothing is given up
-    argv = [str(listed), "-o", str(root), *ALLOWED, "--together", "9", *patient]
+    argv = [str(listed), "-o", str(root), *ALLOWED, "--sites-per-host", "9", *patient]
     argv += ["--again", "--commit-seconds", "0.1"]
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *argv], start_new_session=True, stderr=subprocess.DEVNULL

@@ -3,6 +3,7 @@
 import datetime as dt
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -293,9 +294,10 @@ def test_a_row_means_what_the_policy_does():
         ("changed", {}),
         ("touched", {"added": 0}),
         ("unchanged", {"changed": False}),
-        ("failed", {"failed": True, "failures": 1, "code": "not-found"}),
+        *(("failed", {"failed": True, "failures": n, "code": "not-found"}) for n in (1, 3)),
     ):
         found = next_due(row | outcome, now=due)
-        expected = after(POLICY, known, what, due.timestamp(), SitemapHints(), "not-found")
+        before = replace(known, failures=outcome.get("failures", 1) - 1)
+        expected = after(POLICY, before, what, due.timestamp(), SitemapHints(), "not-found")
         assert found[0] == pytest.approx(expected.interval)
         assert found[1].timestamp() == pytest.approx(expected.due)

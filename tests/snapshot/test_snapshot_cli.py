@@ -48,6 +48,33 @@ def test_update_tells_what_it_did(run, site, path, tmp_path):
     assert {"requests", "saved_bytes", "saved_seconds", "not_asked"} <= set(facts)
 
 
+def test_a_disk_without_room_is_named_and_nothing_is_left(run, site, path, tmp_path):
+    resource = pytest.importorskip("resource")
+    assert run("snapshot", site.base, "-o", path)[0] == 0
+    before, other = path.read_bytes(), tmp_path / "other.warc.gz"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, limits[1]))
+    try:
+        for command in (
+            ("snapshot", site.base, "-o", other),
+            ("update", path),
+            ("update", path, "-o", other),
+            ("ls", path, "-o", tmp_path / "pages.csv"),
+            ("report", path, "-o", tmp_path / "report.html"),
+        ):
+            status, _, told = run(*command)
+            *_, file = command
+            assert (status, told.splitlines()[-1].count(str(file)), "Errno" in told) == (
+                1,
+                1,
+                False,
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_url_that_turns_out_to_be_a_website_is_recorded_as_one(run, site, path):
     shop = Answer("<html>", headers={"Content-Type": "text/html"})
     site.answers = ONE_PAGE | {"/shop": shop}

@@ -114,8 +114,10 @@ class NewFile(contextlib.AbstractContextManager["NewFile"]):
             self.stream.close()
         self._temporary.unlink(missing_ok=True)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         self.remove()
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = str(self.path)  # the disk is full: which one?
 
 
 def lock(file: IO[bytes]) -> None:

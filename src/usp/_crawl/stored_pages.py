@@ -12,7 +12,7 @@ from bisect import bisect
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, chain, compress, islice, pairwise
+from itertools import chain, compress, islice, pairwise, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.seen_urls import SeenUrls
@@ -29,10 +29,9 @@ from usp._formats.abstract_parser import (
 from usp._formats.batches import CORE_FIELDS
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp._formats.extension_reader import alternates
 from usp._formats.values import text as text_of
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.raw_entries import RawEntry
+from usp._formats.xml.raw_entries import RawEntry, given_in, place_among
 from usp.limits import DEFAULT, Limits
 from usp.objects.page_blocks import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, ProblemCode, Problems, how_many
@@ -332,12 +331,11 @@ class ExaminedBlock:
                     ],
                 )
 
-    def links(self) -> Iterator[tuple[int, str]]:
-        """Yield the URLs of links to other languages as written, with their entries."""
+    def links(self) -> Iterator[tuple[int, Mapping[str, str]]]:
+        """Yield the attributes of links as written, with their entries."""
         for at, entry in enumerate(self.entries):
             records = entry.records.get(Space.XHTML, ()) if isinstance(entry, RawEntry) else ()
-            links = alternates((one[2] for one in records), ignore)
-            yield from ((at, href) for _, href in links)
+            yield from ((at, given_in(one[2], ignore)) for one in records)
 
     def odd_fields(self) -> Iterator[tuple[int, str, str]]:
         """Yield the protocol's fields that are ``empty`` or there ``twice``, with their entries."""
@@ -353,31 +351,42 @@ class ExaminedBlock:
                 for found in _EMPTY_FIELD.finditer(text):
                     yield bisect(self._starts, found.start()) - 1, found[1], "empty"
 
-    def place(self, at: int, element: str = "") -> SourcePosition:
-        """Return where an entry begins, or an element in it that is there once."""
+    def place(self, at: int, element: str = "", text: str = "") -> SourcePosition:
+        """Return where an element of an entry is, or else the entry.
+
+        Of several elements with that name, it is the one with little more than a ``text``.
+        """
         if self._block is None:
             entry = self.entries[at] if self.entries else None
-            inside = places_in(entry).get(element)
-            column = entry.column if entry else None
-            return SourcePosition(*inside or (self._lines[at], column)) if self._lines else _NOWHERE
-        if at >= len(self._starts):
+            if entry is not None:
+                return SourcePosition(*entry.place_of(element, text))
+            return SourcePosition(self._lines[at], 1) if self._lines else _NOWHERE
+        if at >= len(self.places):
             return _NOWHERE
-        begin, text = self._starts[at], self._block.text
-        entry_text = text[begin : self._starts[at + 1] if at + 1 < len(self._starts) else None]
-        tags = list(islice(_tag_of(element).finditer(entry_text), 2)) if element else []
-        start = begin + tags[0].start() if len(tags) == 1 else begin
-        before = self._block.text.rfind("\n", 0, start) + 1
-        column = start - before + (1 if before else self._block.column)
-        return SourcePosition((self.lines[at] or 0) + text.count("\n", begin, start), column)
+        line, column = self.places[at]
+        begin, end = (*self._starts[at : at + 2], None)[:2]
+        written = self._block.text[begin:end]
+        tags = _tag_of(element).finditer(written) if element else ()
+        offset = place_among([(tag.start(), tag[0]) for tag in tags], text) or 0
+        before = written.rfind("\n", 0, offset) + 1
+        column = offset - before + 1 if before else column + offset
+        return SourcePosition(line + written.count("\n", 0, offset), column)
 
     @cached_property
-    def lines(self) -> Sequence[int | None]:
-        """The lines on which all entries begin; empty if they are not known."""
+    def places(self) -> Sequence[tuple[int, int]]:
+        """The lines and columns at which all entries begin; empty if they are not known."""
         if self._block is None:
-            return self._lines
-        starts, count = self._starts, self._block.text.count
-        ends = (count("\n", before, start) for before, start in pairwise([0, *starts]))
-        return list(accumulate(ends, initial=self._block.line))[1:]
+            columns = (entry.column for entry in self.entries) if self.entries else repeat(1)
+            return [
+                (line or 0, column or 0) for line, column in zip(self._lines, columns, strict=False)
+            ]
+        text, line, found = self._block.text, self._block.line, []
+        edge = 1 - self._block.column  # where the line begins
+        for before, start in pairwise([0, *self._starts]):
+            if ends := text.count("\n", before, start):
+                line, edge = line + ends, text.rfind("\n", before, start) + 1
+            found.append((line, start - edge + 1))
+        return found
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -392,7 +401,7 @@ class ExaminedBlock:
 
 @lru_cache(maxsize=64)
 def _tag_of(element: str) -> re.Pattern[str]:
-    return re.compile(rf"<(?:[\w.-]{{1,99}}:)?{element}(?=[\s/>])")
+    return re.compile(rf"<(?:[\w.-]{{1,99}}:)?{element}(?=[\s/>])[^<]*+(?:<!\[CDATA\[[^<]*+)?")
 
 
 def _tags(text: str, tag: str) -> Iterator[int]:
@@ -402,11 +411,6 @@ def _tags(text: str, tag: str) -> Iterator[int]:
         if text[at + length : at + length + 1] in _AFTER_NAME:
             yield at
         at = text.find(tag, at + length)
-
-
-def places_in(entry: PageEntry | None) -> Mapping[str, tuple[int, int] | None]:
-    """Return line and column of the elements of an entry, as far as these are known."""
-    return (entry.places if isinstance(entry, RawEntry) else None) or {}
 
 
 class Examination:
@@ -486,10 +490,19 @@ class Examination:
             yield ExaminedBlock(PageList(pages), written, None, lines, read)
 
     def _note(self, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
-        field = next((name for name, core in CORE_FIELDS.items() if core.problem is code), "")
-        line, column = places_in(entry).get(field) or (entry.line, entry.column)
+        line, column = entry.place_of(*_element_of(code, excerpt))
         self.parser.problems.add(code, line, excerpt or None, page=entry.url, column=column)
         self.on_page_problem(code, entry.url)
+
+
+def _element_of(code: ProblemCode, excerpt: str) -> tuple[str, str]:
+    """Return the name of the element that a problem of a page is about, and a text that is in it."""
+    if code is ProblemCode.BAD_ALTERNATE:
+        return "link", excerpt
+    core = next((name for name, field in CORE_FIELDS.items() if field.problem is code), "")
+    name, _, text = excerpt.partition(": ")  # such as "video:duration: 3:45", or what is missing
+    prefix, _, local = name.rpartition(":")
+    return (core, "") if core else (local, text) if text else (prefix, "")
 
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:

@@ -32,14 +32,17 @@ TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its en
 class ChildEntry:
     """A child sitemap as an index declares it; ``loc`` is absolute, ``lastmod`` as written.
 
-    ``written`` is the URL as written, ``line`` where its entry begins, if these are known. With
-    ``is_guess``, nothing says that it is a sitemap but its URL: it may be a page.
+    ``written`` is the URL as written, ``line`` and ``column`` where it stands, ``dated_at`` where its
+    lastmod does, if these are known. With ``is_guess``, nothing says that it is a sitemap but its URL:
+    it may be a page.
     """
 
     loc: str
     lastmod: str | None = None
     written: str | None = field(default=None, compare=False)
     line: int | None = field(default=None, compare=False)
+    column: int | None = field(default=None, compare=False)
+    dated_at: tuple[int | None, int | None] = field(default=(None, None), compare=False)
     is_guess: bool = field(default=False, compare=False)
 
 
@@ -54,6 +57,11 @@ class PageEntry:
 
     as_written: str | None = None
     """The URL as written, if it is known."""
+
+    def place_of(self, element: str = "", text: str = "") -> tuple[int | None, int | None]:
+        """Return where its element is, the only one or the one with a text, or else the entry."""
+        del element, text
+        return self.line, self.column
 
     @property
     def core_texts(self) -> Mapping[str, str]:

@@ -104,7 +104,7 @@ class FeedEntry(RawEntry, PageEntry):
         for address in self.addresses():
             if self._is_at(address, notes):
                 for other in bad:
-                    notes.note(ProblemCode.BAD_LINK, other, line=self.line)
+                    notes.note(ProblemCode.BAD_LINK, other, at=self.place_of("link", other))
                 return [self]
             bad.append(address)
         if not bad:
@@ -115,9 +115,10 @@ class FeedEntry(RawEntry, PageEntry):
                 return [self]
             bad = [stray] if stray else []
         for at, address in enumerate(bad, 1):
-            notes.note(ProblemCode.BAD_LINK, address, line=self.line, lost=int(at == len(bad)))
+            place, lost = self.place_of("link", address), int(at == len(bad))
+            notes.note(ProblemCode.BAD_LINK, address, at=place, lost=lost)
         if not bad:
-            notes.note(ProblemCode.NO_LINK, line=self.line, lost=1)
+            notes.note(ProblemCode.NO_LINK, at=self.place_of(), lost=1)
         return []
 
     def _is_at(self, address: str, notes: Notes) -> bool:

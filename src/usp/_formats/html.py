@@ -111,6 +111,7 @@ class HeadParser(TokenHandler):
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Look at a tag."""
+        self._scanner.damage = 0  # HTML has as much of it as anybody likes
         local = name.lower()
         if self._inside is None and local in self.silent:
             self._inside = None if empty else local
@@ -191,7 +192,6 @@ class HomepageLinksParser(_LinksParser):
             self._keep_software(read_attributes(attributes, ignore))
         if name not in ("link", "base", "a"):
             return
-        self._scanner.damage = 0  # HTML has as much of it as anybody likes
         given, href = self._given(name, attributes)
         is_declared = _is_sitemap(given, href)
         if name == "base" or (name == "link" and not is_declared):
@@ -257,8 +257,7 @@ class HtmlSitemapParser(_LinksParser):
         self._deeper = 0  # lists inside these
         self._link: LinkEntry | None = None  # that is open
         self._heading: str | None = None  # that is open, or the title of the page
-        self._texts: dict[str, list[str]] = {}  # what is open: "link", "heading", "item"
-        self._room: dict[str, int] = {}  # how many more characters of each are kept
+        self._texts: dict[str, str] = {}  # of what is open: "link", "heading", "item"
 
     def close(self) -> list[Entry]:
         """Return the rest."""
@@ -267,11 +266,6 @@ class HtmlSitemapParser(_LinksParser):
         if self._scanner.problems.unfinished is not None:
             self.problems.end(self._scanner.problems.unfinished)
         return [*found, *self._take()]
-
-    def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Look at a tag; HTML has as much damage between tags as anybody likes."""
-        self._scanner.damage = 0
-        super().start(name, attributes, empty)
 
     def _look_at(self, name: str, attributes: str) -> None:
         if name == "a":
@@ -283,7 +277,7 @@ class HtmlSitemapParser(_LinksParser):
             self._lists, self._deeper, self._heading = [], 0, name
             level = _HEADINGS.get(name, 1)
             self._headings[level - 1 :] = [""] * (len(_HEADINGS) + 1 - level)
-            self._begin_text("heading")
+            self._texts["heading"] = ""
         elif name in _LISTS:
             self._end_link()
             item = self._text_of("item")
@@ -293,7 +287,7 @@ class HtmlSitemapParser(_LinksParser):
                 self._deeper += 1
         elif name in _ITEMS:
             self._end_link()
-            self._begin_text("item")
+            self._texts["item"] = ""
         elif name == "img" and self._link is not None:
             alt = read_attributes(attributes, ignore).get("alt", "")
             self.text(f" {alt.replace('&', '&amp;')} ")
@@ -316,26 +310,19 @@ class HtmlSitemapParser(_LinksParser):
 
     def text(self, raw: str) -> None:
         """Take the text of a link, a heading or an item of a list, as far as it may be one."""
-        if self._inside is not None:
-            return
-        for kind, texts in self._texts.items():
-            if self._room[kind] > 0:
-                texts.append(raw[: self._room[kind]])
-                self._room[kind] -= len(raw)
-
-    def _begin_text(self, kind: str) -> None:
-        self._texts[kind], self._room[kind] = [], _MAX_LABEL
+        for kind, text in self._texts.items() if self._inside is None else ():
+            if len(text) < _MAX_LABEL:
+                self._texts[kind] = text + raw[: _MAX_LABEL - len(text)]
 
     def _text_of(self, kind: str) -> str:
         """Return a text that was collected, and stop that."""
-        text = "".join(self._texts.pop(kind, ()))
-        return " ".join(decode_text(text, ignore).split())
+        return " ".join(decode_text(self._texts.pop(kind, ""), ignore).split())
 
     def _end_heading(self, name: str) -> None:
         text, self._heading = self._text_of("heading"), None
-        is_named = _CALLED_SITEMAP.search(text) is not None
-        self.is_named = self.is_named or is_named
-        if name in _HEADINGS and not is_named:
+        if _CALLED_SITEMAP.search(text):
+            self.is_named = True
+        elif name in _HEADINGS:
             self._headings[_HEADINGS[name] - 1] = text
 
     def _begin_link(self, attributes: str) -> None:
@@ -354,7 +341,7 @@ class HtmlSitemapParser(_LinksParser):
             return
         title = given.get("title", "")[:_MAX_LABEL].strip()
         self._link = LinkEntry(url, line, title, (*self._headings, *self._lists))
-        self._begin_text("link")
+        self._texts["link"] = ""
 
     def _end_link(self) -> None:
         link, self._link = self._link, None

@@ -18,7 +18,7 @@ from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import TRUNCATED, ChildEntry, FormatParser, ignore
 from usp._formats.feeds import FeedEntry
-from usp._formats.xml.raw_entries import Notes
+from usp._formats.xml.raw_entries import Notes, Place
 from usp._formats.xml.references import without_forbidden
 from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
 from usp.objects.problem import FailureCode, ProblemCode
@@ -88,6 +88,7 @@ class ValueCutter:
         self._line = 1  # where the value begins
         self.is_complete = False
         self.is_inside = False
+        self._after_end = 0  # the line of what follows the end, if anything does
 
     def feed(self, text: str) -> None:
         """Read on."""
@@ -98,6 +99,8 @@ class ValueCutter:
     def close(self) -> None:
         """Find out where the text ends."""
         self.is_inside = len(self._open) > (_ITEMS if self._in_items else 1) or bool(self._parts)
+        if self._after_end and self.is_complete:
+            self._take(None, "", self._after_end, False)
 
     # What reads on from a position, and returns where it stops ----------------------------------------
 
@@ -172,6 +175,8 @@ class ValueCutter:
                 self._parts.append(text)
                 self._length += len(text)
                 self._is_long = not is_string and self._length > MAX_VALUE
+        elif self.is_complete and not self._open and not self._after_end and text.strip():
+            self._after_end = self.line + text[: len(text) - len(text.lstrip())].count("\n")
         self.line += text.count("\n")
 
     def _text(self, first: int = 0) -> str:
@@ -199,7 +204,7 @@ class ValueCutter:
         opened = self._open
         if not opened:
             if self.is_complete and self._last == "," and self._items:  # the root ended too early
-                self.is_complete, self._in_items = False, True
+                self.is_complete, self._in_items, self._after_end = False, True, 0
                 opened += ("{", "[")
                 self._report()
             elif self.is_complete or mark == "[":
@@ -244,6 +249,8 @@ class ValueCutter:
             if opened:
                 self._report()
                 self.is_complete = self._is_between_items()  # unless something follows
+            else:
+                self._keep(mark)
             return
         self._is_whole = self._is_whole and depth == len(opened) - 1
         if self._in_items and depth < _ITEMS:
@@ -397,11 +404,12 @@ class JsonFeedParser(Notes, FormatParser):
         code: ProblemCode,
         excerpt: str | None = None,
         *,
-        line: int | None = None,
+        at: Place | None = None,
         lost: int = 0,
     ) -> None:
-        """Note a problem at a line."""
-        self.problems.add(code, line or self._cutter.line, excerpt, lost)
+        """Note a problem at some place."""
+        line, column = at or (self._cutter.line, None)
+        self.problems.add(code, line, excerpt, lost, column=column)
 
     def feed(self, text: str) -> list[Entry]:
         """Return the items that are complete so far."""
@@ -419,7 +427,7 @@ class JsonFeedParser(Notes, FormatParser):
         given = {*self._feed, *(("items",) if cutter.has_items else ())}
         for name in ("version", "title", "items"):
             if cutter.is_complete and self._damage <= MAX_DAMAGE and name not in given:
-                self.note(ProblemCode.MISSING_FEED_FIELD, name, line=1)
+                self.note(ProblemCode.MISSING_FEED_FIELD, name, at=(1, None))
         return [self._next] if self._next else []
 
     def _take(self, key: str | None, text: str, line: int, is_whole: bool) -> None:
@@ -442,7 +450,7 @@ class JsonFeedParser(Notes, FormatParser):
             items, is_whole, self._feed["items"] = inner, False, inner  # as PHP may write a list
         is_lost = any(not isinstance(one, dict) for one in items)
         if is_lost or not is_whole:
-            self.note(ProblemCode.BAD_JSON, text or None, line=line, lost=int(is_lost))
+            self.note(ProblemCode.BAD_JSON, text or None, at=(line, None), lost=int(is_lost))
         for item in () if is_lost else items:
             found = JsonItem(line, self.url, item, self._feed).finish(self)
             self._done += found
@@ -455,7 +463,7 @@ class JsonFeedParser(Notes, FormatParser):
     def _take_next(self, address: str, line: int) -> None:
         url = child_url(address, self.url)
         if url is None:
-            self.note(ProblemCode.BAD_SITEMAP_LINK, address, line=line, lost=1)
+            self.note(ProblemCode.BAD_SITEMAP_LINK, address, at=(line, None), lost=1)
         elif self._next is None:
             self._next = ChildEntry(url, None, address, line)
             self.sitemap_class = IndexJSONFeedSitemap

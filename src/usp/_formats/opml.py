@@ -53,7 +53,7 @@ class OpmlParser(XmlParser):
         address = Outline.of(attributes).feed
         url = child_url(address, self.url) if address else None
         if url is not None:
-            self._done.append(ChildEntry(url, None, address, self.scanner.line))
+            self._done.append(ChildEntry(url, None, address, *self.scanner.place))
         elif address:
             self.note(ProblemCode.BAD_LINK, address, lost=1)
 

@@ -114,7 +114,7 @@ class RobotsParser(FormatParser):
             if usual := _USUAL.match(low, start):
                 begin, end = usual.span(1)
                 url = text[begin:end]
-                children.append(ChildEntry(url, None, url, number))
+                children.append(ChildEntry(url, None, url, number, 1))
             else:
                 end = text.find("\n", at)
                 children += self._children([(number, text[start:end])])
@@ -148,7 +148,7 @@ class RobotsParser(FormatParser):
                 if url is None:
                     self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, number, address, lost=1)
                 else:
-                    yield ChildEntry(url, None, address, number)
+                    yield ChildEntry(url, None, address, number, 1)
 
     def _value(self, line: str, number: int) -> str | None:
         """Return the part of a line that should be URLs of sitemaps; None if it is another line."""

@@ -63,7 +63,7 @@ class UrlEntry(RawEntry, PageEntry):
         if name == "loc" and (written != "" or "loc" in self._fields):
             text = loc_text(text, written, notes)
             if self._fields.get("loc", text) != text and text and not text.isspace():
-                notes.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"])
+                notes.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"], at=self.place_of("loc"))
         is_empty = not text or text.isspace()
         if (is_empty or name in self._fields) and name != "loc" and len(self.odd_fields) < _MAX_ODD:
             self.odd_fields += ((name, "empty" if is_empty else "twice"),)
@@ -81,7 +81,7 @@ class UrlEntry(RawEntry, PageEntry):
         url = absolute_url(values.text(loc) or "", self.base)
         if url is None:
             code = ProblemCode.BAD_LOC if loc else ProblemCode.NO_LOC
-            notes.note(code, loc, line=self.line, lost=1)
+            notes.note(code, loc, at=self.place_of("loc"), lost=1)
             return []
         note_scheme(loc or "", self, notes)
         self.url = url
@@ -131,17 +131,22 @@ class SitemapEntry(RawEntry):
             loc = values.text(self.nested_loc) or self.stray_address(notes)
             locs = [loc] if loc else []
         if not locs:
-            notes.note(ProblemCode.NO_LOC, line=self.line, lost=1)
+            notes.note(ProblemCode.NO_LOC, at=self.place_of("loc"), lost=1)
+        elif len({*locs}) > 1:
+            notes.note(ProblemCode.SEVERAL_LOCS, locs[0], at=self.place_of("loc"))
         lastmods = self._lastmods
         common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
         for at, loc in enumerate(locs):
             url = child_url(loc, self.base)
             if url is None:
-                notes.note(ProblemCode.BAD_LOC, loc, line=self.line, lost=1)
+                notes.note(ProblemCode.BAD_LOC, loc, at=self.place_of("loc", loc), lost=1)
             else:
                 if url != loc:
                     note_scheme(loc, self, notes)
-                children.append(ChildEntry(url, lastmods.get(at) or common, loc, self.line))
+                date = lastmods.get(at) or common
+                dated = self.place_of("lastmod", date or "")
+                place = self.place_of("loc", loc)
+                children.append(ChildEntry(url, date, loc, *place, dated_at=dated))
         return children
 
 
@@ -273,13 +278,13 @@ class UrlsetParser(SitemapParser):
             return entry
         if self.capability in _LISTS_OF_LISTS:
             lastmod = entry.core_texts.get("lastmod")
-            return ChildEntry(entry.url, lastmod, entry.as_written, entry.line)
+            return ChildEntry(entry.url, lastmod, entry.as_written, *entry.place_of("loc"))
         if "dump" in self.capability:
             return None
         elements = (one[:3] for one in entry.records.get(Space.RS, ()) if one[:1] == ["md"])
         change = "".join([given_in(one[2], ignore).get("change", "") for one in elements])
         if not change.strip() and self.capability == "changelist":
-            self.note(ProblemCode.MISSING_EXTENSION_FIELD, "rs:md[change]", line=entry.line)
+            self.note(ProblemCode.MISSING_EXTENSION_FIELD, "rs:md[change]", at=entry.place_of())
         return RemovedEntry(entry) if change.strip().lower() == "deleted" else entry
 
 

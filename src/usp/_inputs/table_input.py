@@ -109,7 +109,7 @@ def tree_of_table(chunks: Iterable[bytes], form: str, url: str, limits: Limits) 
 def tree_of_batches(batches: Any, url: str, limits: Limits) -> AbstractSitemap:
     """Return the tree of pages that are in Arrow already: a ``pyarrow.RecordBatchReader``."""
     table = _Reading(url, limits)
-    table.know(batches.schema.names)
+    table.take_columns(batches.schema.names)
     table.read(_rows_in(batches))
     tree = table.tree()
     tree.has_many_sites = True
@@ -162,7 +162,7 @@ def _csv_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[int, _
     named = ((at, line) for at, line in lines if line.strip() and not _SEPARATOR.match(line))
     at, first = next(named, (2, ""))
     head = _names(first)
-    table.know(head)
+    table.take_columns(head)
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
         for count, cells in _records(remaining, _delimiter(first), len(head)):
@@ -243,7 +243,7 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
         except (OSError, ValueError) as error:  # as Arrow's own are
             raise UnknownTable(f"not a readable Parquet file: {error}") from error
         try:
-            table.know(file.schema_arrow.names)
+            table.take_columns(file.schema_arrow.names)
             known = {*PAGE_COLUMNS, *_URL_COLUMNS}
             known_columns = [name for name in file.schema_arrow.names if name.lower() in known]
             batches = file.iter_batches(_TOGETHER, columns=known_columns)
@@ -344,7 +344,7 @@ class _Reading:
         self._names: dict[str, str] | None = None  # of its columns, by ours
         self._held = self._pages = 0
 
-    def know(self, names: Iterable[str]) -> None:
+    def take_columns(self, names: Iterable[str]) -> None:
         """Take the names of the columns; raises ``UnknownTable`` if it is no table of pages."""
         by_name = {name.strip().lower(): name for name in names}
         url = next((by_name[name] for name in _URL_COLUMNS if name in by_name), None)
@@ -361,7 +361,7 @@ class _Reading:
         try:
             for line, row in rows:
                 if self._names is None and row is not None:
-                    self.know(row)
+                    self.take_columns(row)
                 self._add(line, row or {})
                 self._held += 1
                 if self._held == _TOGETHER:

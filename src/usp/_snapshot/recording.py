@@ -77,14 +77,12 @@ class SnapshotRecorder:
     def close(self, *, keep: bool) -> None:
         """Wait for the thread; ``keep`` what was written, or leave everything as it was."""
         self._thread.shutdown(cancel_futures=not keep)
-        try:
+        with self.file:
             if keep and self._crawl.complete and not self._top.is_wrong_guess:
                 if self._error is not None:
                     raise self._error
                 if self.before_end():
                     self.file.finish(self.facts())
-        finally:
-            self.file.remove()
 
 
 def lists_pages(tree: AbstractSitemap) -> bool:

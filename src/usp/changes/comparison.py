@@ -143,9 +143,8 @@ class Fingerprints(NamedTuple):
 def read_fingerprints(sitemap: AbstractPagesSitemap | AllPages, matching: Matching) -> Fingerprints:
     """Read the fingerprints of all pages of a sitemap."""
     prints = Fingerprints(array("q"), array("q"))
-    key = matching.key if matching.hosts else None
     for _, block in sitemap.page_blocks():
-        hashes = array("q", map(hash, map(key, block.urls) if key else block.urls))
+        hashes = array("q", map(hash, matching.keys(block.urls)))
         prints.urls.extend(hashes)
         prints.entries.extend(map(xor, hashes, _written(block, exactly=matching.is_exact)))
     return prints

@@ -119,7 +119,7 @@ class Migration:
         self.counts.clear()
         self._listed = SeenUrls()
         for _, block in self.after.page_blocks():
-            self._listed.add_all(list(map(self._matching.key, block.urls)))
+            self._listed.add_all(list(self._matching.keys(block.urls)))
         found = self._missing()
         for page in self._asked(found) if self._fetch else found:
             self.counts[page.outcome] += 1

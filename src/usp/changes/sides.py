@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from usp._base.urls import BadUrl, host_of, read_url
+from usp._base.urls import BadUrl, host_of, quote, read_url
 from usp._crawl.stored_pages import UniquePages
 from usp._inputs.table_input import TableSitemap
 from usp.changes.change_values import ChangeKind, FieldChange, SitemapChange, json_value
@@ -34,6 +34,7 @@ _GONE = frozenset({404, 410})
 
 
 _ORIGIN = re.compile(r"(https?://[^/?#]*+)/?", re.IGNORECASE)
+_ESCAPED = re.compile(r"[^!-~]+|%[0-9A-Fa-f]{2}")  # or to be
 
 
 class Matching:
@@ -86,8 +87,14 @@ class Matching:
         return not self.hosts and self.columns is None
 
     def key(self, url: str) -> str:
-        """Return what a URL is matched by."""
-        return self._renamed(url, "//")
+        """Return what a URL is matched by: the same however its characters are escaped."""
+        return _ESCAPED.sub(_escape, self._renamed(url, "//"))
+
+    def keys(self, urls: Sequence[str]) -> Iterable[str]:
+        """Return the same of many URLs, which is most often what they are."""
+        together = "".join(urls)
+        is_plain = together.isascii() and "%" not in together and " " not in together
+        return urls if is_plain and not self.hosts else map(self.key, urls)
 
     def moved(self, url: str) -> str:
         """Return where a page of the tree before should be in the tree after."""
@@ -112,12 +119,18 @@ class Matching:
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.key(value)
+            return self._renamed(value, "//")
         if isinstance(value, list):
             return [self._plain(one) for one in value]
         if isinstance(value, dict):
             return {name: self._plain(one) for name, one in value.items()}
         return value
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return characters of another script as they are requested, and an escape in upper case."""
+    text = found[0]
+    return text.upper() if text[0] == "%" else quote(text)
 
 
 def _host(given: str) -> str:

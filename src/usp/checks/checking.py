@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from usp._base.urls import origin_of, unquote, urlsplit
-from usp._crawl.stored_pages import ExaminedBlock
+from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
 from usp._formats.abstract_parser import ignore
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
@@ -168,11 +168,11 @@ class Checking:
             examination = sitemap.examination = stored.examination(**roles)
             examination.on_page_problem = self.on_page_problem
             blocks = examination.blocks()
-        first = None  # the line of the first page
+        first = SourcePosition()  # of the first page
         held: Iterable[Finding] = ()
         for examined in blocks:
             if not sitemap.pages:
-                first = examined.place(0).line
+                first = examined.place(0)
             block = PageColumns(sitemap, examined)
             sitemap.add(block)
             for name in gathered:

@@ -255,8 +255,7 @@ class CheckedSitemap:
         """Where it is declared; as a text, the end of a message."""
         if self.parent is None:
             return NOWHERE
-        line = None if self.declaration is None else self.declaration.line
-        return Declaration.of(self.parent.node, line, self.site.root)
+        return Declaration.of(self.parent.node, self.declaration, self.site.root)
 
     @property
     def decoder(self) -> Decoder | None:

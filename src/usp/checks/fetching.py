@@ -26,6 +26,7 @@ from usp._formats.html import MAX_HEAD, HeadParser
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
 from usp._formats.xml.scanner import DEAF
+from usp.checks.page_columns import IMAGE_ELEMENTS, PageColumns
 from usp.checks.page_urls import normal_all, normal_url, same_page
 from usp.checks.robots_access import Robots
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from usp._base.reason import Reason
     from usp._crawl.stored_pages import SourcePosition
     from usp.checks.finding import Hit
-    from usp.checks.page_columns import PageColumns
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
 
@@ -102,8 +102,12 @@ class Listed(NamedTuple):
     def at(cls, block: PageColumns, at: int) -> Listed:
         """Return a page of a block."""
         links = next((links for number, links in block.alternates if number == at), ())
-        media = [(kind, url) for number, kind, url in block.media if number == at]
-        return cls(block.urls[at], block.sitemap.url, block.examined.place(at), links, media)
+        media = [
+            ("image" if name in IMAGE_ELEMENTS else "video", url)
+            for number, name, url in block.media
+            if number == at
+        ]
+        return cls(block.urls[at], block.sitemap.url, block.place(at), links, media)
 
     def linked(self) -> Iterator[tuple[str, str]]:
         """Yield the other URLs that the sitemap has for the page, and what they are."""

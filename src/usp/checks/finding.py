@@ -82,7 +82,8 @@ class Hit:
 
     ``at`` is the number of the page in its block. Rules about sitemaps may give a ``line``, and a
     ``page``; rules about the website the URL of the ``sitemap``. What is about a page is at an
-    ``element`` of its entry, usually the one that all rules of a kind are about.
+    ``element`` of its entry, usually the one that all rules of a kind are about; of several, at the
+    one with a ``text``.
     """
 
     message: str
@@ -92,6 +93,7 @@ class Hit:
     column: int | None = None
     sitemap: str | None = None
     element: str = ""
+    text: str = ""
 
 
 _BY_READING = frozenset(code.rule for code in (*FailureCode, *ProblemCode))

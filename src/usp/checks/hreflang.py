@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Characters of groups that wait in memory; their pages are not counted, and take as much again.
 MOST_CHARACTERS = 16 * 1024 * 1024
 
+_LONGEST_LINE = 1 << 32  # a line and a column are kept as one number
 _MOST_REPORTED = 10_000  # pages that call a version otherwise
 
 _log = get_logger(__name__)
@@ -38,13 +39,13 @@ _TABLES = """
     PRAGMA journal_mode = OFF;
     PRAGMA cache_size = -16384;
     CREATE TABLE waiting (members BLOB, pages BLOB);
-    CREATE TABLE links (page BLOB, link BLOB, sitemap INTEGER, line INTEGER, PRIMARY KEY (page, link))
+    CREATE TABLE links (page BLOB, link BLOB, sitemap INTEGER, place INTEGER, PRIMARY KEY (page, link))
         WITHOUT ROWID;
 """
 _NOT_RETURNED = """
-    SELECT page, link, sitemap, line FROM links AS one
+    SELECT page, link, sitemap, place FROM links AS one
     WHERE NOT EXISTS (SELECT 1 FROM links WHERE page = one.link AND link = one.page)
-    ORDER BY sitemap, line, page, link
+    ORDER BY sitemap, place, page, link
 """
 
 
@@ -72,14 +73,14 @@ class HreflangGroups:
     """The links between languages of all sitemaps.
 
     ``other_codes`` are the pages that call a version otherwise than another page does, with their
-    sitemap and line: some of them.
+    sitemap, line and column: some of them.
     """
 
     def __init__(self) -> None:
-        # Pages that name the same versions: these in one text, the pages with their sitemap and line.
+        # Pages that name the same versions: these in one text, the pages with their sitemap and place.
         self._groups: dict[int, tuple[str, dict[str, tuple[int, int]]]] = {}
         self._codes: dict[int, int] = {}  # the codes of the versions of a group, as hashes
-        self.other_codes: list[tuple[str, int, int | None]] = []
+        self.other_codes: list[tuple[str, int, int, int]] = []
         self._size = 0
         self._cut: dict[int, str] = {}  # the last page of each sitemap that breaks off
         self._pages = SeenUrls()
@@ -92,7 +93,7 @@ class HreflangGroups:
         """Add the links of the pages of a block."""
         if not (versions := block.versions):
             return
-        lines = block.examined.lines
+        places = block.examined.places
         urls = [version.url for version in versions]
         if block.sitemap.is_cut:
             self._cut[block.sitemap.number] = urls[-1]
@@ -112,9 +113,10 @@ class HreflangGroups:
                 self._size += len(groups[key][0])
                 self._codes[key] = named
             elif self._codes[key] != named and len(self.other_codes) < _MOST_REPORTED:
-                self.other_codes.append((url, sitemap, lines[at] if lines else None))
+                self.other_codes.append((url, sitemap, *(places[at] if places else (0, 0))))
             joined, pages = groups[key]
-            pages.setdefault(url, (sitemap, lines[at] or 0 if lines else 0))
+            line, column = places[at] if places else (0, 0)
+            pages.setdefault(url, (sitemap, line * _LONGEST_LINE + column))
             if url not in members:
                 self._size += len(url)
             elif len(pages) == len(members) and members.issuperset(pages):
@@ -143,13 +145,12 @@ class HreflangGroups:
         self._codes.clear()
         self._size = 0
 
-    def missing_returns(
-        self, listed: UrlFingerprints
-    ) -> Iterator[tuple[str, str, int, int | None]]:
+    def missing_returns(self, listed: UrlFingerprints) -> Iterator[tuple[str, str, int, int, int]]:
         """Yield the links that are not returned by a page that is listed too, in the order of pages.
 
-        A link is the page, its version, and the number of the sitemap and the line where it is. A page
-        without links may be the x-default of others: where visitors choose their language.
+        A link is the page, its version, and the number of the sitemap, the line and the column where it
+        is, 0 if they are not known. A page without links may be the x-default of others: where
+        visitors choose their language.
         """
         if self._groups or self._database is not None:
             self._spill()
@@ -165,19 +166,19 @@ class HreflangGroups:
             database.executemany(
                 "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)",
                 (
-                    (_encoded(url), _encoded(link), sitemap, line)
-                    for url, (sitemap, line) in pages.items()
+                    (_encoded(url), _encoded(link), sitemap, place)
+                    for url, (sitemap, place) in pages.items()
                     for link in members
                     if link != url and not (link in pages and url in members) and link in listed
                 ),
             )
         cut = {*self._cut.values()}
-        for page, link, sitemap, line in database.execute(_NOT_RETURNED):
+        for page, link, sitemap, place in database.execute(_NOT_RETURNED):
             url, other = _decoded(page), _decoded(link)
             is_chooser = other in self._defaults and other not in self._pages
             is_cut = not {url, other}.isdisjoint(cut)
             if url not in self._repeated and not is_chooser and not is_cut:
-                yield url, other, sitemap, line or None
+                yield url, other, sitemap, *divmod(place, _LONGEST_LINE)
 
 
 _encoded = methodcaller("encode", "utf-8", "surrogatepass")
@@ -206,10 +207,11 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _REGISTERED = frozenset([DEFAULT, *_CODES["registered"]])
+_WITHDRAWN = frozenset({"iw", "in", "ji"})  # of Hebrew, Indonesian and Yiddish; still read
 _PRIVATE = re.compile("q[a-t][a-z]|und|mul|mis|zxx")  # no language
 _MEANT_LANGUAGES = {
-    "jp": "ja", "cn": "zh", "kr": "ko", "gr": "el", "cz": "cs", "dk": "da", "ua": "uk", "iw": "he",
-    "in": "id", "ji": "yi", "gb": "en", "us": "en", "br": "pt-BR", "at": "de-AT", "mx": "es-MX",
+    "jp": "ja", "cn": "zh", "kr": "ko", "gr": "el", "cz": "cs", "dk": "da", "ua": "uk",
+    "gb": "en", "us": "en", "br": "pt-BR", "at": "de-AT", "mx": "es-MX",
 }  # fmt: skip
 _MEANT_REGIONS = {"UK": "GB", "EL": "GR", "SP": "ES", "EN": "GB", "JA": "JP"}
 
@@ -231,7 +233,8 @@ def wrong_with(code: str) -> str | None:
     language, script, region, variant = found.groups()
     short = language.lower()
     is_two = len(short) == 2  # noqa: PLR2004 - letters
-    if short not in _LANGUAGES if is_two else short in _SHORTER or _PRIVATE.fullmatch(short):
+    is_known = short in _LANGUAGES or short in _WITHDRAWN
+    if not is_known if is_two else short in _SHORTER or _PRIVATE.fullmatch(short):
         meant = (_MEANT_LANGUAGES | _SHORTER).get(short)
         where = "" if language == code else f" in {code!r}"
         return f"{language!r}{where} is not a language code{_did_you_mean(meant)}"

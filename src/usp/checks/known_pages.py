@@ -80,7 +80,7 @@ class BuiltPages:
             origin, url = origin_at(written), block.sitemap.url
             if origin is not None and is_placeholder(origin, built=True):
                 at = next(at for at, one in enumerate(block.urls) if beginning(one) == written)
-                here = Listed(block.urls[at], url, block.examined.place(at))
+                here = Listed(block.urls[at], url, block.place(at))
                 first, count = self.placeholders.get((url, origin), (here, 0))
                 count += block.joined.count(f"\n{written}")
                 self.placeholders[url, origin] = first, count
@@ -94,9 +94,9 @@ class BuiltPages:
             if name is None and self._is_here(url):
                 self._absent += 1
                 if len(self._missing) < _MOST_MISSING:
-                    self._missing.append(Listed(url, block.sitemap.url, block.examined.place(at)))
+                    self._missing.append(Listed(url, block.sitemap.url, block.place(at)))
             elif name is not None and name not in self.listed:
-                self.listed[name] = Listed(url, block.sitemap.url, block.examined.place(at))
+                self.listed[name] = Listed(url, block.sitemap.url, block.place(at))
 
     def _is_here(self, url: str) -> bool:
         """Return whether a page should be on this website; another host is found by other rules."""

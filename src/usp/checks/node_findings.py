@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from usp._base.urls import unquote
+from usp._crawl.stored_pages import SourcePosition
 from usp.checks.finding import Finding, Severity
 from usp.checks.page_urls import normal_url
 from usp.objects.problem import FailureCode, Problem, ProblemCode
@@ -21,11 +22,13 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
     has_page_list,
+    kind_of,
     stored_of,
     websites_in,
 )
 
 if TYPE_CHECKING:
+    from usp._formats.abstract_parser import ChildEntry
     from usp.objects.failure_codes import Code
     from usp.objects.problem import Failure
 
@@ -63,6 +66,7 @@ _OF_CUT = frozenset(
         *(ProblemCode.MISSING_EXTENSION_FIELD, ProblemCode.UNCLOSED_INSTRUCTION),
     }
 )
+_OF_LINES = frozenset({"robots", "text"})  # kinds of documents whose problems are whole lines
 # Failures whose reasons are in the words of logs.
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
 
@@ -73,23 +77,28 @@ MAX_READ = 2 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Where a sitemap is declared: in which document, in which line if that is known.
+    """Where a sitemap is declared: in which document, and where in it if that is known.
 
     ``shown`` is that document as messages name it; empty if there is none, as for known paths.
     """
 
     url: str = ""
     line: int | None = None
+    column: int | None = None
     shown: str = ""
 
     @classmethod
-    def of(cls, parent: AbstractSitemap, line: int | None, root: AbstractSitemap) -> Declaration:
+    def of(
+        cls, parent: AbstractSitemap, entry: ChildEntry | None, root: AbstractSitemap
+    ) -> Declaration:
         """Return the declaration in a parent; local files are named as seen from the folder."""
         url, folder = parent.url, f"{root.url.rpartition('/')[0]}/"
         if isinstance(parent, IndexWebsiteSitemap):
             return cls(url)
         is_inside = url.startswith(folder) and url.startswith("file:")
-        return cls(url, line, unquote(url.removeprefix(folder)) if is_inside else url)
+        shown = unquote(url.removeprefix(folder)) if is_inside else url
+        line, column = (entry.line, entry.column) if entry else (None, None)
+        return cls(url, line, column, shown)
 
     def __str__(self) -> str:
         """Return it as the end of a message."""
@@ -112,14 +121,14 @@ def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding
     waiting: list[tuple[AbstractSitemap, Declaration]] = [(tree, NOWHERE)]
     while waiting:
         node, declared = waiting.pop()
-        lines: Mapping[str, int | None] = {}
+        entries: Mapping[str, ChildEntry] = {}
         if is_new(node, seen):
             problems = problems_of(node, read=read)
             if read and _needs_lines(node, problems):
-                problems, lines = _read_index(node)
+                problems, entries = _read_index(node)
             yield from findings_at(node, problems, declared, in_folder=in_folder)
         below = [
-            (child, Declaration.of(node, lines.get(_requested(child)), tree))
+            (child, Declaration.of(node, entries.get(_requested(child)), tree))
             for child in node.sub_sitemaps
         ]
         waiting.extend(reversed(below))
@@ -184,9 +193,10 @@ def findings_at(
         if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
             continue  # what was not received whole breaks off, too
         quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
-        found = _finding(problem.code.rule, f"{problem.message}{quoted}", node.url, problem.line)
-        found = replace(found, page=problem.page, column=problem.column)
-        yield replace(found, times=problem.times, lost=problem.lost)
+        column = problem.column or (1 if problem.line and kind_of(node).name in _OF_LINES else None)
+        message, place = f"{problem.message}{quoted}", (problem.line, column)
+        found = _finding(problem.code.rule, message, node.url, *place)
+        yield replace(found, page=problem.page, times=problem.times, lost=problem.lost)
 
 
 def _without_cut_end(problems: Sequence[Problem]) -> Sequence[Problem]:
@@ -214,7 +224,9 @@ def _failed(
     exchange = node.exchange
     if in_folder and failure.code is FailureCode.NOT_FETCHED:
         message = f"there is no file for {node.url}"
-        return _finding(MISSING_FILE, message, declared.url or node.url, declared.line)
+        return _finding(
+            MISSING_FILE, message, declared.url or node.url, declared.line, declared.column
+        )
     status = None if exchange is None else exchange.status
     is_page = isinstance(node, InvalidSitemap) and failure.code is FailureCode.HTML_PAGE
     if exchange and status in _SUCCESS and is_page:  # not one that is kept as it was
@@ -251,17 +263,19 @@ def _missing_of(tree: AbstractSitemap, reported: Container[str | None]) -> Itera
         yield _finding(code, said, url)
 
 
-def _finding(code: str, message: str, url: str, line: int | None = None) -> Finding:
+def _finding(
+    code: str, message: str, url: str, line: int | None = None, column: int | None = None
+) -> Finding:
     """Return what was found in the document at a URL, with the name and the hint of its rule."""
     known = CODES.get(code)
     if known is not None:
         rule = known.value, Severity(known.severity)
-        return Finding(code, *rule, message, url, line=line, hint=known.hint)
+        return Finding(code, *rule, message, url, None, line, column, known.hint)
     from usp.checks.rules import RULES  # noqa: PLC0415 - most codes need no rules
 
     declared = RULES[code]
     rule = declared.name, declared.severity
-    return Finding(code, *rule, message, url, line=line, hint=declared.hint)
+    return Finding(code, *rule, message, url, None, line, column, declared.hint)
 
 
 def _requested(node: AbstractSitemap) -> str:
@@ -280,28 +294,31 @@ def _needs_lines(node: AbstractSitemap, problems: Sequence[Problem]) -> bool:
     )
 
 
-def _read_index(node: AbstractSitemap) -> tuple[list[Problem], Mapping[str, int | None]]:
-    """Return the problems of an index, and the lines of the sitemaps that it declares."""
+def _read_index(node: AbstractSitemap) -> tuple[list[Problem], Mapping[str, ChildEntry]]:
+    """Return the problems of an index, and the sitemaps that it declares by their URLs."""
     stored = stored_of(node)
     assert stored is not None
     is_robots = isinstance(node, IndexRobotsTxtSitemap)
     examination = stored.examination(is_robots=is_robots, lists_sitemaps=True)
-    first: int | None = None
+    first = SourcePosition()
     for number, block in enumerate(examination.blocks()):
-        first = first if number else block.place(0).line
-    lines = {child.loc: child.line for child in reversed(examination.children)}
-    return with_known(node, examination.problems, first), lines
+        first = first if number else block.place(0)
+    entries = {child.loc: child for child in reversed(examination.children)}
+    return with_known(node, examination.problems, first), entries
 
 
 def with_known(
-    node: AbstractSitemap, problems: Sequence[Problem], first: int | None
+    node: AbstractSitemap, problems: Sequence[Problem], first: SourcePosition
 ) -> list[Problem]:
     """Return the problems of an index with those that its document alone does not show.
 
-    ``first`` is the line of its first page.
+    ``first`` is where its first page is.
     """
     known = {problem.code for problem in problems}
     if ProblemCode.SITEMAPS_IN_URLSET in known:
         known.add(ProblemCode.PAGES_IN_INDEX)  # the same from the other side
-    more = (replace(one, line=first) for one in node.problems if one.code not in known)
+    line, column = first.line, first.column
+    more = (
+        replace(one, line=line, column=column) for one in node.problems if one.code not in known
+    )
     return [*problems, *more]

@@ -14,12 +14,14 @@ from usp.checks.hreflang import Version, versions_of
 from usp.checks.page_urls import normal
 
 if TYPE_CHECKING:
-    from usp._crawl.stored_pages import ExaminedBlock
+    from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
 
 
+IMAGE_ELEMENTS = frozenset({"loc", "thumbnail_loc"})  # with the URL of one
+VIDEO_ELEMENTS = ("thumbnail_loc", "content_loc", "player_loc")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
 
 
@@ -42,8 +44,15 @@ class PageColumns:
     def located(self, hit: Hit, element: str = "") -> Hit:
         """Return a hit with its page, and where that is, or an element of it."""
         assert hit.at is not None
-        place = self.examined.place(hit.at, hit.element or element)
+        place = self.place(hit.at, hit.element or element, hit.text)
         return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
+
+    def place(self, at: int, element: str = "loc", text: str = "") -> SourcePosition:
+        """Return where an element of a page is, the one with a text, or else its entry."""
+        written = self.examined.written
+        if element == "loc":
+            text = text or (written[at] if written else "") or self.urls[at]
+        return self.examined.place(at, element, text)
 
     @cached_property
     def joined(self) -> str:
@@ -112,11 +121,10 @@ class PageColumns:
 
     @cached_property
     def media(self) -> Sequence[tuple[int, str, str]]:
-        """What is shown on pages: the number of the page, ``image`` or ``video``, and the URL."""
-        found = [(at, "image", image.loc) for at, images in self.images for image in images]
+        """What is shown on pages: the number of the page, the element, and the URL in it."""
+        found = [(at, "loc", image.loc) for at, images in self.images for image in images]
         for at, one in self.videos:
-            found += [(at, "image", one.thumbnail_loc or "")]
-            found += [(at, "video", url) for url in (one.content_loc, one.player_loc) if url]
+            found += [(at, name, getattr(one, name) or "") for name in VIDEO_ELEMENTS]
         return [one for one in found if one[2]]
 
     @cached_property
@@ -124,15 +132,20 @@ class PageColumns:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
 
+    @cached_property
+    def links(self) -> Sequence[tuple[int, Mapping[str, str]]]:
+        """The attributes of links to other versions as written, with the numbers of their pages."""
+        return list(self.examined.links()) if self.extended else ()
+
     def written(self, prefix: str, *names: str) -> Iterator[tuple[int, str, str]]:
         """Yield fields of an extension as written: the number of the page, the name, the text."""
         for at, record in self.examined.records(prefix):
             yield from ((at, name, text) for name, text in record if name in names)
 
-    def relative(self, prefix: str, *names: str) -> set[tuple[int, str]]:
-        """Return the URLs in fields of an extension that have no scheme, with their pages."""
+    def relative(self, prefix: str, *names: str) -> dict[tuple[int, str], str]:
+        """Return the fields of an extension with URLs without a scheme, by their page and the URL."""
         found = self.written(prefix, *names)
-        return {(at, url) for at, _, url in found if url and not SCHEME.match(url)}
+        return {(at, url): name for at, name, url in found if url and not SCHEME.match(url)}
 
     @cached_property
     def core_texts(self) -> Mapping[str, Sequence[str]]:

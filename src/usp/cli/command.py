@@ -14,8 +14,8 @@ from usp.cli import has_format
 from usp.cli.errors import messages
 
 WEBSITE, REQUESTS = "Where sitemaps are looked for", "Requests and limits"
-MESSAGES, FILTERS = "Messages and exit status", "Filters"
-_BEHIND = (WEBSITE, REQUESTS, MESSAGES)  # panels that only --help-all shows
+MESSAGES, FILTERS, MORE = "Messages and exit status", "Filters", "More options"
+_BEHIND = (MORE, WEBSITE, REQUESTS, MESSAGES)  # panels that only --help-all shows
 _OWN = "Options"  # the panel of a command's own options
 _PLAIN_WIDTH = 80  # columns of help that no terminal shows
 _NARROWEST = 50
@@ -24,8 +24,10 @@ _NARROWEST = 50
 OLD_NAMES = {
     "--all-problems": "--problems",
     "--depth": "--levels",
+    "--in-flight": "--sites-per-worker",
     "--jsonl": "--format=jsonl",
     "--per-host": "--concurrency",
+    "--together": "--sites-per-host",
 }
 """What options were called in earlier versions, which goes on working."""
 

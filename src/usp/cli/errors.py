@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import time
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,7 @@ class Messages:
         self.quiet = False  # whether notices are left out
         self.failed = FAILED  # the exit status of an error, unless it has a meaning for the command
         self.if_interrupted = ""  # what helps then
+        self.timed = False  # whether lines begin with the time, as of commands that go on for days
         self.logs = False  # whether failures and notices go to a log file instead
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
@@ -143,7 +145,8 @@ class Messages:
         if self.as_json:
             click.echo(json.dumps(facts, ensure_ascii=True, default=str), err=True)
         else:
-            click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
+            now = time.strftime("%H:%M:%S ") if self.timed else ""
+            click.echo("\n".join(f"{now}{printable(line)}" for line in text.split("\n")), err=True)
 
 
 def _lines(

@@ -85,7 +85,9 @@ def naming(output: Path | None) -> Iterator[None]:
     except OSError as error:
         if output is None:
             raise
-        raise click.ClickException(f"{output} was not written: {error}") from error
+        raise click.ClickException(
+            f"{output} was not written: {error.strerror or error}"
+        ) from error
 
 
 # Tables and drawings ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from usp.fleet.changes_feed import ChangesFeed
     from usp.fleet.crawler import crawl_sites
     from usp.fleet.current import OpenDataset, current_sql
-    from usp.fleet.current import open_dataset as open  # noqa: A004 - usp.fleet.open
+    from usp.fleet.current import OpenDataset as open  # noqa: A004, N813 - usp.fleet.open
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites

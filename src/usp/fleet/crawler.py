@@ -180,7 +180,7 @@ class _Crawler:
 
     async def _crawl(self) -> None:
         limit = descriptor_limit() or 1 << 20
-        self._most = max(1, min(self._options.in_flight, limit // _DESCRIPTORS))
+        self._most = max(1, min(self._options.sites_per_worker, limit // _DESCRIPTORS))
         resolvers = max(1, min(_RESOLVERS, limit // _DESCRIPTORS_TO_A_NAME))
         # One more thread than that: for the list of sites, which may let others wait.
         executor = ThreadPoolExecutor(resolvers + 1, "usp-fleet-names")
@@ -214,7 +214,7 @@ class _Crawler:
         """Start every site once there is room for it; those whose key is busy wait for that."""
         while (batch := await asyncio.to_thread(next, self._batches, None)) is not None:
             for site, place in batch:
-                if self._busy[place.key] >= self._options.together:
+                if self._busy[place.key] >= self._options.sites_per_host:
                     self._waiting[place.key].append((site, place))
                 else:
                     self._busy[place.key] += 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from contextlib import AbstractContextManager
 
-__all__ = ["CURRENT", "OpenDataset", "current_sql", "open_dataset"]
+__all__ = ["CURRENT", "OpenDataset", "current_sql"]
 
 _INTERNAL = frozenset({"bucket", "writer", "number", "document", "absent", "absent_at"})
 _TABLES = {"sites": ("visits",), "sitemaps": ("visits", "fetches")}
@@ -118,10 +118,12 @@ def _expression(view: str, name: str) -> str:
 
 
 class OpenDataset:
-    """A dataset to read: each method returns a ``pyarrow.RecordBatchReader``, a stream of rows.
+    """A dataset to read, as it is now or was at a time.
 
+    Each method returns a ``pyarrow.RecordBatchReader``, a stream of rows.
     ``site`` is the only site to read, which is found at once in a large dataset; ``columns`` are some
-    of the columns. Only what is committed counts, also during a run. Needs the extra ``fleet``.
+    of the columns. Only what is committed counts, also during a run. Needs the extra ``fleet``; raises
+    ``DatasetError`` if there is none.
     """
 
     def __init__(self, root: str | os.PathLike[str], at: datetime | None = None) -> None:
@@ -191,11 +193,3 @@ class OpenDataset:
     def errors(self) -> AbstractContextManager[None]:
         """Turn errors of DuckDB and of the store into a :class:`DatasetError`."""
         return read_errors(self.dataset.store)
-
-
-def open_dataset(root: str | os.PathLike[str], at: datetime | None = None) -> OpenDataset:
-    """Open a dataset to read what it has now, or had at a time.
-
-    Raises ``DatasetError`` if there is none.
-    """
-    return OpenDataset(root, at)

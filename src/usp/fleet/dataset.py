@@ -232,19 +232,11 @@ class Dataset:
 
     def _commit(self, table: str, parts: Sequence[Part]) -> None:
         """Commit the files of a table, exactly once, also if the store goes away in the middle."""
-        delta, action = deltalake(), deltalake(".transaction")
-        now = int(time.time() * 1000)
+        delta = deltalake()
         for attempt in range(_ATTEMPTS):
             new = [part for part in parts if self._is_new(table, part, first=not attempt)]
             actions = [
-                action.AddAction(
-                    file.name,
-                    file.size,
-                    {"bucket": str(file.bucket)},
-                    now,
-                    True,
-                    json.dumps({"numRecords": file.rows}),
-                )
+                _added(file.name, file.size, file.rows, bucket=str(file.bucket))
                 for part in new
                 for file in part.files
                 if file.table == table
@@ -280,11 +272,9 @@ class Dataset:
         )
         file.add(rows_of("runs", [row]))
         file.close()
-        add = deltalake(".transaction").AddAction
-        stats = json.dumps({"numRecords": 1})
         with self.store.words():
             table, size = self.table("runs"), file.stream.close()
-            self._append(table, [add(name, size, {}, int(time.time() * 1000), True, stats)], [])
+            self._append(table, [_added(name, size, 1)], [])
 
     def vacuum(self) -> None:
         """Remove files that no version of the last week has, such as those of runs that were killed."""
@@ -292,6 +282,12 @@ class Dataset:
             current = self.table(table)
             with self.store.words():
                 current.vacuum(dry_run=False, full=True)
+
+
+def _added(name: str, size: int, rows: int, **partition: str) -> Any:
+    """Return the action of Delta that adds a file to a table."""
+    now, stats = int(time.time() * 1000), json.dumps({"numRecords": rows})
+    return deltalake(".transaction").AddAction(name, size, partition, now, True, stats)
 
 
 def first_number(run: int) -> int:

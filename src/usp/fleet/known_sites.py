@@ -11,6 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -56,15 +57,12 @@ _COUNTS = f"""with last as (select site, sitemap, pages_visit as visit from fetc
     group by all"""  # noqa: S608 - the same
 
 
+@dataclass(frozen=True, slots=True)
 class Shard:
     """One of several equal parts of all sites: those whose domain has a certain hash."""
 
-    def __init__(self, number: int = 0, of: int = 1) -> None:
-        if not 0 <= number < of:
-            raise ValueError(
-                f"the number of a shard must be at least 0 and below {of}, not {number}"
-            )
-        self.number, self.of = number, of
+    number: int = 0
+    of: int = 1
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -73,9 +71,6 @@ class Shard:
         if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
             raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
         return cls(int(number), int(of))
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
 
     def __contains__(self, domain: str) -> bool:
         return self.of == 1 or hash_of(domain) % self.of == self.number

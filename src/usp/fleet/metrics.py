@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from usp._base.files import replacing
+from usp._base.progress_line import repeated
 
 if TYPE_CHECKING:
     from usp.fleet.run import FleetProgress
@@ -33,34 +34,31 @@ def openmetrics(progress: FleetProgress) -> str:
 
 
 def _lines(progress: FleetProgress) -> Iterator[str]:
-    yield from _counter("sites", "Sites that were visited.", "outcome", progress.outcomes)
-    yield from _counter("requests", "Requests that were sent.", "status", progress.statuses)
-    for name in ("bytes", "pages", "sitemaps"):
-        what = "Received" if name == "bytes" else "Read"
-        total = {"": getattr(progress, name)}
-        yield from _counter(f"{name}", f"{what} {name}.", "", total)
-    yield from _gauge("due_sites", "Sites of which something is due.", len(progress.active))
-    yield from _gauge("due_lag_seconds", "How long the first of them has been due.", progress.lag)
-    yield from _gauge("workers_lost", "Workers that died.", progress.workers_lost)
-    yield "# TYPE usp_freshness_seconds histogram"
-    yield "# HELP usp_freshness_seconds How long ago a sitemap was the same that has now changed."
-    for limit, count in zip([*DELAYS, "+Inf"], accumulate(progress.delays), strict=True):
-        yield f'usp_freshness_seconds_bucket{{le="{limit}"}} {count}'
+    outcomes = {f'_total{{outcome="{one}"}}': n for one, n in sorted(progress.outcomes.items())}
+    statuses = {f'_total{{status="{one}"}}': n for one, n in sorted(progress.statuses.items())}
+    yield from _series("sites", "counter", "Sites that were visited.", outcomes)
+    yield from _series("requests", "counter", "Requests that were sent.", statuses)
+    for name, what in (("bytes", "Received"), ("pages", "Read"), ("sitemaps", "Read")):
+        total = {"_total": getattr(progress, name)}
+        yield from _series(name, "counter", f"{what} {name}.", total)
+    for name, text, value in (
+        ("due_sites", "Sites of which something is due.", len(progress.active)),
+        ("due_lag_seconds", "How long the first of them has been due.", progress.lag),
+        ("workers_lost", "Workers that died.", progress.workers_lost),
+    ):
+        yield from _series(name, "gauge", text, {"": value})
+    limits = (f'_bucket{{le="{limit}"}}' for limit in (*DELAYS, "+Inf"))
+    fresh = dict(zip(limits, accumulate(progress.delays), strict=True))
+    text = "How long ago a sitemap was the same that has now changed."
+    yield from _series("freshness_seconds", "histogram", text, fresh)
     yield "# EOF"
 
 
-def _counter(name: str, text: str, label: str, values: Mapping[str, int]) -> Iterator[str]:
-    yield f"# TYPE usp_{name} counter"
+def _series(name: str, kind: str, text: str, values: Mapping[str, float]) -> Iterator[str]:
+    yield f"# TYPE usp_{name} {kind}"
     yield f"# HELP usp_{name} {text}"
-    for value, count in sorted(values.items()):
-        labels = f'{{{label}="{value}"}}' if label else ""
-        yield f"usp_{name}_total{labels} {count}"
-
-
-def _gauge(name: str, text: str, value: float) -> Iterator[str]:
-    yield f"# TYPE usp_{name} gauge"
-    yield f"# HELP usp_{name} {text}"
-    yield f"usp_{name} {value}"
+    for suffix, value in values.items():
+        yield f"usp_{name}{suffix} {value}"
 
 
 def read_target(text: str) -> Path | tuple[str, int]:
@@ -85,8 +83,11 @@ def exporting(
         yield None
         return
     if isinstance(target, Path):
-        with _repeated(lambda: _write(target, progress())):
-            yield None
+        try:
+            with repeated(lambda: _write(target, progress()), _EVERY):
+                yield None
+        finally:
+            _write(target, progress())
         return
     server = _Server(target, progress)
     threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
@@ -101,24 +102,6 @@ def _write(path: Path, progress: FleetProgress | None) -> None:
     if progress is not None:
         with replacing(path) as file:  # a reader never sees half of it
             file.write(openmetrics(progress).encode())
-
-
-@contextmanager
-def _repeated(work: Callable[[], None]) -> Iterator[None]:
-    over = threading.Event()
-
-    def run() -> None:
-        while not over.wait(_EVERY):
-            work()
-
-    thread = threading.Thread(target=run, name="usp-metrics", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        work()
 
 
 class _Server(ThreadingHTTPServer):

@@ -40,26 +40,26 @@ class FleetOptions(CrawlOptions):
     The options of a crawl are those of :class:`usp.CrawlOptions`; callbacks run in the workers, and
     the default limits are :data:`FLEET_LIMITS`.
 
-    ``in_flight`` is how many sites one worker crawls at a time, ``per_host`` how many requests it sends
-    to one host at a time, for all its sites together, and ``together`` how many sites that share a host
-    or address are crawled at a time. ``pages=False`` counts the pages without a table of them;
-    ``columns`` are some of :data:`usp.export.COLUMNS`. ``selection`` chooses pages, for each site by
-    itself; ``selection.crawl_options(options)`` also skips sitemaps without any. ``problems`` checks
-    every field of every page and counts the problems, which takes several times as long. ``verify`` is
-    whether certificates are verified, or a file or folder of trusted authorities; ``wait`` is the pause
-    in seconds between two requests of a worker to one host. ``headers`` are sent to every site, those
-    that may be secret to its own host only; ``proxy`` is for all requests. ``logins`` are those in the
-    URLs of sites. None of these three is ever written anywhere. ``feeds`` are more known paths of
-    some sites.
+    ``sites_per_worker`` is how many sites one worker crawls at a time, ``per_host`` how many requests
+    it sends to one host at a time, for all its sites together, and ``sites_per_host`` how many sites
+    that share a host or address are crawled at a time. ``pages=False`` counts the pages without a table
+    of them; ``columns`` are some of :data:`usp.export.COLUMNS`. ``selection`` chooses pages, for each
+    site by itself; ``selection.crawl_options(options)`` also skips sitemaps without any. ``problems``
+    checks every field of every page and counts the problems, which takes several times as long.
+    ``verify`` is whether certificates are verified, or a file or folder of trusted authorities;
+    ``wait`` is the pause in seconds between two requests of a worker to one host. ``headers`` are sent
+    to every site, those that may be secret to its own host only; ``proxy`` is for all requests.
+    ``logins`` are those in the URLs of sites. None of these three is ever written anywhere. ``feeds``
+    are more known paths of some sites.
     """
 
     zones: Zones = field(default_factory=_public_only)
     user_agent: str | None = None
     timeout: Timeout = (9.05, 30.0)
     verify: bool | str = True
-    in_flight: int = 256
+    sites_per_worker: int = 256
     per_host: int = DEFAULT_CONCURRENCY
-    together: int = 1
+    sites_per_host: int = 1
     trust_lastmod: bool = False
     pages: bool = True
     columns: tuple[str, ...] | None = None
@@ -75,7 +75,7 @@ class FleetOptions(CrawlOptions):
         for name in ("record", "progress"):
             if getattr(self, name):
                 raise ValueError(f"{name} is for the crawl of one site; a fleet has many")
-        for name in ("in_flight", "per_host", "together"):
+        for name in ("sites_per_worker", "per_host", "sites_per_host"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")

@@ -209,26 +209,7 @@ def quoted(text: str) -> str:
 # Domains and buckets --------------------------------------------------------------------------------
 
 _SECOND = frozenset(
-    [
-        "ac",
-        "co",
-        "com",
-        "edu",
-        "gob",
-        "gov",
-        "go",
-        "gouv",
-        "gv",
-        "ltd",
-        "me",
-        "ne",
-        "net",
-        "nom",
-        "or",
-        "org",
-        "plc",
-        "sch",
-    ]
+    "ac co com edu gob gov go gouv gv ltd me ne net nom or org plc sch".split()  # noqa: SIM905
 )
 """Labels below the top-level domain of a country under which others register their names."""
 

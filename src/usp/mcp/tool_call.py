@@ -109,7 +109,7 @@ class SharedCrawl(asyncio.Lock):
 
     done = 0
 
-    def hear(self, event: Event) -> None:
+    def count_event(self, event: Event) -> None:
         """Count the documents that were fetched."""
         self.done += isinstance(event, SitemapFinished | SitemapFailed)
 
@@ -237,7 +237,7 @@ class ToolCall:
             if cached is not None and not (self._refresh and cached.since < self._began):
                 return cached
             shared.done, fetched = 0, datetime.now(UTC)
-            options = replace(crawl or self.options.crawl, on_event=shared.hear)
+            options = replace(crawl or self.options.crawl, on_event=shared.count_event)
             async with state.crawl_turns.turn(start.url):
                 try:
                     tree = await tree_of_async(start, state.web_client, options)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from usp._base.loc_urls import SCHEMES, absolute_url, begins_with_host, is_address
 from usp._base.urls import PORTS, origin_of, resolved
@@ -32,8 +32,13 @@ _VALUES = frozenset(  # fields that are addresses, dates, numbers or words of th
     | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
 )
 
+Place: TypeAlias = "tuple[int | None, int | None]"
+"""A line and a column; both count from 1."""
+
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""
+
+P = TypeVar("P")
 
 _ADDRESS_ATTRIBUTES = ("loc", "href", "url")
 
@@ -63,10 +68,10 @@ class Notes:
         code: ProblemCode,
         excerpt: str | None = None,
         *,
-        line: int | None = None,
+        at: Place | None = None,
         lost: int = 0,
     ) -> None:
-        """Note a problem at a line, or at the current tag."""
+        """Note a problem at some place, or at the current tag."""
 
     def base_in(self, entry: RawEntry) -> str | None:
         """Return the base of URLs at the current tag of an entry."""
@@ -83,10 +88,19 @@ def loc_text(text: str, written: Written, notes: Notes) -> str:
     return text
 
 
+def place_among(elements: Sequence[tuple[P, str]], text: str) -> P | None:
+    """Return where the only one of some elements is, or the one with little more than a text."""
+    if text and len(elements) > 1:
+        either = text, text.replace("&", "&amp;")
+        found = [one for one in elements if any(map(one[1].__contains__, either))]
+        elements = sorted(found, key=lambda one: len(one[1]))[:1]
+    return elements[0][0] if len(elements) == 1 else None
+
+
 def note_scheme(loc: str, entry: RawEntry, notes: Notes) -> None:
     """Note a URL that begins with a host and not with ``http:``."""
     if begins_with_host(loc.strip(), entry.base):
-        notes.note(ProblemCode.NO_SCHEME, loc, line=entry.line)
+        notes.note(ProblemCode.NO_SCHEME, loc, at=entry.place_of("loc", loc))
 
 
 class ElementRole(Enum):
@@ -131,8 +145,8 @@ class RawEntry:
     nested_loc: str | None = None
     """A loc that is nested too deeply, for an entry that has no other."""
 
-    places: dict[str, tuple[int, int] | None] | None = None
-    """Line and column of its elements, if it was read tag by tag."""
+    elements: dict[str, list[tuple[Place, str]]] | None = None
+    """Where its elements are, and how they are written, by their names; if it was read tag by tag."""
 
     size = 0
     """How many elements were added."""
@@ -146,11 +160,20 @@ class RawEntry:
         self.line = line
         self.base = base
         self.records: dict[Space, list[Record]] = {}
+        self.places: dict[str, Place] = {}
 
-    def note_place(self, name: str, line: int, column: int) -> None:
-        """Remember where a field or a record begins; of several of one name, none."""
-        self.places = self.places or {}
-        self.places[name] = None if name in self.places else (line, column)
+    def note_place(self, name: str, place: Place, written: str, *, own: bool) -> None:
+        """Remember where a field or a record begins; of its own fields, the last one of a name."""
+        self.elements = self.elements or {}
+        self.elements.setdefault(name, []).append((place, written))
+        if own:
+            self.places[name] = place
+
+    def place_of(self, element: str = "", text: str = "") -> Place:
+        """Return where its own field is, or an element, the only one or that with a text, or itself."""
+        own = None if text else self.places.get(element)
+        found = own or place_among((self.elements or {}).get(element, ()), text)
+        return found or (self.line, self.column)
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
         """Take a field of the document's own vocabulary."""
@@ -178,7 +201,7 @@ class RawEntry:
         given = given.strip()
         if self._room < 0 or not is_address(given, self.base):
             return None
-        notes.note(ProblemCode.MISPLACED_ADDRESS, given, line=self.line)
+        notes.note(ProblemCode.MISPLACED_ADDRESS, given, at=self.place_of())
         self.texts = ()
         return given
 
@@ -186,7 +209,7 @@ class RawEntry:
         """Note text in an entry that means nothing there."""
         text = "".join(self.texts).strip(" \t\r\n\0")
         if text:
-            notes.note(ProblemCode.TEXT_IN_ENTRY, text, line=self.line)
+            notes.note(ProblemCode.TEXT_IN_ENTRY, text, at=self.place_of())
 
     def begin_record(self, space: Space, name: str, written: Written) -> None:
         """Begin a record of an extension with its own element."""
@@ -223,12 +246,20 @@ class OpenField:
 
     __slots__ = (
         *("_decoded", "_notes", "_raw", "_room", "attributes", "depth", "has_markup", "meaning"),
-        "nested",
+        *("nested", "place"),
     )
 
     def __init__(
-        self, meaning: Meaning, attributes: str, depth: int, notes: Notes, *, nested: bool
+        self,
+        meaning: Meaning,
+        attributes: str,
+        depth: int,
+        place: Place,
+        notes: Notes,
+        *,
+        nested: bool,
     ) -> None:
+        self.place = place
         self.meaning = meaning
         self.attributes = attributes
         self.depth = depth

@@ -147,8 +147,12 @@ class Scanner:
     @property
     def column(self) -> int:
         """The current column of the scanner on its line, counted from 1."""
-        self._line = self.line  # which finds the beginning of the line
-        return self.offset - self._line_start + 1
+        return self.place[1]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The current line and column."""
+        return self.line, self.offset - self._line_start + 1
 
     @property
     def offset(self) -> int:
@@ -273,7 +277,8 @@ class Scanner:
                 # The handler may ask for the line: it is the one where the tag begins.
                 if slash:
                     if attributes and not attributes.isspace():
-                        self.problems.add(ProblemCode.BAD_END_TAG, self.line, match[0])
+                        line, column = self.place
+                        self.problems.add(ProblemCode.BAD_END_TAG, line, match[0], column=column)
                     handler.end(name)
                 elif attributes[-1:] == "/":
                     handler.start(name, attributes[:-1], True)

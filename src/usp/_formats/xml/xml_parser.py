@@ -26,6 +26,7 @@ from usp._formats.xml.raw_entries import (
     Meaning,
     Notes,
     OpenField,
+    Place,
     RawEntry,
 )
 from usp._formats.xml.references import attributes as read_attributes
@@ -233,16 +234,12 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         code: ProblemCode,
         excerpt: str | None = None,
         *,
-        line: int | None = None,
+        at: Place | None = None,
         lost: int = 0,
     ) -> None:
-        """Note a problem at a line, or at the current tag."""
-        entry, column = self._entry, None
-        if not line:
-            column = self.scanner.column
-        elif entry is not None and entry.line == line:
-            column = entry.column
-        self.problems.add(code, line or self.scanner.line, excerpt, lost, column=column)
+        """Note a problem at some place, or at the current tag."""
+        line, column = at or self.scanner.place
+        self.problems.add(code, line, excerpt, lost, column=column)
 
     def base_in(self, entry: RawEntry) -> str | None:
         """Return the base at the current tag of an entry, which may declare one itself."""
@@ -315,8 +312,11 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         elif len(self._stack) <= 1 and not self._stray_text:
             words = without_blanks(raw, _NOTHING)
             if words:
-                line = self.scanner.line + raw.count("\n", 0, len(raw) - len(words))
-                self.problems.add(ProblemCode.TEXT_BETWEEN_ENTRIES, line)
+                (line, column), before = self.scanner.place, raw[: len(raw) - len(words)]
+                if ends := before.count("\n"):
+                    line, column = line + ends, -before.rfind("\n")
+                place = line, column + len(before)
+                self.note(ProblemCode.TEXT_BETWEEN_ENTRIES, at=place)
                 self._stray_text = True  # one problem, in however many pieces it comes
 
     def innermost(self) -> tuple[str, bool]:
@@ -442,8 +442,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
                 self._begin_entry(self.implied_entry, "", implied=True)
                 self._begin_field(meaning, attributes)
         elif meaning.role is ElementRole.RECORD:
-            self._entry.note_place(meaning.local, self.scanner.line, self.scanner.column)
-            self._add(meaning, "", attributes)
+            self._add(meaning, "", attributes, self.scanner.place)
         else:
             self._begin_field(meaning, attributes)
 
@@ -471,9 +470,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             nested = depth != self._entry_depth + (not self._implied)
             if nested and meaning.local != "loc":
                 return
-            if self._entry is not None:
-                self._entry.note_place(meaning.local, self.scanner.line, self.scanner.column)
-        self._field = OpenField(meaning, attributes, depth, self, nested=nested)
+        place = self.scanner.place
+        self._field = OpenField(meaning, attributes, depth, place, self, nested=nested)
         self._wrapped = None
 
     # Ends -----------------------------------------------------------------------------------------
@@ -530,9 +528,9 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         if field.nested:
             self._entry.nested_loc = text
         else:
-            self._add(field.meaning, text, field.attributes)
+            self._add(field.meaning, text, field.attributes, field.place)
 
-    def _add(self, meaning: Meaning, text: str, attributes: str) -> None:
+    def _add(self, meaning: Meaning, text: str, attributes: str, place: Place) -> None:
         """Give the entry an element; those beyond the maximum are ignored."""
         entry = self._entry
         assert entry is not None
@@ -541,7 +539,9 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self.note(ProblemCode.TOO_MANY_FIELDS)
         elif entry.size > MAX_FIELDS:
             return
-        elif meaning.role is ElementRole.FIELD:
+        is_own = meaning.role is ElementRole.FIELD
+        entry.note_place(meaning.local, place, attributes + text, own=is_own)
+        if meaning.role is ElementRole.FIELD:
             entry.add(meaning.local, text, attributes, self)
         elif meaning.role is ElementRole.RECORD:
             entry.begin_record(meaning.space, meaning.local, attributes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import counted
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import beginning, is_placeholder, origin_at
+from usp.checks.page_urls import beginning, is_local_host, is_placeholder, origin_at
 from usp.checks.registry import block_rule, site_rule
 
 if TYPE_CHECKING:
@@ -56,7 +56,32 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
             ):
                 reported.add(origin)
                 message = f"sitemaps are declared on {origin.site}: {child.loc}"
-                yield Hit(message, line=child.line, sitemap=sitemap.url)
+                yield Hit(message, line=child.line, column=child.column, sitemap=sitemap.url)
+
+
+@block_rule("SM441", Severity.ERROR)
+def local_link(block: PageColumns) -> Iterator[Hit]:
+    """An image, a video or a version in another language is on a host that is not on the web.
+
+    It is localhost or an address in a private network, that of the program that wrote the sitemap.
+    Search engines cannot fetch it. The same goes for the pages of a feed.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+    Bad: <image:image><image:loc>http://localhost:3000/tea.jpg</image:loc></image:image>
+    Good: <image:image><image:loc>https://cdn.example.net/tea.jpg</image:loc></image:image>
+    Fix: Set the address of the website in the program that writes the sitemap.
+    """
+    own = {url.host for url in block.sitemap.urls}
+    if any(map(is_local_host, own)):
+        return
+    links = [(at, "link", url) for at, some in block.alternates for _, url in some]
+    pages = enumerate(block.urls) if own and block.sitemap.is_feed else ()
+    for at, element, url in (*block.media, *links, *((at, "link", url) for at, url in pages)):
+        page = origin_at(beginning(block.urls[at]))
+        is_of_page = page is not None and is_local_host(page.host) and url != block.urls[at]
+        origin = origin_at(beginning(url))
+        if origin is not None and is_local_host(origin.host) and not is_of_page:
+            message = f"only your own network knows {origin.site}: {url[:80]!r}"
+            yield Hit(message, at, element=element, text=url)
 
 
 @site_rule("SM141", Severity.WARNING)

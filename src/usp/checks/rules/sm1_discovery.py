@@ -115,7 +115,11 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         yield Hit(f"robots.txt disallows this sitemap for {whom}")
     for at, whom in robots.disallowed([child.loc for child in sitemap.children]).items():
         child = sitemap.children[at]
-        yield Hit(f"robots.txt disallows the sitemap {child.loc} for {whom}", line=child.line)
+        yield Hit(
+            f"robots.txt disallows the sitemap {child.loc} for {whom}",
+            line=child.line,
+            column=child.column,
+        )
 
 
 @sitemap_rule("SM105", Severity.WARNING)
@@ -206,7 +210,11 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         written = (child.written or "").strip()
         is_whole = not written or "://" in written or is_http_url(written)
         if not is_whole and child.line not in schemeless:
-            yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
+            yield Hit(
+                f"the URL of a sitemap is relative: {written!r}",
+                line=child.line,
+                column=child.column,
+            )
 
 
 @sitemap_rule("SM109", Severity.INFO)
@@ -232,7 +240,9 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
         first = firsts.setdefault(normal_url(child.loc), child)
         if first is not child:
             before = "" if first.line is None else f", first in line {first.line}"
-            yield Hit(f"{child.loc} is declared twice{before}", line=child.line)
+            yield Hit(
+                f"{child.loc} is declared twice{before}", line=child.line, column=child.column
+            )
 
 
 @site_rule("SM110", Severity.INFO)
@@ -339,7 +349,11 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if host in own or (host == proven and child.loc in declared):
             continue
         if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
-            yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
+            yield Hit(
+                f"the index lists a sitemap on another host: {child.loc}",
+                line=child.line,
+                column=child.column,
+            )
 
 
 @sitemap_rule("SM116", Severity.ERROR)
@@ -360,7 +374,11 @@ def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
     own = [bool(_TEST_HOST.fullmatch(url.host)) for url in sitemap.urls]
     for child in sitemap.children if sitemap.is_robots and own and not any(own) else ():
         if (url := origin_at(child.loc)) and _TEST_HOST.fullmatch(url.host):
-            yield Hit(f"the sitemap of a test website is declared: {child.loc}", line=child.line)
+            yield Hit(
+                f"the sitemap of a test website is declared: {child.loc}",
+                line=child.line,
+                column=child.column,
+            )
 
 
 @sitemap_rule("SM117", Severity.WARNING)
@@ -392,7 +410,9 @@ def sitemap_above_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
         path = child.loc.removeprefix(beginning(child.loc))
         if host_of(child.loc) == host_of(sitemap.url) and not path.startswith(folders):
             yield Hit(
-                f"{child.loc} is not below {folders[0]}, the folder of its index", line=child.line
+                f"{child.loc} is not below {folders[0]}, the folder of its index",
+                line=child.line,
+                column=child.column,
             )
 
 

@@ -10,7 +10,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.objects.extensions import NAMESPACES, PROTOCOL
+from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, stored_of
 
@@ -160,7 +160,7 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """The name of an element is written with the wrong capital letters.
 
     Names in XML are compared letter by letter: <Loc> is not <loc>, and means nothing to search engines.
-    All names of the protocol are in lower case.
+    All names of the protocol and of its extensions are in lower case.
     Source: protocol#xmlTagDefinitions w3:xml/#sec-common-syn
     Bad: <url><loc>https://example.org/tea</loc><lastMod>2024-05-06</lastMod></url>
     Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
@@ -171,9 +171,9 @@ def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
         return
     root = markup.root_tag[0]
     wrong = {root: root} if markup.case_insensitive else {}
-    for seen in _own(markup):
-        if _is_miswritten(seen.name.local):
-            wrong.setdefault(seen.name.local, seen.written)
+    for seen, names in _meaningless(markup):
+        if _is_miswritten(seen.name.local, names):
+            wrong.setdefault(seen.written, seen.written)
     said = ((tag, f"<{name}> should be <{name.lower()}>") for name, tag in wrong.items())
     yield from _at_first(sitemap, said)
 
@@ -183,7 +183,8 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A sitemap has an element that the protocol does not know, or not at this place.
 
     What is not an element of the protocol must have a namespace of its own. Search engines ignore
-    others, or report the sitemap as invalid: mostly, a name is misspelt or a prefix is missing.
+    others, or report the sitemap as invalid: mostly, a name is misspelt or a prefix is missing. The
+    extensions for images, videos and news have no others than those of their documentation, either.
     Source: protocol#extending https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad: <url><loc>https://example.org/tea</loc><lastmodified>2024-05-06</lastmodified></url>
     Good:
@@ -197,30 +198,52 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
     after_end = {one.excerpt for one in sitemap.problems if one.code is ProblemCode.MORE_AFTER_END}
     entries = {kind: name for name, kind in markup.entries.items()}
     odd: dict[tuple[str, str], tuple[str, str]] = {}  # by name and place
-    for seen in _own(markup):
+    for seen, names in _meaningless(markup):
         written, local = seen.written, seen.name.local
-        if f"<{written}>" in after_end or local in _ROOTS or _is_miswritten(local):
+        if f"<{written}>" in after_end or local in _ROOTS or _is_miswritten(local, names):
             continue
-        what = "is not allowed in" if local in NAMES else "is unknown in"
-        where = entries.get(seen.inside, markup.root_name)
-        prefix = "; its prefix xhtml: is missing" if local == "link" else ""
-        odd.setdefault((local, where), (written, f"<{written}> {what} <{where}>{prefix}"))
+        if names is NAMES:
+            what = "is not allowed in" if local in NAMES else "is unknown in"
+            prefix = "; its prefix xhtml: is missing" if local == "link" else ""
+            where = f"<{entries.get(seen.inside, markup.root_name)}>{prefix}"
+        elif local not in names:
+            what, where = "is unknown in", f"the extension for {_ABOUT[seen.name.space.name]}"
+        else:
+            continue
+        odd.setdefault((local, where), (written, f"<{written}> {what} {where}"))
     yield from _at_first(sitemap, odd.values())
 
 
-def _own(markup: XmlParser) -> Iterator[SeenElement]:
-    """Yield the elements without a meaning that belong to the protocol, as their namespace says."""
+_ABOUT = {"IMAGE": "images", "VIDEO": "videos", "NEWS": "news"}
+# What is around fields, and what nobody reads any more.
+_OTHERS = frozenset(
+    {"publication", "tvshow", "geo_locations", "content_segment_loc", "id", "show_title"}
+    | {"video_type", "episode_title", "season_number", "episode_number", "premier_date"}
+)
+_FIELDS = {
+    one.prefix.upper(): _OTHERS.union([one.table.element], one.table.names()) for one in EXTENSIONS
+}
+
+
+def _meaningless(markup: XmlParser) -> Iterator[tuple[SeenElement, frozenset[str]]]:
+    """Yield elements without a meaning, and the names of the vocabulary to which they belong.
+
+    That is the protocol, as their namespace says, or an extension for images, videos or news.
+    """
     from usp._formats.xml.raw_entries import ElementRole  # noqa: PLC0415 - pages about rules need no parser
 
     own = {"", PROTOCOL, *((markup.root.uri,) if markup.root is not None else ())}
     for seen in markup.dialect.seen:
+        is_other = seen.role is ElementRole.OTHER
         # A link without a prefix is read as one to another language.
-        if seen.name.uri in own and (seen.role is ElementRole.OTHER or seen.name.local == "link"):
-            yield seen
+        if seen.name.uri in own and (is_other or seen.name.local == "link"):
+            yield seen, NAMES
+        elif is_other and seen.name.space.name in _ABOUT:
+            yield seen, _FIELDS[seen.name.space.name]
 
 
-def _is_miswritten(local: str) -> bool:
-    return local not in NAMES and local.lower() in NAMES
+def _is_miswritten(local: str, names: frozenset[str]) -> bool:
+    return local not in names and local.lower() in names
 
 
 _PIECE = 8 * 1024 * 1024  # bytes; a token that spans many pieces is read again for each

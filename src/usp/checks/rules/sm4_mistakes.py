@@ -17,34 +17,50 @@ if TYPE_CHECKING:
     from usp.checks.page_columns import PageColumns
 
 _SESSION = re.compile(
-    r"[?&;](?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}",
+    r"[?&;](?:(?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+|(?:os|zen)?+c?+sid)"
+    r"=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}|/\(s\([0-9a-z]{24}\)\)/",
     re.IGNORECASE,
 )
+_OF_SESSIONS = ("sess", "sid=", "/(s(")
 _TRACKING = re.compile(
-    r"[?&](utm_(?:source|medium|campaign|term|content|id)|gclid|dclid|fbclid|msclkid|yclid)="
+    r"[?&](utm_(?:source|medium|campaign|term|content|id)|[gdy]clid|[gw]braid|fbclid|msclkid|ttclid|twclid"
+    r"|srsltid|mc_[ce]id|mkt_tok|_g[al]|_hs(?:enc|mi)|hsa_[a-z]{2,4}|igshid|li_fat_id)="
 )
 _END = r"(?=[/?#\n]|$)"
-_NOTHING = "undefined|null|NaN"
-_MISTAKES = {  # by a character that is in each of them
-    "/": re.compile(
+_NOTHING = "undefined|null|NaN|None"
+TWICE = "&(?:amp|lt|gt|quot|apos|#[0-9]{2,5});"
+# What a template leaves where a value was missing, or where it was not run at all.
+TEMPLATE = re.compile(
+    r"\$?\{\{?[^{}\n]*+\}|<%[^\n]|%(?![0-9A-Fa-f]{2})[a-z_]{3,30}%|\[object Object\]", re.IGNORECASE
+)
+_MISTAKES = {  # by what is in each of them, one or the other
+    ("/",): re.compile(
         rf"/(?<!:/)(?:/|(?:\.\.?|{_NOTHING}|:[A-Za-z_]++|(?:\[|%5B)[.\w]++(?:\]|%5D)){_END})"
     ),
-    "?": re.compile(rf"[?&][\w-]++=(?:{_NOTHING})(?=[&#\n]|$)"),
-    "%": re.compile(
-        r"%25(?:2[0-9A-F]|3[A-F]|5[BD]|[C-F][0-9A-F]%25[89AB])|%7B[\w.-]++%7D|%5Bobject(?:%20|\+)O",
+    ("?",): re.compile(rf"[?&][\w-]++=(?:{_NOTHING})(?=[&#\n]|$)"),
+    ("%",): re.compile(
+        r"%25(?:2[0-9A-F]|3[A-F]|5[BD]|[C-F][0-9A-F]%25[89AB])|%7B[\w.-]++%7D|%5Bobject(?:%20|\+)O"
+        # Other characters, read in the wrong encoding or replaced; those that cannot be seen.
+        r"|%C3%8[23]%C2%[89AB]|%EF%BF%BD|%0[09AD]|%(?![0-9A-F]{2})[A-Z_]{3,30}+%|%E2%80%8[BEF]|%(?:20|C2%A0)(?=[?#\n]|$)",
         re.IGNORECASE,
     ),
+    ("\ufffd",): re.compile("\ufffd"),
+    ("{", "<", "["): TEMPLATE,
+    ("/http",): re.compile(r"(?<=://)([^/?#\n]++)/[^?#\n]*?https?:/{1,2}\1"),
 }
-_TWICE = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{2,5});")
+_OF_LINKS = re.compile(rf"/(?:{_NOTHING})(?:[/?#]|$)|{TEMPLATE.pattern}|{TWICE}")
+_TWICE = re.compile(TWICE)
 
 
 @block_rule("SM415", Severity.WARNING)
 def mistaken_url(block: PageColumns) -> Iterator[Hit]:
-    """The URL of a page looks like a mistake of the program that wrote it.
+    """The URL of a page looks like a mistake of the program that wrote it, or that of what it links.
 
-    Two slashes in a row, or . and .. as folders, where parts were joined; undefined, null or the name of
-    a parameter where a value was missing; an escape or a reference that was escaped once more, such as
-    %2520 for a blank. Search engines find an error there, or the same page at a second URL.
+    Two slashes in a row, . and .. as folders, or the host twice, where parts were joined; undefined, null or
+    the name of a parameter where a value was missing; an escape or a reference that was escaped once more,
+    such as %2520 for a blank; letters that were lost in another encoding; blanks that nobody sees. Search
+    engines find an error there, or the same page at a second URL. Those of images, videos and versions in
+    other languages are searched for missing values.
     Source: rfc3986#section-3.3 google:crawling-indexing/url-structure
     Bad:
         <url><loc>https://example.org/shop//tea</loc></url>
@@ -58,19 +74,27 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
     for at, written in enumerate(block.examined.written or ()):
         if written and "&" in written and (found := _TWICE.search(written)):
             yield Hit(f"{found[0]!r} was escaped twice", at)
-    for character, pattern in _MISTAKES.items():
-        for at, found in block.found(pattern, character):
-            if character != "/" or "?" not in block.urls[at][: found.start()]:
+    given = block.examined.written or block.urls
+    for parts, pattern in _MISTAKES.items():
+        for at, found in block.found(pattern, *parts):
+            # After "?" anything goes, and that a URL is relative is said by another rule.
+            is_path = parts != ("/",) or "?" not in block.urls[at][: found.start()]
+            if is_path and "://" in (given[at] or ""):
                 yield Hit(f"{found[0]!r} in the URL looks like a mistake", at)
+    links = ((at, "link", url) for at, some in block.alternates for _, url in some)
+    for at, element, url in (*block.media, *links):
+        if found := _OF_LINKS.search(url):
+            message = f"{found[0]!r} in a URL of the page looks like a mistake: {url[:80]!r}"
+            yield Hit(message, at, element=element, text=url)
 
 
 _SUFFIXES = (
-    "7z avi avif bmp bz2 css dmg eot exe gif gz ico iso jpeg jpg js json mjs mov mp3 mp4 mpg ogg otf "
-    "png rar rss svg tar tgz tif tiff ttf wav webm webp woff woff2 xml xsl zip"
+    "7z avi avif bak bmp bz2 css dmg env eot exe gif gz ico iso jpeg jpg js json map mjs mov mp3 mp4 mpg "
+    "ogg otf png rar rss sql svg tar tgz tif tiff ttf wav webm webmanifest webp woff woff2 xml xsl zip"
 )
 _FILES = frozenset(_SUFFIXES.split())
 _END_OF_FILE = re.compile(rf"\.(?:{_SUFFIXES.replace(' ', '|')}|txt)(?=[?#\n])")
-_FILE = re.compile(r"/([^/?#:]+)\.([a-z0-9]{2,5})(?=[?#]|$)", re.IGNORECASE)
+_FILE = re.compile(r"/([^/?#:]*)\.([a-z0-9]{2,11})(?=[?#]|$)", re.IGNORECASE)
 # What is called node.js is often a page about that.
 _SCRIPT = re.compile(
     r"/(?:assets|build|css|dist|js|lib|plugins|public|scripts?|static|themes|_\w++)/"
@@ -175,13 +199,14 @@ def _in_order(url: str) -> str:
 
 
 _OF_NO_INTEREST = re.compile(
-    r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:account|admin(?:istrator)?|basket|cart|checkout|log-?in|log-?out"
-    r"|my-account|register|search|sign-?in|sign-?up|wp-admin|wp-login\.php|wp-json|xmlrpc\.php)"
+    r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:404\.html?|account|admin(?:istrator)?|basket|cart|cgi-bin|checkout"
+    r"|graphql|log-?in|log-?out|my-account|order-received|register|search|sign-?in|sign-?up|thank-you"
+    r"|wishlist|wp-admin|wp-login\.php|wp-json|xmlrpc\.php)"
     r"(?=[/?#\n]|$)"
 )
 _FACETS = re.compile(
     r"[?&](add[-_]to[-_]cart|dir|facets?|filters?|order_?by|q|query|replytocom|s|search|sort(?:_?by)?"
-    r"|(?:facet|filter|f)(?:[._-]\w++|(?:\[|%5B)[^=&\n]{0,99}+))="
+    r"|preview(?:_id)?|(?:facet|filter|f)(?:[._-]\w++|(?:\[|%5B)[^=&\n]{0,99}+))="
 )
 
 
@@ -221,7 +246,7 @@ def session_id(block: PageColumns) -> Iterator[Hit]:
     Good: <url><loc>https://example.org/tea?session=summer</loc></url>
     Fix: List the page without the ID.
     """
-    if "=" in block.joined and "sess" in block.lower:
+    if any(map(block.lower.__contains__, _OF_SESSIONS)):
         for at, _ in block.found(_SESSION):
             yield Hit("the URL has the ID of a session", at)
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
+from usp.checks.page_columns import IMAGE_ELEMENTS, PageColumns
 from usp.checks.page_urls import OriginCount, bare, beginning, folder_of, normal_url, origin_at
 from usp.checks.registry import block_rule, sitemap_rule
+from usp.checks.rules.sm4_mistakes import TEMPLATE
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap
-    from usp.checks.page_columns import PageColumns
 
 MAX_URL = 2048  # characters that the protocol allows in a URL: fewer than this
 _ALLOWED = bytes(range(0x80, 0x100)) + bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
@@ -25,7 +27,7 @@ _UNESCAPED = re.compile(rf'[\x00- <>"{{}}|\\^`\x7f{_BLANKS}]')
 # Some scripts need the joiners U+200C and U+200D, but not at the end of a word.
 _NOT_SEEN = rf"{_BLANKS}\xad\u200c-\u200f\u2061-\u2064"
 _AT_END = re.compile(rf"^[{_NOT_SEEN}]|[{_NOT_SEEN}]$")
-_BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_NOT_SEEN}]++")
+_BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_NOT_SEEN}\ufffd]++")
 
 
 @block_rule("SM401", Severity.ERROR)
@@ -100,17 +102,23 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
     for at, written in enumerate(block.examined.written or ()):
         if written and (bad := _AT_END.search(written.strip(" \t\r\n"))):
             yield Hit(f"{_shown(bad[0])} at the end of the URL cannot be seen", at)
+    for at, message in _unescaped(block):
+        if not TEMPLATE.search(block.urls[at]):  # there is another rule about those
+            yield Hit(message, at)
+    for at, name, url in block.media:
+        if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
+            yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at, element=name, text=url)
+
+
+def _unescaped(block: PageColumns) -> Iterator[tuple[int, str]]:
     for at, broken in block.found(_BROKEN_ESCAPE, "%"):
-        yield Hit(f"{broken[0]!r} is not an escape", at)
+        yield at, f"{broken[0]!r} is not an escape"
     is_odd = block.joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED)
     if is_odd or not block.joined.isascii():
         for at, url in enumerate(block.urls):
             is_suspect = is_odd or not url.isascii()
             if is_suspect and (bad := _UNESCAPED.search(url, len(beginning(url)))):
-                yield Hit(f"{_shown(bad[0])} is not escaped", at)
-    for at, kind, url in block.media:
-        if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
-            yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at, element=kind)
+                yield at, f"{_shown(bad[0])} is not escaped"
 
 
 def _shown(letters: str) -> str:
@@ -235,7 +243,11 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     own = {url.scheme for url in sitemap.urls}
     for child in sitemap.children if sitemap.is_index and own else ():
         if (url := origin_at(child.loc)) and url.scheme not in own and bare(url) in sitemap.hosts:
-            yield Hit(f"the sitemap {child.loc} is listed with {url.scheme}", line=child.line)
+            yield Hit(
+                f"the sitemap {child.loc} is listed with {url.scheme}",
+                line=child.line,
+                column=child.column,
+            )
     for scheme, count, pages in _odd_ones(sitemap, "scheme"):
         other = "https" if scheme == "http" else "http"
         yield _hit(f"{pages} with {scheme} rather than {other}", count)
@@ -265,6 +277,8 @@ def _odd_ones(sitemap: CheckedSitemap, part: str) -> Iterator[tuple[str, OriginC
     What the sitemap itself has is right, or else what most pages have.
     """
     websites: dict[str, dict[str, list[OriginCount]]] = {}
+    problems = (one for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME)
+    schemeless = sum(one.times for one in problems)  # they are read as if they had http
     for count in sitemap.origins.counts.values() if not sitemap.is_feed else ():
         values = websites.setdefault(bare(count.origin), {})
         values.setdefault(getattr(count.origin, part), []).append(count)
@@ -273,9 +287,13 @@ def _odd_ones(sitemap: CheckedSitemap, part: str) -> Iterator[tuple[str, OriginC
             getattr(url, part) for url in sitemap.urls + sitemap.proven if bare(url) == website
         }
         pages = {one: sum(count.pages for count in counts) for one, counts in values.items()}
+        if "http" in pages:
+            pages["http"] -= schemeless
         if len(values) > 1 and len(right & values.keys()) != 1:
             right = {max(pages, key=lambda one: pages[one])}
         for one in values.keys() - right if right else ():
+            if not pages[one]:
+                continue
             are = "is" if pages[one] == 1 else "are"
             how_many = f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
             yield one, values[one][0], how_many
@@ -376,14 +394,16 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
     for at, whom in sorted(found.items()):
         yield Hit(f"robots.txt disallows the page for {whom}", at)
     listed = {*block.urls}
-    links = [(at, one) for at, some in block.alternates for _, one in some if one not in listed]
+    links = [
+        (at, "link", one) for at, some in block.alternates for _, one in some if one not in listed
+    ]
     for kind, what, others in (
         ("", "version in another language", links),
-        ("image", "image", [(at, url) for at, kind, url in block.media if kind == "image"]),
-        ("video", "video", [(at, url) for at, kind, url in block.media if kind == "video"]),
+        ("image", "image", [one for one in block.media if one[1] in IMAGE_ELEMENTS]),
+        ("video", "video", [one for one in block.media if one[1] not in IMAGE_ELEMENTS]),
     ):
-        refused = robots.disallowed([url for _, url in others], kind=kind) if others else {}
+        refused = robots.disallowed([url for _, _, url in others], kind=kind) if others else {}
         for number, whom in refused.items():
-            at, url = others[number]
+            at, name, url = others[number]
             message = f"robots.txt disallows the {what} {url} for {whom}"
-            yield Hit(message, at, element=kind or "link")
+            yield Hit(message, at, element=name, text=url)

@@ -95,7 +95,9 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
     length = _LENGTHS.get(precision_of_text(claim.lastmod or "") or "", timedelta())
     if newest - begins > length + TOLERANCE:
         said = f"changed on {newest:%Y-%m-%d}, the sitemap on {claim.lastmod!r}"
-        yield Hit(f"a page of {sitemap.url} {said}", line=claim.line, sitemap=index.url)
+        line, column = claim.dated_at
+        message = f"a page of {sitemap.url} {said}"
+        yield Hit(message, line=line, column=column, sitemap=index.url)
 
 
 @sitemap_rule("SM504", Severity.WARNING)
@@ -114,7 +116,10 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for child in sitemap.children if sitemap.is_index else ():
         text = (child.lastmod or "").strip()
         if text and (not is_well_written(text) or moment_of(text) is None):
-            yield Hit(f"the lastmod of {child.loc} is not a date: {text!r}", line=child.line)
+            line, column = child.dated_at
+            yield Hit(
+                f"the lastmod of {child.loc} is not a date: {text!r}", line=line, column=column
+            )
 
 
 @sitemap_rule("SM505", Severity.WARNING)
@@ -135,7 +140,8 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
         text = (child.lastmod or "").strip()
         date = moment_of(text)
         if date is not None and date > sitemap.now + TOLERANCE:
-            yield Hit(f"{child.loc} changes in the future: {text!r}", line=child.line)
+            line, column = child.dated_at
+            yield Hit(f"{child.loc} changes in the future: {text!r}", line=line, column=column)
 
 
 @sitemap_rule("SM506", Severity.INFO)

@@ -40,7 +40,7 @@ def bad_hreflang(block: PageColumns) -> Iterator[Hit]:
     for at, alternates in block.alternates if wrong else ():
         for code in dict.fromkeys(code for code, _ in alternates):
             if code in wrong:
-                yield Hit(wrong[code], at)
+                yield Hit(wrong[code], at, text=code)
 
 
 @site_rule("SM602", Severity.ERROR, "seen_pages", "hreflang_groups")
@@ -76,9 +76,10 @@ def no_return_link(site: Site) -> Iterator[Hit]:
         </url>
     Fix: Give each version the same links: one to each version, and one to itself.
     """
-    for page, version, number, line in site.hreflang_groups.missing_returns(site.seen_pages.urls):
-        sitemap = site.sitemaps[number].url
-        yield Hit(f"{version} does not link back", page=page, line=line, sitemap=sitemap)
+    found = site.hreflang_groups.missing_returns(site.seen_pages.urls)
+    for page, version, number, line, column in found:
+        place = page, line or None, column or None, site.sitemaps[number].url
+        yield Hit(f"{version} does not link back", None, *place)
 
 
 @block_rule("SM603", Severity.WARNING)
@@ -111,9 +112,9 @@ def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
     Good: with "de-AT" instead of "DE"
     Fix: Keep one link for each language, or tell versions apart by their country.
     """
-    for at, code, pages in _conflicts(block):
+    for at, code, pages, page in _conflicts(block):
         if code != DEFAULT:
-            yield Hit(f"{pages} different pages have the hreflang {code!r}", at)
+            yield Hit(f"{pages} different pages have the hreflang {code!r}", at, text=page)
 
 
 @block_rule("SM605", Severity.WARNING)
@@ -131,9 +132,9 @@ def duplicate_x_default(block: PageColumns) -> Iterator[Hit]:
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
     Fix: Keep one link with x-default.
     """
-    for at, code, pages in _conflicts(block):
+    for at, code, pages, page in _conflicts(block):
         if code == DEFAULT:
-            yield Hit(f"{pages} different pages are x-default", at)
+            yield Hit(f"{pages} different pages are x-default", at, text=page)
 
 
 @block_rule("SM606", Severity.ERROR)
@@ -149,9 +150,34 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
     Good: with "https://example.org/de" instead of "/de"
     Fix: Write the whole URL, with its scheme and host.
     """
-    for at, written in block.examined.links() if block.alternates else ():
-        if not SCHEME.match(written):
-            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
+    for at, given in block.links:
+        written = given.get("href", "").strip()
+        if written and given.get("hreflang") and not SCHEME.match(written):
+            yield Hit(
+                f"the URL of a link to another language is relative: {written[:80]!r}",
+                at,
+                text=written,
+            )
+
+
+@block_rule("SM609", Severity.ERROR)
+def link_without_rel(block: PageColumns) -> Iterator[Hit]:
+    """A link with an hreflang does not say that it is one to another version.
+
+    Search engines ask for rel="alternate". A link with another relation, or with none, is ignored.
+    Bad:
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternative" hreflang="de" href="https://example.net/de"/>
+    Good: with "alternate" instead of "alternative"
+    Fix: Write rel="alternate".
+    """
+    for at, given in block.links:
+        rel, code = given.get("rel", "").strip(), given.get("hreflang", "").strip()
+        is_meant = not rel or rel.lower().startswith("alt")  # not canonical, amphtml and so on
+        if code and is_meant and "alternate" not in rel.lower().split():
+            said = f"has the relation {rel[:40]!r}" if rel else "has no rel"
+            yield Hit(f"the link with the hreflang {code!r} {said}", at, text=given.get("href", ""))
 
 
 @site_rule("SM607", Severity.WARNING, "hreflang_groups")
@@ -176,9 +202,9 @@ def language_called_otherwise(site: Site) -> Iterator[Hit]:
     Good: with "en" instead of "en-GB"
     Fix: Write the same links on all pages of a group.
     """
-    for page, number, line in site.hreflang_groups.other_codes:
+    for page, number, line, column in site.hreflang_groups.other_codes:
         message = "another page of its group calls these versions otherwise"
-        yield Hit(message, page=page, line=line or None, sitemap=site.sitemaps[number].url)
+        yield Hit(message, None, page, line or None, column or None, site.sitemaps[number].url)
 
 
 @sitemap_rule("SM608", Severity.INFO)
@@ -201,11 +227,13 @@ def no_x_default(sitemap: CheckedSitemap) -> Iterator[Hit]:
         yield Hit(f"{counted(count, 'page')} with links to other languages, but without x-default")
 
 
-def _conflicts(block: PageColumns) -> Iterator[tuple[int, str, int]]:
-    """Yield the pages with a code that several different pages have, the code, and how many."""
+def _conflicts(block: PageColumns) -> Iterator[tuple[int, str, int, str]]:
+    """Yield the pages with a code that several different pages have, the code, how many, the last."""
+    written = dict(block.alternates)
     for at, _, codes, links in block.versions:
         if len(set(codes)) < len(codes):
             different = Counter(code for code, _ in set(zip(codes, links, strict=True)))
             for code in dict.fromkeys(codes):
                 if different[code] > 1:
-                    yield at, code, different[code]
+                    last = max(number for number, one in enumerate(codes) if one == code)
+                    yield at, code, different[code], written[at][last][1]

@@ -48,7 +48,7 @@ def old_news(block: PageColumns) -> Iterator[Hit]:
     for at, story in block.stories:
         date = story.publish_date
         if date is not None and in_utc(date) < oldest - _tolerance(date):
-            yield Hit(f"the story was published on {date:%Y-%m-%d}", at)
+            yield Hit(f"the story was published on {date:%Y-%m-%d}", at, element="publication_date")
 
 
 @block_rule("SM702", Severity.WARNING)
@@ -65,7 +65,7 @@ def future_news(block: PageColumns) -> Iterator[Hit]:
     for at, story in block.stories:
         date = story.publish_date
         if date is not None and in_utc(date) > latest:
-            yield Hit(f"the story is dated {date:%Y-%m-%d}, which is in the future", at)
+            yield Hit(f"dated {date:%Y-%m-%d}, in the future", at, element="publication_date")
 
 
 @sitemap_rule("SM703", Severity.ERROR)
@@ -112,9 +112,10 @@ def news_language(block: PageColumns) -> Iterator[Hit]:
         if not language:
             yield Hit("the story has no <news:language>", at)
         elif not _LANGUAGE.fullmatch(language.strip()):
-            yield Hit(f"{language!r} is not a language code of two or three letters", at)
+            message = f"{language!r} is not a language code of two or three letters"
+            yield Hit(message, at, element="language")
         elif len(language.strip()) == _SHORT and (wrong := wrong_with(language)):
-            yield Hit(wrong, at)
+            yield Hit(wrong, at, element="language")
 
 
 @block_rule("SM706", Severity.INFO)
@@ -128,9 +129,9 @@ def deprecated_news_field(block: PageColumns) -> Iterator[Hit]:
     Fix: Remove the fields.
     """
     for at, story in block.stories:
-        given = (f"news:{name}" for name in _DEPRECATED if getattr(story, name))
-        if names := ", ".join(given):
-            yield Hit(f"no longer read: {names}", at)
+        given = [name for name in _DEPRECATED if getattr(story, name)]
+        if names := ", ".join(f"news:{name}" for name in given):
+            yield Hit(f"no longer read: {names}", at, element=given[0])
 
 
 @block_rule("SM707", Severity.WARNING)
@@ -146,7 +147,9 @@ def news_date_format(block: PageColumns) -> Iterator[Hit]:
     """
     for at, _, text in block.written("news", "publication_date") if block.stories else ():
         if not is_well_written(text) and moment_of(text) is not None:
-            yield Hit(f"the publication date is written as {text!r}", at)
+            yield Hit(
+                f"the publication date is written as {text!r}", at, element="publication_date"
+            )
 
 
 @block_rule("SM708", Severity.WARNING)
@@ -161,7 +164,9 @@ def news_name_with_additions(block: PageColumns) -> Iterator[Hit]:
     """
     for at, story in block.stories:
         if "(" in (story.publication_name or ""):
-            yield Hit(f"the name of the publication is {story.publication_name!r}", at)
+            yield Hit(
+                f"the name of the publication is {story.publication_name!r}", at, element="name"
+            )
 
 
 @block_rule("SM709", Severity.ERROR)

@@ -12,7 +12,7 @@ from usp._base.dates import in_utc
 from usp._base.urls import are_related, host_of, is_http_url
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import COUNTRIES
-from usp.checks.page_columns import is_well_written, moment_of
+from usp.checks.page_columns import VIDEO_ELEMENTS, is_well_written, moment_of
 from usp.checks.registry import block_rule
 
 if TYPE_CHECKING:
@@ -57,12 +57,19 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
     """
-    relative = block.relative("image", "loc") if block.images else set()
+    relative = block.relative("image", "loc") if block.images else {}
     for at, written in sorted(relative):
-        yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
+        yield Hit(
+            f"the URL of an image is relative: {written[:80]!r}", at, element="loc", text=written
+        )
     for at, image in ((at, image) for at, images in block.images for image in images):
         if not _can_be_fetched(image.loc) and (at, image.loc) not in relative:
-            yield Hit(f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}", at)
+            yield Hit(
+                f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}",
+                at,
+                element="loc",
+                text=image.loc,
+            )
 
 
 @block_rule("SM803", Severity.INFO)
@@ -81,7 +88,9 @@ def duplicate_image(block: PageColumns) -> Iterator[Hit]:
     """
     for at, images in block.images:
         if twice := len(images) - len({image.loc for image in images}):
-            yield Hit(f"{twice:,} of the {len(images):,} images were listed before on the page", at)
+            message = f"{twice:,} of the {len(images):,} images were listed before on the page"
+            first, _ = Counter(image.loc for image in images).most_common(1)[0]
+            yield Hit(message, at, element="loc", text=first)
 
 
 @block_rule("SM804", Severity.INFO)
@@ -106,11 +115,10 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
     for at, images in block.images:
         given = [name for name in fields if any(getattr(image, name) for image in images)]
         if names := ", ".join(f"image:{name}" for name in given):
-            yield Hit(f"no longer read: {names}", at)
+            yield Hit(f"no longer read: {names}", at, element=given[0])
 
 
 MAX_VIDEOS = 1000
-_LOCATIONS = ("thumbnail_loc", "content_loc", "player_loc")
 _REQUIRED = ("thumbnail_loc", "title", "description")
 
 
@@ -158,10 +166,13 @@ def video_is_page(block: PageColumns) -> Iterator[Hit]:
     Fix: Write the URL of the video file as <video:content_loc>, or that of a player alone as <video:player_loc>.
     """
     for at, video in block.videos:
-        if block.urls[at] in (video.content_loc, video.player_loc):
-            yield Hit("the video has the URL of its page", at)
-        elif video.content_loc and _WEB_PAGE.match(video.content_loc):
-            yield Hit(f"<video:content_loc> is a web page: {video.content_loc}", at)
+        url, page = video.content_loc, block.urls[at]
+        if page in (url, video.player_loc):
+            name = "content_loc" if page == url else "player_loc"
+            yield Hit("the video has the URL of its page", at, element=name, text=page)
+        elif url and _WEB_PAGE.match(url):
+            message = f"<video:content_loc> is a web page: {url}"
+            yield Hit(message, at, element="content_loc", text=url)
 
 
 @block_rule("SM823", Severity.WARNING)
@@ -175,7 +186,9 @@ def video_file_is_player(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         if video.content_loc and video.content_loc == video.player_loc:
-            yield Hit("<video:content_loc> and <video:player_loc> are the same", at)
+            yield Hit(
+                "<video:content_loc> and <video:player_loc> are the same", at, element="player_loc"
+            )
 
 
 @block_rule("SM824", Severity.WARNING)
@@ -206,15 +219,18 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
     Fix: Write the absolute URL of the file.
     """
-    relative = block.relative("video", *_LOCATIONS) if block.videos else set()
-    for at, written in sorted(relative):
-        yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
+    relative = block.relative("video", *VIDEO_ELEMENTS) if block.videos else {}
+    for (at, written), name in sorted(relative.items()):
+        message = f"a URL of the video is relative: {written[:80]!r}"
+        yield Hit(message, at, element=name, text=written)
     for at, video in block.videos:
-        for name in _LOCATIONS:
+        for name in VIDEO_ELEMENTS:
             url = getattr(video, name)
             is_file = name == "content_loc" and url and url.startswith("ftp://")
             if url and not _can_be_fetched(url) and (at, url) not in relative and not is_file:
-                yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
+                yield Hit(
+                    f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at, element=name, text=url
+                )
 
 
 _WEB_PAGE = re.compile(
@@ -248,7 +264,7 @@ def video_duration(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         if video.duration is not None and not 1 <= video.duration <= MAX_SECONDS:
-            yield Hit(f"the duration is {video.duration:,} seconds", at)
+            yield Hit(f"the duration is {video.duration:,} seconds", at, element="duration")
 
 
 @block_rule("SM827", Severity.WARNING)
@@ -262,7 +278,7 @@ def video_rating(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         if video.rating is not None and not 0 <= video.rating <= MAX_RATING:
-            yield Hit(f"the rating is {video.rating}", at)
+            yield Hit(f"the rating is {video.rating}", at, element="rating")
 
 
 @block_rule("SM828", Severity.WARNING)
@@ -276,7 +292,11 @@ def video_description_length(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         if video.description and len(video.description) > MAX_DESCRIPTION:
-            yield Hit(f"the description has {len(video.description):,} characters", at)
+            yield Hit(
+                f"the description has {len(video.description):,} characters",
+                at,
+                element="description",
+            )
 
 
 @block_rule("SM829", Severity.WARNING)
@@ -306,7 +326,7 @@ def expired_video(block: PageColumns) -> Iterator[Hit]:
     for at, video in block.videos:
         expires = video.expiration_date
         if expires is not None and in_utc(expires) < block.sitemap.now - _DAY:
-            yield Hit(f"the video expired on {expires:%Y-%m-%d}", at)
+            yield Hit(f"the video expired on {expires:%Y-%m-%d}", at, element="expiration_date")
 
 
 @block_rule("SM831", Severity.ERROR)
@@ -325,7 +345,8 @@ def video_expires_before_publication(block: PageColumns) -> Iterator[Hit]:
     for at, video in block.videos:
         published, expires = video.publication_date, video.expiration_date
         if published is not None and expires is not None and in_utc(expires) < in_utc(published):
-            yield Hit(f"published on {published:%Y-%m-%d}, but expired on {expires:%Y-%m-%d}", at)
+            message = f"published on {published:%Y-%m-%d}, but expired on {expires:%Y-%m-%d}"
+            yield Hit(message, at, element="expiration_date")
 
 
 @block_rule("SM832", Severity.ERROR)
@@ -342,7 +363,9 @@ def video_relationship(block: PageColumns) -> Iterator[Hit]:
         for name in ("restriction", "platform"):
             relationship = (getattr(video, f"{name}_relationship") or "").strip().lower()
             if getattr(video, name) and relationship not in ("allow", "deny"):
-                yield Hit(f"<video:{name}> has no relationship of 'allow' or 'deny'", at)
+                yield Hit(
+                    f"<video:{name}> has no relationship of 'allow' or 'deny'", at, element=name
+                )
 
 
 @block_rule("SM833", Severity.INFO)
@@ -358,9 +381,9 @@ def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         fields = _DEPRECATED.items()
-        given = (name for field, name in fields if getattr(video, field) not in (None, ()))
+        given = [name for field, name in fields if getattr(video, field) not in (None, ())]
         if names := ", ".join(given):
-            yield Hit(f"no longer read: {names}", at)
+            yield Hit(f"no longer read: {names}", at, element=given[0].removeprefix("video:"))
 
 
 MAX_UPLOADER = 255
@@ -388,32 +411,40 @@ def video_value(block: PageColumns) -> Iterator[Hit]:
     Fix: Write the value as the documentation of video sitemaps says.
     """
     for at, video in block.videos:
-        for message in _odd_values(video, block.urls[at]):
-            yield Hit(message, at)
+        for name, message in _odd_values(video, block.urls[at]):
+            yield Hit(message, at, element=name)
     if block.videos:
         for at, name, text in block.written("video", *_YES_OR_NO):
             if text.lower() in _LIKE_ANSWERS:
-                yield Hit(f"<video:{name}> is {text!r} instead of yes or no", at)
+                yield Hit(
+                    f"<video:{name}> is {text!r} instead of yes or no", at, element=name, text=text
+                )
         for at, name, text in block.written("video", "publication_date", "expiration_date"):
             if not is_well_written(text) and moment_of(text) is not None:
-                yield Hit(f"<video:{name}> is written as {text!r}", at)
+                yield Hit(f"<video:{name}> is written as {text!r}", at, element=name, text=text)
 
 
 _YES_OR_NO = ("family_friendly", "live", "requires_subscription")
 
 
-def _odd_values(video: SitemapVideo, page: str) -> Iterator[str]:
-    odd = [(one, "a country") for one in video.restriction if one.upper() not in COUNTRIES]
-    odd += [(one, "a platform") for one in video.platform if one.lower() not in _PLATFORMS]
-    for one, what in odd:
-        yield f"{one!r} is not {what}"
+def _odd_values(video: SitemapVideo, page: str) -> Iterator[tuple[str, str]]:
+    odd = [
+        ("restriction", one, "a country")
+        for one in video.restriction
+        if one.upper() not in COUNTRIES
+    ]
+    odd += [
+        ("platform", one, "a platform") for one in video.platform if one.lower() not in _PLATFORMS
+    ]
+    for name, one, what in odd:
+        yield name, f"{one!r} is not {what}"
     if (video.view_count or 0) < 0:
-        yield f"the view_count is {video.view_count}"
+        yield "view_count", f"the view_count is {video.view_count}"
     uploader, host = video.uploader or "", host_of(video.uploader_info or "")
     if len(uploader) > MAX_UPLOADER:
-        yield f"the name of the uploader has {len(uploader):,} characters"
+        yield "uploader", f"the name of the uploader has {len(uploader):,} characters"
     if host and not are_related(host, host_of(page)):
-        yield f"the page of the uploader is on another host: {host}"
+        yield "uploader", f"the page of the uploader is on another host: {host}"
     for name in ("content_loc", "player_loc"):
         if _FLASH.search(getattr(video, name) or ""):
-            yield f"<video:{name}> is Flash, which no browser plays"
+            yield name, f"<video:{name}> is Flash, which no browser plays"

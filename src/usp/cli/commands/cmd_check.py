@@ -17,6 +17,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted
 from usp.cli import options
+from usp.cli.command import MORE
 from usp.cli.errors import PARTIAL, messages, remedy
 from usp.cli.option_values import SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
@@ -45,49 +46,38 @@ _SEVERITIES = ("error", "warning", "info")
         "--select RULES...": "Rules to run, comma-separated: codes (SM401), prefixes (SM4) or names. "
         "Default: ALL.",
         "--ignore RULES...": "Rules to leave out. The more specific of --select and --ignore wins.",
-        "--extend-select RULES...": "Check these rules too, beside those that --select or the "
-        "configuration file selects.",
-        "--extend-ignore RULES...": "Leave out these rules too.",
-        "--profile": "What to check for: google and bing leave out what only others ask for; news and "
-        "video are google, more severe about these; strict is more severe about everything.",
-        "--ignores TABLE...": "Leave out findings by rule, sitemap and URL, with a reason and a last "
-        "day: tables of the configuration file, here as JSON.",
-        "--severity RULES=SEVERITY...": "Change how severe rules are: error, warning, info or off, "
-        "as in SM407=info.",
-        "--min-severity": "Hide lower severities; they do not affect the exit status.",
-        "--fail-on": "Exit with status 1 if anything is found that is this severe, or more.",
-        "--baseline FILE": "Leave out the findings in this file, which --write-baseline has written.",
+        "--profile": f"What to check for: {', '.join(_PROFILES)}. google and bing leave out what only "
+        "others ask for; news and video are google, more severe about these; strict is more severe "
+        "about everything.",
+        "--min-severity": "Hide lower severities (error, warning, info); they do not affect the exit "
+        "status.",
+        "--fail-on": "Exit with status 1 if anything is found that is this severe, or more; or never.",
+        "--baseline FILE": "Leave out the findings that --write-baseline has written to this file.",
         "--write-baseline FILE": "Write all findings to this file instead of showing them, and exit "
         "with status 0.",
-        "--agent ROBOTS...": "Comma-separated names of robots to judge robots.txt for. Default: *, "
-        "Googlebot (also for news, images and videos), Bingbot.",
-        "--url URL": "Where the files will be: the URL of the website. Default: what robots.txt in the "
-        "folder says.",
-        "--against SOURCE": "Compare with the pages in a list: a text file, a table with a column of "
-        "URLs, a snapshot, a folder of built pages.",
         "--compare SOURCE": "Compare with an earlier state, such as a snapshot: what was lost, and "
         "dates that changed alone.",
         "--fetch-pages N": "Also fetch a sample of N pages, or all, as robots.txt allows, and check "
         "that they exist and are indexable.",
-        "--fetch-linked": "Also fetch the images, videos and versions in other languages of these "
-        "pages.",
     },
-    profile={"type": click.Choice(_PROFILES)},
-    min_severity={"type": click.Choice(_SEVERITIES), "default": "info"},
-    fail_on={"type": click.Choice([*_SEVERITIES, "never"]), "default": "warning"},
+    profile={"type": click.Choice(_PROFILES), "metavar": "PROFILE"},
+    min_severity={"type": click.Choice(_SEVERITIES), "default": "info", "metavar": "SEVERITY"},
+    fail_on={
+        "type": click.Choice([*_SEVERITIES, "never"]),
+        "default": "warning",
+        "metavar": "SEVERITY",
+    },
     baseline={"type": click.Path(dir_okay=False)},
     write_baseline={"type": new_path},
-    url={"name": "place"},
-    against={"type": options.input_type},
     compare={"type": options.input_type},
     fetch_pages={"type": SampleSize(0), "default": 0, "show_default": False},
-    fetch_linked={"is_flag": True},
 )
 @options.results(
     _FORMATS,
     "text: for people. json, jsonl: for programs. sarif: for code scanning. junit: for test "
     "reports. github: annotations and the job's summary in GitHub Actions. markdown: that summary. By "
     "default that of the output file's suffix (.json, .jsonl, .sarif, .md, .xml for junit), or text.",
+    metavar="FORMAT",
 )
 @options.table(
     {
@@ -96,10 +86,33 @@ _SEVERITIES = ("error", "warning", "info")
         "--fix": "Instead of findings, show as a diff what can be fixed without changing any page: "
         "escapes, dates, encodings, namespaces, duplicates, sitemaps that are too large.",
         "--write": "With --fix, also write the fixed files.",
+    },
+    all={"name": "everything"},
+)
+@options.table(
+    {
+        "--extend-select RULES...": "Check these rules too, beside those that --select or the "
+        "configuration file selects.",
+        "--extend-ignore RULES...": "Leave out these rules too.",
+        "--severity RULES=SEVERITY...": "Change how severe rules are: error, warning, info or off, "
+        "as in SM407=info.",
+        "--ignores TABLE...": "Leave out findings by rule, sitemap and URL, with a reason and a last "
+        "day: tables of the configuration file, here as JSON.",
+        "--agent ROBOTS...": "Comma-separated names of robots to judge robots.txt for. Default: *, "
+        "Googlebot (also for news, images and videos), Bingbot.",
+        "--url URL": "Where the files will be: the URL of the website. Default: what robots.txt in the "
+        "folder says.",
+        "--against SOURCE": "Compare with the pages in a list: a text file, a table with a column of "
+        "URLs, a snapshot, a folder of built pages.",
+        "--fetch-linked": "Also fetch the images, videos and versions in other languages of fetched "
+        "pages.",
         "--write-to FOLDER": "With --fix, also write the fixed sitemaps to this folder, as those of a "
         "website.",
     },
-    all={"name": "everything"},
+    MORE,
+    url={"name": "place"},
+    against={"type": options.input_type},
+    fetch_linked={"is_flag": True},
     write_to={"type": click.Path(file_okay=False, path_type=Path)},
 )
 @options.run_options

@@ -13,6 +13,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
+from usp.cli.command import MORE
 from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
 from usp.cli.option_values import Integer, bad_value, interval, read_columns, share, value_of
 from usp.cli.output import logging_to
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _EVERY = 30.0  # seconds between two lines of the log
 _MOST_REASONS = 5  # reasons of failures in the summary for people
-_OF_SITES = ("in_flight", "per_host", "together", "problems", "trust_lastmod")
+_OF_SITES = ("sites_per_worker", "per_host", "sites_per_host", "problems", "trust_lastmod")
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
@@ -33,28 +34,14 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     {
         "-o --output DATASET": "Folder of the dataset, or its URL in an object store (s3://, gs://, "
         "az://); resumes an existing dataset.",
-        "--engine": "Run in processes on this machine, or on Ray.",
-        "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
         "--workers N": "Number of worker processes; one per CPU by default.",
-        "--shard I/N": "Crawl only this part of the sites, for example 0/4; the others can be crawled "
-        "at the same time, on other machines.",
-        "--in-flight N": "Number of sites that each worker crawls at the same time.",
         "--concurrency N": "Maximum number of simultaneous requests of a worker to one host, for all "
         "sites.",
-        "--same-address": "Group sites by IP address instead of host.",
-        "--together N": "Number of sites on one host (or address) that are crawled at the same time.",
-    },
-    engine={"type": click.Choice(ENGINES), "default": "local"},
-    in_flight={"type": Integer(1, 10_000), "default": _USUAL["in_flight"]},
-    concurrency={"name": "per_host", "type": Integer(1, 64), "default": _USUAL["per_host"]},
-    together={"default": _USUAL["together"]},
-)
-@options.table(
-    {
         "--no-pages": "Only count pages; do not write the table of pages.",
         "--columns NAMES": "Columns of the table of pages, comma-separated: "
         f"{', '.join(options.COLUMNS)}.",
-    }
+    },
+    concurrency={"name": "per_host", "type": Integer(1, 64), "default": _USUAL["per_host"]},
 )
 @options.filter_options
 @options.table(
@@ -62,22 +49,38 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
         "--problems": "Count the problems of every sitemap; takes longer.",
         "--due": "Request what is due in the dataset, and end. Each sitemap has its own rhythm.",
         "--every TIME": "Repeat --due at this interval, for example 1m, until it is stopped.",
-        "--per-hour N": "With --due or --every, send a host at most so many requests in an hour; "
-        "what is more stays due.",
         "--again": "Request all sitemaps again; those that have not changed are not downloaded.",
         "--retry-failed": "Crawl the sites again that failed or keep what they had, and no others.",
         "--code CODE...": "With --retry-failed, only sites with this reason, for example server-error; "
         "also if only a part of them is missing.",
-        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
         "--accept": "Take what there is now. Without it, a site that has lost more than half of its "
         "pages keeps them until the next visit finds the same.",
+    },
+    every={"type": interval},
+    code={"name": "codes"},
+)
+@options.table(
+    {
+        "--per-hour N": "With --due or --every, send a host at most so many requests in an hour; "
+        "what is more stays due.",
+        "--engine": "Run in processes on this machine, or on Ray.",
+        "--address ADDRESS": "Address of a Ray cluster; without it, one is started on this machine.",
+        "--shard I/N": "Crawl only this part of the sites, for example 0/4; the others can be crawled "
+        "at the same time, on other machines.",
+        "--sites-per-worker N": "Number of sites that each worker crawls at the same time.",
+        "--same-address": "Group sites by IP address instead of host.",
+        "--sites-per-host N": "Number of sites on one host (or address) that are crawled at the same "
+        "time.",
+        "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
         "--max-failed SHARE": "Exit with status 1 if more of the sites fail that were good before.",
         "--metrics TARGET": "Write the counts of the run to this file, or serve them at this port "
         "(:9100), as OpenMetrics.",
     },
-    every={"type": interval},
+    MORE,
     per_hour={"type": Integer(1)},
-    code={"name": "codes"},
+    engine={"type": click.Choice(ENGINES), "default": "local"},
+    sites_per_worker={"type": Integer(1, 10_000), "default": _USUAL["sites_per_worker"]},
+    sites_per_host={"default": _USUAL["sites_per_host"]},
     max_failed={"type": share, "default": "20%"},
 )
 @options.request_options(

@@ -123,6 +123,7 @@ def command(
     own = {name: given.pop(name) for name in ("shell_command", "post_to", "feed_path", "removed")}
     if [output, own["shell_command"], own["post_to"]].count(None) < 2:  # noqa: PLR2004
         raise click.UsageError("choose one of -o, --exec and --post")
+    messages.timed = sys.stderr.isatty()
     watcher = _Watcher(start.url, every, form == "jsonl", output, given["accept"], **own)
     with (
         TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True) as folder,
