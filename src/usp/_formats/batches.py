@@ -262,10 +262,14 @@ class LazyBatch(PageBatch):
         block = end.join([texts[at] for at in numbers] + [""])
         return LazyBatch([urls[at] for at in numbers], block, self._shape, self._reader)
 
-    def _read(self) -> list[PageFields]:
-        if columns := self._cut_columns():
-            return rows_of_columns(columns)
-        return self._reader.fields(self._block, self._shape.url_end)
+    def rows(self) -> Sequence[PageFields]:
+        """Return everything except the URL of each page, without creating page objects."""
+        if not self._rows:
+            if columns := self._cut_columns():
+                self._rows = rows_of_columns(columns)
+            else:
+                self._rows = self._reader.fields(self._block, self._shape.url_end)
+        return self._rows
 
     def _cut_columns(self) -> Mapping[str, Sequence[str]]:
         """Return the columns of a regular block whose entries have no other fields; else nothing."""
