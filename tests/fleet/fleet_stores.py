@@ -88,7 +88,7 @@ async def serve(reader, writer):
     await asyncio.gather(pass_on(reader, inside[1]), pass_on(inside[0], writer))
 
 async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]))
+    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), reuse_port=True)
     print("open", flush=True)
     await server.serve_forever()
 
@@ -100,7 +100,10 @@ class Gate:
     """Another port for a server. While it is closed, nobody listens there; requests are cut off."""
 
     def __init__(self, inside: int) -> None:
-        self.port = free_port()
+        self._held = socket.socket()  # which never listens: nobody else may have the port meanwhile
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.port = int(self._held.getsockname()[1])
         self._inside = inside
         self._process: subprocess.Popen[bytes] | None = None
         self.open()
@@ -116,3 +119,8 @@ class Gate:
             self._process.kill()
             self._process.communicate()
         self._process = None
+
+    def end(self) -> None:
+        """Close it for ever."""
+        self.close()
+        self._held.close()

@@ -460,6 +460,9 @@ def test_pages_that_are_suddenly_gone_are_gone_once_the_next_visit_finds_the_sam
         crawled(pair, root, again=True)
         assert len(paths(root, pair[0])) == pages
         assert outcomes_of(root)[f"{pair[0].base}/"] == outcome
+        (row,) = (one for one in rows_of(root, "sites") if one["site"] == f"{pair[0].base}/")
+        is_later = row["due"] - row["started"] >= timedelta(days=1)  # an outage may last for hours
+        assert is_later == (outcome == "kept")
     check_counts(root)
 
 

@@ -191,11 +191,16 @@ def gate(s3, monkeypatch):
     made = Gate(s3.port)
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{made.port}")
     yield made
-    made.close()
+    made.end()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(10.0, marks=pytest.mark.proof)])
+BREAKS = [
+    pytest.param(1.0, marks=pytest.mark.long),
+    pytest.param(10.0, marks=pytest.mark.proof),
+]
+
+
+@pytest.mark.parametrize("seconds", BREAKS)
 def test_a_run_waits_for_a_store_that_cuts_off_and_refuses(gate, root, websites, seconds):
     crawl_with_a_break(root, websites, seconds, gate.close, gate.open)
 

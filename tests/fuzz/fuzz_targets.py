@@ -11,6 +11,7 @@ from fuzz_inputs import cut
 
 from usp._formats.abstract_parser import ignore
 from usp._formats.document import Role
+from usp._formats.html import header_links
 from usp._formats.values import date
 from usp._formats.xml.references import attributes, decode_text, without_forbidden
 from usp.helpers import is_http_url, parse_iso8601_date, parse_rfc2822_date
@@ -99,6 +100,17 @@ def references(data: bytes, options: dict, chance: random.Random) -> None:
         assert found == slowly, "the short way gives other attributes"
 
 
+def links(data: bytes, options: dict, chance: random.Random) -> None:
+    """Read Link headers: as one, or one after another."""
+    texts = [piece.decode("latin-1") for piece in cut(chance, data)]
+    started = time.thread_time()
+    found = list(header_links((("link", text) for text in texts), _URL))
+    within(len(data), started)
+    assert found == list(header_links([("Link", ", ".join(texts))], _URL))
+    for child in found:
+        assert is_http_url(_BLANK.sub("%20", child.loc)), child.loc[:200]
+
+
 def dates(data: bytes, options: dict, chance: random.Random) -> None:
     """Read dates."""
     text = data.decode("utf-8", "replace") or "?"  # nothing at all is a mistake of the caller
@@ -123,4 +135,5 @@ TARGETS: dict[str, Callable[[bytes, dict, random.Random], None]] = {
     "unpack": unpack,
     "references": references,
     "dates": dates,
+    "links": links,
 }

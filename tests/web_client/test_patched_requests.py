@@ -23,12 +23,14 @@ from lookalikes import PAGES, H, body_of
 
 from patience import calls
 from together import together
+from usp import fetch_parse
 from usp._base import urls
 from usp._base.urls import BadUrl, read_url
 from usp._http.direct_session import DirectSession
 from usp.limits import Limits
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.web_client.abstract_client import LocalWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import AddressGate
 from website import Answer, index, indexed, pages_at, paths, robots, urlset
@@ -124,6 +126,15 @@ def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
     response.status_code = 200
     with mock.patch("requests.Session.get", return_value=response):
         assert RequestsWebClient().get(f"{H}/a.xml").raw_data() == b""
+
+
+def test_a_client_in_place_of_the_one_that_1_8_1_names_is_used():
+    session = mock.Mock(spec=["get"], get=mock.Mock(side_effect=lambda url, **_: filled_in(url)))
+    for client in (RequestsWebClient(session=session), LocalWebClient()):
+        with mock.patch("usp.fetch_parse.RequestsWebClient", return_value=client) as made:
+            assert paths(tree_of(), H) == (PAGES if client.__class__ is RequestsWebClient else [])
+        assert made.call_count == 1
+    assert "RequestsWebClient" not in vars(fetch_parse)
 
 
 @pytest.mark.long

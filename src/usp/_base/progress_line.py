@@ -187,21 +187,34 @@ def _notebook_output(progress: Progress, is_idle: Callable[[], bool]) -> Iterato
     """Show progress in the output of a cell, where it stays."""
 
     def update() -> None:
-        while not over.wait(_EVERY_IN_NOTEBOOKS):
-            if not is_idle():
-                output.update(progress)
+        if not is_idle():
+            output.update(progress)
 
-    over = threading.Event()
     output = importlib.import_module("IPython.display").display(progress, display_id=True)
-    thread = threading.Thread(target=update, name="usp-progress", daemon=True)
+    try:
+        with repeated(update, _EVERY_IN_NOTEBOOKS):
+            yield
+    finally:
+        is_idle()  # counts the last pages
+        output.update(progress)
+
+
+@contextmanager
+def repeated(work: Callable[[], object], seconds: float) -> Iterator[None]:
+    """Call a function every so many seconds during the block, in another thread."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(seconds):
+            work()
+
+    thread = threading.Thread(target=run, name="usp-repeated", daemon=True)
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
-        is_idle()  # counts the last pages
-        output.update(progress)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ methods are called only if its class defines them: a mock has every name, but no
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -216,12 +217,13 @@ def client_for(
     web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
 ) -> Iterator[AbstractWebClient]:
     """Yield the client for one crawl: ours, or the caller's."""
-    given = web_client
-    if given is None:
+    if web_client is None:
         from usp.web_client.requests_client import RequestsWebClient  # noqa: PLC0415 - many need none
 
-        given = RequestsWebClient()
-    client = prepared(given, start_url, options.effective_limits, awaits=False)
+        # Where 1.8.1 had it, and programs replace it.
+        names = vars(sys.modules.get("usp.fetch_parse", sys))
+        web_client = names.get("RequestsWebClient", RequestsWebClient)()
+    client = prepared(web_client, start_url, options.effective_limits, awaits=False)
     try:
         yield client
     finally:

@@ -255,13 +255,10 @@ class Website:
                 tried.append(exchange)
         roots += [site.tree() for site in neighbours if not site.is_alias]
         not_found = [*self._not_found(), *self._left_out]
-        homepage = self._homepage.received if self._homepage else None
         # What else is wrong with a page of HTML is of no interest.
-        problems = [
-            problem
-            for problem in (homepage.probe.problems if homepage else ())
-            if problem.code is ProblemCode.BAD_SITEMAP_LINK
-        ]
+        read = self._homepage.received if self._homepage else None
+        found = read.probe.problems if read else ()
+        problems = [one for one in found if one.code is ProblemCode.BAD_SITEMAP_LINK]
         tree = IndexWebsiteSitemap(
             self.url, roots, not_found=not_found, tried=tried, problems=problems
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from usp._base.files import replacing
+from usp._base.progress_line import repeated
 
 if TYPE_CHECKING:
     from usp.fleet.run import FleetProgress
@@ -82,8 +83,11 @@ def exporting(
         yield None
         return
     if isinstance(target, Path):
-        with _repeated(lambda: _write(target, progress())):
-            yield None
+        try:
+            with repeated(lambda: _write(target, progress()), _EVERY):
+                yield None
+        finally:
+            _write(target, progress())
         return
     server = _Server(target, progress)
     threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
@@ -98,24 +102,6 @@ def _write(path: Path, progress: FleetProgress | None) -> None:
     if progress is not None:
         with replacing(path) as file:  # a reader never sees half of it
             file.write(openmetrics(progress).encode())
-
-
-@contextmanager
-def _repeated(work: Callable[[], None]) -> Iterator[None]:
-    over = threading.Event()
-
-    def run() -> None:
-        while not over.wait(_EVERY):
-            work()
-
-    thread = threading.Thread(target=run, name="usp-metrics", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        work()
 
 
 class _Server(ThreadingHTTPServer):

@@ -484,6 +484,8 @@ class SiteCrawl:
         if outcome in ("failed", "kept") or due is None:
             before = 0 if self.previous is None else self.previous.row["failures"] or 0
             failures = before + 1 if outcome in ("failed", "kept") else 0
+            if self._is_sudden:  # an outage may look like that, and last for hours
+                code = FailureCode.NOT_FOUND.value
             known = {"failed": bool(failures), "failures": failures, "code": code}
             _, again = next_due(known, now=self._started)
             due = again if due is None else min(due, again)

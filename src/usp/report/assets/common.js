@@ -33,7 +33,7 @@ function link(url, shown = url) {
   return made;
 }
 
-// The number in a text such as "1,024", "4.5 KiB" or "2 min 5 s"; null for nothing, else the text.
+// The number in a text: a count, a size or a time such as "2 min 5 s"; null for nothing, else the text.
 const UNITS = {
   ms: 0.001, s: 1, min: 60, h: 3600, "%": 1,
   B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4,
