@@ -171,7 +171,8 @@ class SitemapParser(BlockParser):
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least the URLs of pages if problems are not requested."""
-        if len(self._stack) > 1 or "xmlns" in block:
+        # A sign is found ten times as fast as a word, and without one there are no attributes.
+        if len(self._stack) > 1 or ("=" in block and "xmlns" in block):
             return None
         shape = cut.shape_of(
             block, self._scope.skeletons.get(self._name) or self._names(self._name)
@@ -218,8 +219,8 @@ class SitemapParser(BlockParser):
 
 
 _CAPABILITY = "capability"
-_LISTS_OF_LISTS = frozenset({"description", "capabilitylist"})
 _WHEN = {"resourcelist": "at", "resourcedump": "at", "changelist": "from", "changedump": "from"}
+_LISTS_OF_LISTS = frozenset({"description", "capabilitylist", *(f"{one}-archive" for one in _WHEN)})
 
 
 class UrlsetParser(SitemapParser):
@@ -244,7 +245,8 @@ class UrlsetParser(SitemapParser):
 
     def may_have_strays(self, text: str) -> bool:
         """Return whether a text that was not read may have sitemaps, or be one of ResourceSync."""
-        return _CAPABILITY in text or super().may_have_strays(text)
+        has_capability = "=" in text and _CAPABILITY in text
+        return has_capability or super().may_have_strays(text)
 
     def _take_unknown(self, name: str, attributes: str) -> None:
         element = self._scope_inside(attributes).name(name)
