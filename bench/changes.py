@@ -32,11 +32,11 @@ from pathlib import Path
 from usp._store import Store
 from usp.changes import diff
 from usp.objects.sitemap import IndexWebsiteSitemap
-from usp.tree import sitemap_from_file
+from usp._crawl.given_documents import parse_file
 
 def tree(folder):
     store = Store()
-    nodes = [sitemap_from_file(path, store=store) for path in sorted(Path(folder).iterdir())]
+    nodes = [parse_file(path, store=store) for path in sorted(Path(folder).iterdir())]
     return IndexWebsiteSitemap(Path(folder).as_uri() + "/", nodes)
 
 trees = [tree(folder) for folder in sys.argv[1:]]

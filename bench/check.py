@@ -36,7 +36,7 @@ import usp
 from usp._store import Store
 from usp.objects.page import fields_of
 from usp.objects.sitemap import IndexWebsiteSitemap
-from usp.tree import sitemap_from_file
+from usp._crawl.given_documents import parse_file
 
 def four(page):
     return page.url, page.priority, page.last_modified, page.change_frequency
@@ -46,7 +46,7 @@ def every(page):
 
 folder, fields = Path(sys.argv[1]), {"four": four, "every": every}[sys.argv[2]]
 store = Store()
-nodes = [sitemap_from_file(path, store=store) for path in sorted(folder.iterdir())]
+nodes = [parse_file(path, store=store) for path in sorted(folder.iterdir())]
 tree = IndexWebsiteSitemap(folder.as_uri() + "/", nodes)
 
 def measured(things):

@@ -113,6 +113,16 @@ def rows(folder: Path) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.parametrize(
+    "path", ["{{slug}}", "%postname%", "caf\ufffd", "caf\u00c3\u00a9", "te\u200ba"]
+)
+def test_a_url_is_not_escaped_where_it_is_not_certain_what_was_meant(path, tmp_path):
+    file = tmp_path / "sitemap.xml"
+    file.write_text(wrapped(locs(f"https://tea.example/{path}")), encoding="utf-8")
+    assert codes(file) - {"SM414"}
+    assert list(fixes(tree_of(tmp_path, None, None))) == []
+
+
 def test_sound_documents_are_left_as_they_are(tmp_path):
     for rule in RULES.values():
         if rule.scope in (RuleScope.BLOCK, RuleScope.SITEMAP) and "---" not in rule.good:

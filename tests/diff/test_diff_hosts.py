@@ -63,6 +63,9 @@ def test_a_path_is_the_same_however_its_characters_are_escaped():
         expected = [f"{home}/lost/", f"{OLD}/lost%2f"]
         assert [change.url for change in found] == expected
         assert [page.url for page in migration(before, website(home, *paths))] == expected[1:]
+    twice = [website(OLD, "/\u00fc", "/%C3%BC", priority=one) for one in (0, 1)]
+    (change,) = diff(*twice)
+    assert (change.kind, change.left, change.joined) == ("changed", (), ())
 
 
 def test_changes_between_hosts_name_the_pages_of_both():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -262,6 +263,25 @@ def test_what_was_begun_is_continued_and_then_begun_anew(web, root, monkeypatch)
     assert crawled(web, root, again=True)["sites"] == 1
     assert crawled(web, root, again=True)["sites"] == 3
     assert len(outcomes_of(root)) == 3
+    with monkeypatch.context() as patch:  # a shard that is done does not begin anew for the others
+        patch.setattr(Dataset, "end_again", lost)
+        with pytest.raises(DatasetError):
+            crawled(web, root, again=True, shard="0/1")
+    Dataset(root).end_again("1/2")
+    assert crawled(web, root, again=True)["sites"] == 0
+
+
+def test_runs_of_what_is_due_remove_what_nobody_needs_once_a_day(web, root):
+    def left_after_run() -> bool:
+        lost = root / "pages" / "bucket=0" / "part-lost.parquet"
+        lost.parent.mkdir(exist_ok=True)
+        lost.write_bytes(b"")
+        os.utime(lost, (0, 0))
+        crawl_fleet(None, root, FleetRun(workers=1, options=OPTIONS, due=True))
+        return lost.exists()
+
+    Dataset(root)._write("visits", lambda _: 1, "usp-vacuum")  # long ago
+    assert [left_after_run(), left_after_run()] == [False, True]
 
 
 # One bad round does not empty a dataset: what failed or collapsed keeps what it had ---------------

@@ -98,7 +98,7 @@ Sitemaps of libraries and repositories (NISO Z39.99). What `rs:md` says in front
 
 | `capability` | node | entries |
 |---|---|---|
-| `description`, `capabilitylist` | `IndexResourceSyncSitemap` | sitemaps, which are followed |
+| `description`, `capabilitylist`, and archives such as `changelist-archive` | `IndexResourceSyncSitemap` | sitemaps, which are followed |
 | `resourcelist` | `PagesResourceSyncSitemap` | pages |
 | `changelist` | `PagesResourceSyncSitemap` | pages; those with `change="deleted"` are in `removed` instead |
 | `resourcedump`, `changedump`, and their manifests | `PagesResourceSyncSitemap` | packages of resources, which are no pages |

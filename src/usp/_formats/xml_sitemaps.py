@@ -219,8 +219,8 @@ class SitemapParser(BlockParser):
 
 
 _CAPABILITY = "capability"
-_LISTS_OF_LISTS = frozenset({"description", "capabilitylist"})
 _WHEN = {"resourcelist": "at", "resourcedump": "at", "changelist": "from", "changedump": "from"}
+_LISTS_OF_LISTS = frozenset({"description", "capabilitylist", *(f"{one}-archive" for one in _WHEN)})
 
 
 class UrlsetParser(SitemapParser):

@@ -305,9 +305,10 @@ class _Comparison:
         """Find out what became of a page that both trees list, differing in these rows."""
         old, new = self._old, self._new
         by_key = {old.key(row): row for row in sources}
+        former = frozenset(by_key)  # one may list a page twice, escaped and not
         pairs = {row: by_key.pop(key) for row in rows if (key := new.key(row)) in by_key}
         left = old.names(list(by_key.values()))
-        joined = new.names([row for row in rows if row not in pairs])
+        joined = new.names([row for row in rows if row not in pairs and new.key(row) not in former])
         moved = not pairs and not is_steady and joined
         if moved and old.entries[sources[0]] != new.entries[rows[0]]:
             pairs = {rows[0]: sources[0]}

@@ -21,7 +21,7 @@ from usp._formats.decode import known_encoding
 from usp._formats.xml.namespaces import Space, space_of
 from usp._formats.xml.references import FORBIDDEN, decode_text
 from usp.checks.page_columns import is_well_written
-from usp.checks.page_urls import beginning, normal_url
+from usp.checks.page_urls import TEMPLATE, beginning, normal_url
 from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL
 from usp.objects.page import SitemapPageChangeFrequency
 
@@ -311,11 +311,15 @@ def _written(raw: str, fixed: Callable[[str], str]) -> str:
     return raw if after in (value, value.strip(" \t\r\n")) else escape(after)
 
 
+# Letters that were lost, or that nobody sees: what was meant is not certain.
+_UNCLEAR = re.compile("[\t\r\n\ufffd\xad\u200b\u200e\u200f\u2060\ufeff]|Ã[\x80-\xbf]")
+
+
 def fixed_url(url: str) -> str:
     """Return a URL with all characters escaped that must be, and without blanks around it."""
     url = url.strip(_AROUND)
     start = beginning(url)
-    if (not start and not url.startswith("/")) or any(letter in url for letter in "\t\r\n"):
+    if (not start and not url.startswith("/")) or _UNCLEAR.search(url) or TEMPLATE.search(url):
         return url
     rest = _BROKEN.sub("%25", url.removeprefix(start))
     return start + _ESCAPED.sub(lambda found: quote(found[0], safe="%", errors="replace"), rest)

@@ -61,6 +61,7 @@ USUAL = {  # by the digit of a group: the source of most of its rules, or what t
 
 _ELEMENTS = {  # by the beginnings of codes
     "SM4": "loc",
+    "SM9": "loc",
     "SM511": "changefreq",
     "SM5": "lastmod",
     "SM6": "link",

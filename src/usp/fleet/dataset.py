@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Committer", "Dataset"]
 
-_RUNS, _AGAIN = "usp-run", "usp-again"
+_RUNS, _AGAIN, _VACUUM = "usp-run", "usp-again", "usp-vacuum"
 """Application transactions of ``visits``: the number of the last run, and of the run in which it was
-begun to crawl all sites again, 0 once that is done.
+begun to crawl all sites of a shard again, 0 once that is done; the day since 1970 on which files
+were last removed.
 """
 
 _COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
@@ -48,6 +49,7 @@ _CONFIGURATION = {"delta.checkpointInterval": "20"}
 
 _DESCRIPTION = "usp crawl, {} buckets"
 _IN_BUCKETS = re.compile(r"usp crawl, (\d{1,6}) buckets")
+_DAY = 86_400  # seconds
 _ATTEMPTS = 8
 _PAUSE = 0.5  # seconds, at most, before the second attempt
 
@@ -184,14 +186,14 @@ class Dataset:
         """Return the number of a new run, which no other one has."""
         return self._write("visits", lambda last: last + 1, _RUNS)
 
-    def begin_again(self, run: int) -> int:
-        """Begin to crawl all sites again, or go on with it; return the run in which it was begun."""
-        first = self._last("visits", _AGAIN)
-        return first or self._write("visits", lambda _: run, _AGAIN)
+    def begin_again(self, run: int, shard: str) -> int:
+        """Begin to crawl all sites of a shard again, or go on; return the run in which it was begun."""
+        mark = f"{_AGAIN} {shard}"
+        return self._last("visits", mark) or self._write("visits", lambda _: run, mark)
 
-    def end_again(self) -> None:
-        """Take note that all sites were crawled again."""
-        self._write("visits", lambda _: 0, _AGAIN)
+    def end_again(self, shard: str) -> None:
+        """Take note that all sites of a shard were crawled again."""
+        self._write("visits", lambda _: 0, f"{_AGAIN} {shard}")
 
     def _last(self, table: str, application: str) -> int:
         with self.store.words():
@@ -276,8 +278,15 @@ class Dataset:
             table, size = self.table("runs"), file.stream.close()
             self._append(table, [_added(name, size, 1)], [])
 
-    def vacuum(self) -> None:
-        """Remove files that no version of the last week has, such as those of runs that were killed."""
+    def vacuum(self, *, daily: bool = False) -> None:
+        """Remove files that no version of the last week has, such as those of runs that were killed.
+
+        With ``daily``, only if nobody has done that today.
+        """
+        today = int(time.time() / _DAY)
+        if daily and self._last("visits", _VACUUM) >= today:
+            return
+        self._write("visits", lambda _: today, _VACUUM)
         for table in TABLES:
             current = self.table(table)
             with self.store.words():

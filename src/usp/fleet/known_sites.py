@@ -80,7 +80,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
     """What a dataset knows of sites, for one shard of a run."""
 
     def __init__(self, dataset: Dataset, shard: Shard) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._shard = shard
         self._folder = tempfile.TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True)
         self._database = connected(self._folder.name, _MEMORY)
@@ -91,7 +91,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
 
     def _fill(self, table: str, rows: Any, query: str = "from rows") -> None:
         self._database.register("rows", rows)
-        with read_errors(self._dataset.store):
+        with read_errors(self.dataset.store):
             self._database.execute(f"create or replace table {table} as {query}")
         self._database.unregister("rows")
 
@@ -101,7 +101,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         ``found`` is called with the number of those that are.
         """
         hashes = "select hash(site) from rows"  # 8 bytes, however long the names are
-        self._fill("known", self._dataset.rows("visits", ["site"]), hashes)
+        self._fill("known", self.dataset.rows("visits", ["site"]), hashes)
         for batch in _batches(sites, _BATCH):
             names = [site for site in dict.fromkeys(batch) if domain_of(site) in self._shard]
             rows = pyarrow().table({"site": names})
@@ -138,7 +138,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
 
         With ``checks``, a sitemap some of whose pages somebody has deleted is as good as unknown.
         """
-        for bucket in range(self._dataset.buckets):
+        for bucket in range(self.dataset.buckets):
             if self._may_have(bucket):
                 yield from self._in_bucket(bucket, where, is_listed=is_listed, checks=checks)
 
@@ -147,14 +147,14 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         found: Counter[str] = Counter()
         recent = """select site, cast(sum(requests) as bigint) as n from visits
             where started > now() - interval '1 hour' group by site"""
-        for batch in self._dataset.query(recent, "visits"):
+        for batch in self.dataset.query(recent, "visits"):
             for site, count in zip(*batch.to_pydict().values(), strict=True):
                 found[host_key(site)] += count or 0
         return found
 
     def _may_have(self, bucket: int) -> bool:
         """Return whether sites of this shard may be in a bucket: both depend on the same hash."""
-        common = math.gcd(self._dataset.buckets, self._shard.of)
+        common = math.gcd(self.dataset.buckets, self._shard.of)
         return bucket % common == self._shard.number % common
 
     def _in_bucket(
@@ -166,7 +166,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         )
         self._fill(
             "last_visits",
-            self._dataset.query(visits, "visits"),
+            self.dataset.query(visits, "visits"),
             _LAST_VISITS.format(
                 listed="semi join listed using (site)" * is_listed, is_listed=is_listed
             ),
@@ -178,10 +178,10 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         slices = 1
         if found > _FEW:
             counting = f"select count(*) as n from fetches where {here}"  # noqa: S608
-            (rows,) = self._dataset.query(counting, "fetches").read_all()["n"]
+            (rows,) = self.dataset.query(counting, "fetches").read_all()["n"]
             slices = math.ceil(rows.as_py() / _SLICE)
         elif found:
-            names = self._dataset.rows("visits", ["site"], f"{here} and ({where})")
+            names = self.dataset.rows("visits", ["site"], f"{here} and ({where})")
             self._fill(
                 "named",
                 names,
@@ -197,14 +197,14 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         database = self._database
         database.execute(f"create or replace table chosen as from last_visits where {part}")
         chosen = "from rows semi join chosen on hash(site) = h"
-        self._fill("visited", self._dataset.rows("visits", where=here), chosen)
+        self._fill("visited", self.dataset.rows("visits", where=here), chosen)
         database.execute(f"create or replace table wanted as from visited qualify {_LAST_VISIT}")
         self._fill(
             "fetched",
-            self._dataset.rows("fetches", where=here),
+            self.dataset.rows("fetches", where=here),
             "from rows semi join wanted using (site) semi join visited using (visit)",
         )
-        pages = self._dataset.rows("pages", ["site", "sitemap", "visit"], f"{here} and {checks}")
+        pages = self.dataset.rows("pages", ["site", "sitemap", "visit"], f"{here} and {checks}")
         self._fill("listed_pages", pages, _COUNTS.format(checks=checks))
         for batch in database.sql(_KNOWN).to_arrow_reader(_ROWS):
             for one in batch.to_pylist():

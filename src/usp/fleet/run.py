@@ -250,6 +250,7 @@ class _Wanted:
         progress = self._progress
         while True:
             began = time.monotonic()
+            self._known.dataset.vacuum(daily=True)
             now = datetime.now(UTC)
             progress.lag = 0.0
             most = self._how.per_hour
@@ -257,10 +258,10 @@ class _Wanted:
             for one in self._known.known("due is null or due <= now()", is_listed=is_listed):
                 progress.lag = max(progress.lag, (now - (one.row["due"] or now)).total_seconds())
                 host = host_key(one.row["site"])
-                room = None if most is None else most - sent[host]
+                room = None if most is None else min(most - sent[host], len(one.rows) or 1)
                 if one.row["site"] not in progress.active and (room is None or room > 0):
                     progress.active.add(one.row["site"])
-                    sent[host] += one.row["requests"] or 1
+                    sent[host] += room or 0
                     yield replace(one, room=room)
             if self._how.every is None:
                 return
@@ -340,7 +341,7 @@ def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[FleetRun,
         how = replace(how, options=replace(how.options, columns=tuple(there)))
     dataset.make(how.options.columns)
     number = dataset.begin_run()
-    return how, number, dataset.begin_again(number) if how.again else number
+    return how, number, dataset.begin_again(number, how.shard) if how.again else number
 
 
 def _run_row(
@@ -366,7 +367,7 @@ def _run_row(
 def _finish(dataset: Dataset, how: FleetRun, summary: dict[str, Any]) -> dict[str, Any]:
     """End a run; return its summary, with what is in the dataset now."""
     if how.again:
-        dataset.end_again()
+        dataset.end_again(how.shard)
     if not how.is_due:
         dataset.vacuum()
     summary["kept"] = summary["outcomes"].get("kept", 0)

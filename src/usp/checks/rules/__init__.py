@@ -12,6 +12,7 @@ from usp.checks.registry import DECLARED, USUAL, Rule, RuleScope, add, sources_o
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
     known,
     sm1_discovery,
+    sm1_robots,
     sm2_transport,
     sm3_document,
     sm4_mistakes,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -23,12 +22,6 @@ if TYPE_CHECKING:
 MAX_ROBOTS = 500 * 1024  # bytes of a robots.txt that every robot reads; Google reads no more
 _ABSENT = (404, 410)
 _OK = range(200, 300)
-_TEST_HOST = re.compile(
-    r"localhost|(?:127|10|192\.168)\.[\d.]+|.+\.(?:test|local|localhost|internal)"
-    r"|(?:.+[.-])?(?:dev|develop|development|local|preprod|preview|qa|stage|staging|stg|test|testing|uat)"
-    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)",
-    re.DOTALL,  # or many places would be tried for a host with a line break
-)
 
 
 @site_rule("SM101", Severity.WARNING)
@@ -351,31 +344,6 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
             yield Hit(
                 f"the index lists a sitemap on another host: {child.loc}",
-                line=child.line,
-                column=child.column,
-            )
-
-
-@sitemap_rule("SM116", Severity.ERROR)
-def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
-    """The robots.txt of a website declares a sitemap of a test website.
-
-    A host that is called staging, dev or localhost, or that belongs to a preview of a deployment, is
-    mostly closed to search engines, and if it is not, they list pages of the test website. It happens
-    when robots.txt is copied with everything else.
-    Source: protocol#submit_robots protocol#sitemaps_cross_submits
-    Bad:
-        --- /robots.txt
-        Sitemap: https://staging.example.org/sitemap.xml
-        --- https://staging.example.org/sitemap.xml
-        <url><loc>https://example.org/tea</loc></url>
-    Fix: Declare the sitemap of this website, with its own host.
-    """
-    own = [bool(_TEST_HOST.fullmatch(url.host)) for url in sitemap.urls]
-    for child in sitemap.children if sitemap.is_robots and own and not any(own) else ():
-        if (url := origin_at(child.loc)) and _TEST_HOST.fullmatch(url.host):
-            yield Hit(
-                f"the sitemap of a test website is declared: {child.loc}",
                 line=child.line,
                 column=child.column,
             )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp.checks.finding import Hit, Severity
+from usp.checks.page_urls import TEMPLATE
 from usp.checks.registry import block_rule
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ _TRACKING = re.compile(
 _END = r"(?=[/?#\n]|$)"
 _NOTHING = "undefined|null|NaN|None"
 TWICE = "&(?:amp|lt|gt|quot|apos|#[0-9]{2,5});"
-# What a template leaves where a value was missing, or where it was not run at all.
-TEMPLATE = re.compile(
-    r"\$?\{\{?[^{}\n]*+\}|<%[^\n]|%(?![0-9A-Fa-f]{2})[a-z_]{3,30}%|\[object Object\]", re.IGNORECASE
-)
 _MISTAKES = {  # by what is in each of them, one or the other
     ("/",): re.compile(
         rf"/(?<!:/)(?:/|(?:\.\.?|{_NOTHING}|:[A-Za-z_]++|(?:\[|%5B)[.\w]++(?:\]|%5D)){_END})"
@@ -44,7 +41,7 @@ _MISTAKES = {  # by what is in each of them, one or the other
         r"|%C3%8[23]%C2%[89AB]|%EF%BF%BD|%0[09AD]|%(?![0-9A-F]{2})[A-Z_]{3,30}+%|%E2%80%8[BEF]|%(?:20|C2%A0)(?=[?#\n]|$)",
         re.IGNORECASE,
     ),
-    ("\ufffd",): re.compile("\ufffd"),
+    ("\ufffd", "Ã"): re.compile("\ufffd|Ã[\x80-\xbf]"),
     ("{", "<", "["): TEMPLATE,
     ("/http",): re.compile(r"(?<=://)([^/?#\n]++)/[^?#\n]*?https?:/{1,2}\1"),
 }
@@ -176,7 +173,7 @@ def url_variant(block: PageColumns) -> Iterator[Hit]:
     if sitemap.is_feed:
         return
     text = _INDEX.sub("/", block.lower) if "/index." in block.lower else block.lower
-    if 0 < joined.count("/\n") < len(urls):
+    if 0 < text.count("/\n") < len(urls):
         text = text.replace("/\n", "\n").replace("/?", "?")
     forms = text.split("\n")[1:-1] if text != joined or "&" in joined else ()
     if "&" in joined:

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 from usp._base.urls import is_http_url
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_columns import IMAGE_ELEMENTS, PageColumns
-from usp.checks.page_urls import OriginCount, bare, beginning, folder_of, normal_url, origin_at
+from usp.checks.page_urls import (
+    TEMPLATE,
+    OriginCount,
+    bare,
+    beginning,
+    folder_of,
+    normal_url,
+    origin_at,
+)
 from usp.checks.registry import block_rule, sitemap_rule
-from usp.checks.rules.sm4_mistakes import TEMPLATE
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ _FRAGMENT = re.compile("#")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")
 _BLANKS = r"\xa0\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u3000\ufeff"  # beyond ASCII
 _BLANK = re.compile(rf"[ {_BLANKS}]")
-_UNESCAPED = re.compile(rf'[\x00- <>"{{}}|\\^`\x7f{_BLANKS}]')
+_UNESCAPED = re.compile(rf'[\x00- <>"{{}}|\\^`\x7f\xad{_BLANKS}]')
 # Some scripts need the joiners U+200C and U+200D, but not at the end of a word.
 _NOT_SEEN = rf"{_BLANKS}\xad\u200c-\u200f\u2061-\u2064"
 _AT_END = re.compile(rf"^[{_NOT_SEEN}]|[{_NOT_SEEN}]$")
