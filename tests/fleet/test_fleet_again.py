@@ -19,8 +19,9 @@ from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetRun, crawl_fleet
 from usp.fleet.crawler import Job, killer_part
 from usp.fleet.dataset import Dataset
-from usp.fleet.known_sites import KnownSites, Shard
+from usp.fleet.known_sites import KnownSites
 from usp.fleet.site_list import Assignment
+from usp.fleet.tables import Shard
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset
 
@@ -464,7 +465,9 @@ def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, root):
         (found,) = (one for one in known.known("true") if one.row["site"] == site)
 
     async def in_a_loop() -> Any:  # as in a notebook
-        return killer_part(Job(str(root), 2, OPTIONS), site, Assignment("", found))
+        return killer_part(
+            Job(FleetRun(options=OPTIONS), str(root), 2), site, Assignment("", found)
+        )
 
     part = asyncio.run(in_a_loop())
     ((row,), rows) = part.sites, {file.table: file.rows for file in part.files}

@@ -141,7 +141,7 @@ def test_what_goes_wrong_with_the_sites_is_told_to_whoever_reads():
         raise RuntimeError("the list is torn")
 
     with pytest.raises(RuntimeError, match="torn"):
-        list(crawl_tables(sites(), OPTIONS))
+        list(crawl_tables(sites(), Job(FleetRun(options=OPTIONS))))
 
 
 def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
@@ -169,7 +169,7 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
 
 def test_a_worker_leaves_the_process_as_it_was(tmp_path):
     """While it works, memory is that of the system, which all threads share."""
-    job = Job(str(tmp_path), 1, FleetOptions())
+    job = Job(FleetRun(), str(tmp_path), 1)
     before = pa.default_memory_pool().backend_name, gc.get_threshold()
     during = []
 
@@ -274,8 +274,8 @@ _WORKER = """
 import sys
 import usp.fleet.engines, usp.fleet.site
 from usp.fleet.crawler import Job
-from usp.fleet.options import FleetOptions
-writer = Job(sys.argv[1], 1, FleetOptions()).part_writer()
+from usp.fleet.options import FleetRun
+writer = Job(FleetRun(), sys.argv[1], 1).part_writer()
 row = {"site": "https://example.org/", "domain": "example.org", "outcome": "empty"}
 writer.add("visits", [row])
 (group,) = writer.finish()

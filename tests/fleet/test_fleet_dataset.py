@@ -17,12 +17,13 @@ from fleet_support import ended, outcomes_of, rows_of, stored
 from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, current_sql, dataset_stats
 from usp.fleet.dataset import Dataset, first_number
-from usp.fleet.known_sites import KnownSites, Shard
+from usp.fleet.known_sites import KnownSites
 from usp.fleet.tables import (
     TABLES,
     Part,
     PartFile,
     PartWriter,
+    Shard,
     bucket_of,
     domain_of,
     page_columns,

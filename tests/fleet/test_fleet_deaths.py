@@ -79,7 +79,7 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     driver = threading.Thread(target=drive)
     driver.start()
-    work(theirs, Job(str(tmp_path), 1, OPTIONS))
+    work(theirs, Job(RUN, str(tmp_path), 1))
     driver.join()
     assert sorted(one["site"] for one in told if isinstance(one, dict)) == sorted(urls)
     (done,) = [one.sites for one in told if isinstance(one, Part)]
@@ -96,7 +96,7 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
     urls = [site.url for site in fleet.sites if site.kind in {"small", "slow"}]
     stopped = threading.Event()
     (group,) = crawl_parts(
-        Job(str(tmp_path), 1, OPTIONS),
+        Job(RUN, str(tmp_path), 1),
         iter([[(url, Assignment(url)) for url in urls]]),
         on_site=lambda _: stopped.set(),
         stopped=stopped.is_set,
@@ -181,7 +181,7 @@ class FakeRay:
 
 def engine_on(fake, monkeypatch, root, **options):
     monkeypatch.setattr(engines, "ray_module", lambda part="": fake)
-    return RayEngine(Job(str(root), 1, OPTIONS), **options)
+    return RayEngine(Job(RUN, str(root), 1), **options)
 
 
 @pytest.mark.parametrize("deaths", [(), (0, 0, 0), (1, 0, 1)])

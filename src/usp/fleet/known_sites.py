@@ -11,15 +11,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp.export.schema import pyarrow
 from usp.fleet.page_changes import connected, read_errors
 from usp.fleet.previous_visit import Known
 from usp.fleet.site_list import host_key
-from usp.fleet.tables import domain_of, hash_of, quoted
+from usp.fleet.tables import Shard, domain_of, quoted
 
 if TYPE_CHECKING:
     from usp.fleet.dataset import Dataset
@@ -55,25 +54,6 @@ _COUNTS = f"""with last as (select site, sitemap, pages_visit as visit from fetc
         where {{checks}} qualify {_LAST_FETCH})
     select site, sitemap, count(rows.visit) as n from last left join rows using (site, sitemap, visit)
     group by all"""  # noqa: S608 - the same
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """One of several equal parts of all sites: those whose domain has a certain hash."""
-
-    number: int = 0
-    of: int = 1
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """Return a shard that is written as ``0/4``; raises ``ValueError`` if it is not."""
-        number, separator, of = text.partition("/")
-        if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
-            raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
-        return cls(int(number), int(of))
-
-    def __contains__(self, domain: str) -> bool:
-        return self.of == 1 or hash_of(domain) % self.of == self.number
 
 
 class KnownSites(AbstractContextManager["KnownSites"]):

@@ -17,7 +17,7 @@ from usp._base.files import DatasetError, FileStore
 from usp._base.names import load_extra
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
-from usp.fleet.tables import bucket_of, file_schema, quoted, rows_in
+from usp.fleet.tables import bucket_of, file_schema, quoted, typed
 
 if TYPE_CHECKING:
     from usp.fleet.dataset import Dataset
@@ -132,13 +132,20 @@ class PageComparison:
             "title": f"{'max(news.title)' if 'news' in named else 'null::varchar'} as title",
         }
         with connected(self._folder.name) as database, read_errors(self._dataset.store):
-            database.register("replaced", rows_in(_REPLACED, self.replaced))
+            database.register(
+                "replaced", pyarrow().Table.from_pylist(self.replaced, typed(_REPLACED))
+            )
             database.execute(f"create view new as from read_parquet('{self._path}')")
             database.register("old_pages", self._old([name for name in _OLD if name in there]))
             database.execute(f"create temp table old as {_OLD_PAGES.format(**fields)}")
             for table, query in (("pages", _PAGES), ("changes", _CHANGES.format(**fields))):
                 for batch in database.sql(query).to_arrow_reader(_BATCH):
-                    yield from self._by_bucket(table, batch)
+                    start = 0
+                    runs = pyarrow(".compute").run_end_encode(batch.column("bucket"))
+                    for bucket, end in zip(runs.values, runs.run_ends, strict=True):
+                        rows = batch.slice(start, end.as_py() - start)
+                        yield table, bucket.as_py(), rows
+                        start = end.as_py()
 
     def _old(self, names: Sequence[str]) -> Any:
         """Return the pages that are replaced."""
@@ -149,22 +156,6 @@ class PageComparison:
             where = f"bucket in ({', '.join(map(str, buckets))})"
             where += f" and visit in ({', '.join(map(quoted, visits))})"
         return self._dataset.rows("pages", names, where)
-
-    def _by_bucket(self, table: str, batch: Any) -> Iterator[tuple[str, int, Any]]:
-        """Yield the rows of each bucket, which are consecutive, as the files have them."""
-        pa, schema = pyarrow(), file_schema(table, self._columns)
-        runs = pyarrow(".compute").run_end_encode(batch.column("bucket"))
-        start = 0
-        for bucket, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            rows = batch.slice(start, end - start)
-            start = end
-            arrays = [
-                rows.column(field.name).cast(field.type)
-                if field.name in rows.schema.names
-                else pa.nulls(len(rows), field.type)
-                for field in schema
-            ]
-            yield table, bucket, pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def close(self) -> None:
         """Remove the file."""
