@@ -291,6 +291,24 @@ def test_a_worker_that_writes_to_a_folder_does_without_deltalake(tmp_path):
     assert list(tmp_path.glob("visits/bucket=*/*.parquet"))
 
 
+_THREADS = """
+import sys
+from usp.fleet.crawler import load_for_threads
+load_for_threads()
+before = set(sys.modules)
+from usp._base.files import FileStore
+FileStore(sys.argv[1]).files()
+import deltalake.exceptions, deltalake.fs, deltalake.transaction, pyarrow.compute, pyarrow.parquet
+print(*sorted(name for name in sys.modules if name not in before and not name.startswith("usp.")))
+"""
+
+
+def test_threads_of_a_worker_load_nothing_at_the_same_time(tmp_path):
+    command = [sys.executable, "-c", _THREADS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
 _ARRAYS = """
 import sys
 from usp.export.schema import pyarrow, skip_pandas_import

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -181,7 +182,8 @@ class FakeRay:
 
 def engine_on(fake, monkeypatch, root, **options):
     monkeypatch.setattr(engines, "ray_module", lambda part="": fake)
-    return RayEngine(Job(RUN, str(root), 1), **options)
+    how = replace(RUN, **{"engine": "ray", **options})
+    return RayEngine(Job(how, str(root), 1))
 
 
 @pytest.mark.parametrize("deaths", [(), (0, 0, 0), (1, 0, 1)])

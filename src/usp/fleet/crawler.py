@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from usp._base.files import FileStore
+from usp._base.files import FileStore, deltalake
 from usp._base.names import load_extra
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
@@ -26,8 +26,8 @@ from usp.fleet.dataset import Dataset, first_number
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.options import FleetOptions, FleetRun
 from usp.fleet.page_changes import PageComparison
-from usp.fleet.site_list import Assignment, Batch, homepage, host_key
-from usp.fleet.tables import BUCKETS, Part, PartWriter, Row, rows_of, wrap
+from usp.fleet.site_list import Assignment, Batch, Extras, homepage, host_key
+from usp.fleet.tables import Part, PartWriter, Row, rows_of, wrap
 
 Item: TypeAlias = tuple[str, Any]
 
@@ -55,7 +55,6 @@ class Job:
     root: str | None = None
     run: int | None = None
     writer: str = "0/1"
-    buckets: int = BUCKETS
 
     def part_writer(self) -> PartWriter:
         """Return a writer of parts."""
@@ -66,7 +65,6 @@ class Job:
             dataset.store,
             self.writer,
             first_number(self.run),
-            self.buckets,
             columns,
             self.how.commit_seconds,
             partial(PageComparison, dataset, columns),
@@ -99,7 +97,11 @@ def _sites_in(batches: Iterable[Any]) -> Iterator[Batch]:
                 f"the sites must be in a column named 'site'; the columns are: {there}"
             )
         found = (homepage(str(text)) for text in batch.column("site").to_pylist() if text)
-        yield [(site, Assignment(host_key(site), login=login)) for site, login in found if site]
+        yield [
+            (site, Assignment(host_key(site), extras=Extras(login)))
+            for site, login in found
+            if site
+        ]
 
 
 def crawl_tables(batches: Iterator[Batch], job: Job) -> Generator[Item | None]:
@@ -320,6 +322,8 @@ def load_for_threads() -> None:
     """Load modules that several threads use: two that load one at a time may see half of it."""
     for part in (".compute", ".parquet", ".fs"):
         pyarrow(part)
+    for part in ("", ".exceptions", ".transaction", ".fs"):
+        deltalake(part)
 
 
 @contextmanager

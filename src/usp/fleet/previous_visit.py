@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,8 @@ from usp._http.flow import Conditions, conditions_of
 from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.sitemaps import places_in
-from usp.fleet.tables import GONE, Row, columns_of
+from usp.fleet.site_list import Known
+from usp.fleet.tables import GONE, Row
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import BY_VALUE, FailureCode
 from usp.objects.sitemap import KINDS, AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
@@ -43,19 +44,6 @@ _PATHS_AGAIN = timedelta(days=30)
 """After this time, known paths at which nothing was found are tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a site: the ``row`` of its last visit, the last ``rows`` of its sitemaps.
-
-    ``room`` is how many of the sitemaps that are due may be requested now, if not all. Of a site that
-    is new, everything is None.
-    """
-
-    row: Row = field(default_factory=lambda: dict.fromkeys(columns_of("visits")))
-    rows: tuple[Row, ...] = ()
-    room: int | None = None
-
-
 def packed_document(document: Document) -> bytes:
     """Return what robots.txt or an index says as it is kept; nothing if it is too large."""
     if document.size > _MOST_DOCUMENT:
@@ -71,9 +59,10 @@ class PreviousVisit(HasEarlierResults):
     """
 
     def __init__(self, how: FleetRun, known: Known | None = None) -> None:
-        known = known or Known()
-        self.row = known.row
-        self.rows = {row["sitemap"]: row for row in known.rows}
+        known = known or Known("")
+        self.row, rows = known.rows()
+        self.rows = {row["sitemap"]: row for row in rows}
+        self._asked = {row["declared"] or url: row for url, row in self.rows.items()}
         self.there = {url: row for url, row in self.rows.items() if row["type"] != GONE}
         self.count = sum(row["pages"] or 0 for row in self.there.values())
         self.same: dict[str, Row] = {}
@@ -99,8 +88,15 @@ class PreviousVisit(HasEarlierResults):
             return None
         usual = KNOWN_SITEMAP_PATHS if self._options.use_known_paths else ()
         paths = in_order(usual, self._options.extra_known_paths or ())
-        absent = set(self.row["absent"] or ())
-        return tuple(path for path in paths if path not in absent)
+        absent, home = set(self.row["absent"] or ()), self.row["site"]
+        return tuple(path for path in paths if path not in absent or self.had(f"{home}{path}"))
+
+    def had(self, url: str) -> bool:
+        """Return whether there was a sitemap at a URL, and not only long ago."""
+        row = self._asked.get(url)
+        if row is None or row["type"] != GONE:
+            return row is not None
+        return row["changed_at"] is None or self._now - row["changed_at"] < _PATHS_AGAIN
 
     def keeps(self, url: str) -> bool:
         """Return whether a sitemap was found to be the same, or was not due."""

@@ -25,11 +25,19 @@ from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
 from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
-from usp.fleet.known_sites import Known, KnownSites
+from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
 from usp.fleet.options import MAX_FAILED, FleetRun
-from usp.fleet.site_list import Assignment, Assignments, Extras, by_address, homepages, host_key
+from usp.fleet.site_list import (
+    Assignment,
+    Assignments,
+    Extras,
+    Known,
+    by_address,
+    homepages,
+    host_key,
+)
 from usp.fleet.tables import OUTCOMES, Part, Row, Shard, quoted
 from usp.objects.failure_codes import BY_VALUE
 
@@ -70,13 +78,15 @@ def crawl_fleet(
         sites = chain(list(islice(rest, 1)), rest)
     aside = InterruptibleThread()
     how, number, first = aside(_begin, dataset, how, sites is None)
-    progress, started = FleetProgress(), datetime.now(UTC)
+    progress, started = FleetProgress(again=how.replaces), datetime.now(UTC)
     on_progress(progress)
-    job = Job(how, dataset.store.root, number, how.shard, dataset.buckets)
+    job = Job(how, dataset.store.root, number, how.shard)
     engine = RayEngine(job) if is_ray else LocalEngine(job)
     alone = LeaveAlone(dataset.store)
 
     def is_left_alone(site: str) -> bool:
+        if alone.is_stale:
+            alone.refresh()
         is_covered = alone.covers(site)
         if is_covered:
             progress.left_alone += 1
@@ -129,16 +139,17 @@ class _Wanted:
         """Yield the sites in the order in which they are to be crawled, with their assignments."""
         extras: dict[str, Extras] = {}
         found = self._wanted(None if sites is None else homepages(sites, extras))
-        keyed = by_address(found) if self._how.same_address else ((o, host_key(o.site)) for o in found)
+        keyed = (
+            by_address(found) if self._how.same_address else ((o, host_key(o.site)) for o in found)
+        )
         for one, key in keyed:
-            more = extras.pop(one.site, Extras())
-            yield one.site, Assignment(key, one if one.row else None, *more)
+            yield one.site, Assignment(key, one, extras.pop(one.site, Extras()))
 
     def _wanted(self, sites: Iterator[str] | None) -> Iterator[Known]:
         how, known, progress = self._how, self._known, self._progress
         if not how.replaces:
             assert sites is not None
-            for is_there, site in known.new(sites):
+            for site, is_there in known.new(sites):
                 progress.before += is_there
                 if not is_there:
                     yield Known(site)
@@ -149,7 +160,7 @@ class _Wanted:
             yield from self._due()
         elif how.again:
             yield from known.known(f"coalesce(run, 0) < {self._first}", checks=True)
-            yield from known.unknown()
+            yield from map(Known, known.unknown())
         else:
             codes = ", ".join(map(quoted, how.codes))
             failed = f"code in ({codes})" if codes else "outcome in ('failed', 'kept')"
@@ -165,13 +176,13 @@ class _Wanted:
             progress.lag = 0.0
             sent = Counter() if most is None else self._known.requests_of_last_hour()
             for one in self._known.known("due is null or due <= now()"):
-                progress.lag = max(progress.lag, (now - (one.row["due"] or now)).total_seconds())
+                progress.lag = max(progress.lag, (now - (one.due or now)).total_seconds())
                 host = host_key(one.site)
-                room = None if most is None else min(most - sent[host], len(one.rows) or 1)
+                room = None if most is None else min(most - sent[host], one.sitemaps or 1)
                 if one.site not in progress.active and (room is None or room > 0):
                     progress.active.add(one.site)
                     sent[host] += room or 0
-                    yield replace(one, room=room)
+                    yield one._replace(room=room)
             if self._how.every is None:
                 return
             time.sleep(max(0.0, self._how.every - (time.monotonic() - began)))
@@ -280,12 +291,13 @@ class FleetProgress:
     """Counts what a run has done: ``line`` for people, ``summary`` for programs.
 
     ``total`` is the number of sites to crawl once that is known, and ``before`` how many of the list
-    were in the dataset already. ``safe`` counts those
-    that this run has committed, ``slowest`` are the seconds and the sites of those that took longest;
-    ``active`` are sites that are due and not finished. ``is_ending`` is true after Ctrl-C.
+    were in the dataset already. ``safe`` counts those that this run has committed, ``slowest`` are the
+    seconds and the sites of those that took longest; ``active`` are sites that are due and not
+    finished. ``is_ending`` is true after Ctrl-C. With ``again``, all sites were in the dataset before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, again: bool = False) -> None:
+        self._again = again
         self.total: int | None = None
         self.before = 0
         self.active: set[str] = set()
@@ -349,12 +361,14 @@ class FleetProgress:
 
     def position(self, dataset: object) -> str:
         """Return how many sites are safe if the run ends now, and how to go on."""
-        there = self.safe + self.before
-        of = f" of {counted(self.total + self.before, 'site')}" if self.total is not None else ""
-        text = f"{there:,}{of}" if of else counted(there, "site")
-        return (
-            f"{text} {'is' if there == 1 else 'are'} in {dataset}; run the same command to resume"
-        )
+        there, text = self.safe + self.before, counted(self.safe + self.before, "site")
+        if self.total is not None:
+            text = f"{there:,} of {counted(self.total + self.before, 'site')}"
+        is_one = there == 1
+        done = f"{'is' if is_one else 'are'} in {dataset}"
+        if self._again:
+            done = f"of {dataset} {'was' if is_one else 'were'} visited again, and none is lost"
+        return f"{text} {done}; run the same command to resume"
 
     def line(self) -> str:
         """Return the progress of the run as one line."""

@@ -78,7 +78,7 @@ class SiteCrawl:
         self.site = site
         self.received = 0  # bytes, so far
         self._options, self._run, self._accept = job.how.options, job.run, job.how.accept
-        self._login, self._feeds = place.login, place.feeds
+        self._extras = place.extras
         self._previous = PreviousVisit(job.how, place.known)
         self.client = FleetClient(self._options, turns, self._previous)
         self._reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
@@ -109,8 +109,9 @@ class SiteCrawl:
         """Fetch the sitemaps of the site, within its limits."""
         self._started = datetime.now(UTC)
         begin, limits = time.monotonic(), self._options.effective_limits
-        start = self.site if self._login is None else with_login(self.site, self._login)
-        options = self._options.for_site(self._hear, self._previous.known_paths, self._feeds)
+        login, feeds = self._extras
+        start = self.site if login is None else with_login(self.site, login)
+        options = self._options.for_site(self._hear, self._previous.known_paths, feeds)
         try:
             async with asyncio.timeout(None if limits.seconds is None else limits.seconds + GRACE):
                 self._tree = await sitemap_tree_for_homepage(start, self.client, options=options)
@@ -129,7 +130,7 @@ class SiteCrawl:
         """Yield the rows, each time with the name of their table; the site's own row comes last."""
         rows: list[Row] = []
         replaced: list[Row] = []
-        table = "compared" if self._previous.there else "pages"
+        table = "compared" if self._previous.rows else "pages"
         try:
             await self._stepper.call(deque, self._compare(), 0)
             async for batch in self._pages():
@@ -235,7 +236,7 @@ class SiteCrawl:
             total += row["pages"] or 0
             if is_new:
                 rows.append(row)
-        if not previous.there:
+        if not previous.rows:
             return rows, []
         lost = previous.lost(self._tree)
         if self._reason is not None and not self._unread:
@@ -286,16 +287,20 @@ class SiteCrawl:
         )
 
     def _replaced(self, rows: list[Row]) -> list[Row]:
-        """Return which pages are compared with which ones."""
-        found = []
-        for row in rows:
-            old = self._previous.rows.get(row["sitemap"], {}).get("pages_visit")
-            new = row["pages_visit"]
-            if old != new:
-                visits = {"visit": new or self._who["visit"], "old": old}
-                seen = {"sitemap": row["sitemap"], "seen_at": self._started}
-                found.append(self._who | visits | seen)
-        return found
+        """Return which pages are compared with which ones, and which others are still there."""
+        known = self._previous.rows
+        now = {url: row["pages_visit"] for url, row in known.items()}
+        now |= {row["sitemap"]: row["pages_visit"] for row in rows}
+        old = {url: known[url]["pages_visit"] if url in known else None for url in now}
+        if now == old:
+            return []
+        return [
+            self._who
+            | {"sitemap": url, "visit": new or self._who["visit"], "old": old[url]}
+            | {"seen_at": self._started}
+            for url, new in now.items()
+            if new or old[url]
+        ]
 
     def _row(self, node: AbstractSitemap, before: Row | None) -> Row:
         """Return the row of a sitemap, but for its place and its schedule."""
@@ -328,7 +333,7 @@ class SiteCrawl:
         return row if row["code"] is None else self._failed_row(row, before, answer)
 
     def _content(self, node: AbstractSitemap) -> Row:
-        """Return what was read of a sitemap: its pages, its problems, why it was not read to its end."""
+        """Return what was read of a sitemap, and why it was not read to its end."""
         url, count, final = node.url, self._counts[node.url], self._final_of(node)
         found: Row = {"pages": count} if count else {}
         if count and self._options.pages:
@@ -436,7 +441,8 @@ class SiteCrawl:
         """Return the known paths at which nothing is that the tree has, so as not to ask again."""
         row, absent = self._previous.row, {}
         for final in self._finals.values():
-            if not (final.is_guess and final.url.startswith(self._tree.url)):
+            is_below = final.is_guess and final.url.startswith(self._tree.url)
+            if not is_below or self._previous.had(final.url):
                 continue
             if isinstance(final.result, Failed):
                 exchange = final.result.exchange

@@ -63,7 +63,6 @@ CHANGES = ("added", "changed", "removed", "moved")
 GONE = "gone"
 
 BUCKETS = 16
-"""Of a new dataset; how many it has is in the description of its table ``visits``."""
 
 _WHO = ("site", "domain", "visit")
 _WRITTEN = {"writer": "string*", "number": "int64*"}
@@ -231,9 +230,9 @@ def hash_of(domain: str) -> int:
     return zlib.crc32(domain.encode("utf-8", "replace"))
 
 
-def bucket_of(domain: str, buckets: int = BUCKETS) -> int:
+def bucket_of(domain: str) -> int:
     """Return the bucket of a domain."""
-    return hash_of(domain) % buckets
+    return hash_of(domain) % BUCKETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +334,6 @@ class PartWriter:
     store: FileStore
     writer: str
     number: int
-    buckets: int = BUCKETS
     columns: Sequence[str] | None = None
     seconds: float = COMMIT_SECONDS
     comparing: Callable[[], PageComparison] | None = None
@@ -369,9 +367,9 @@ class PartWriter:
             return []
         if table == "pages":
             self._pages += len(rows)
-            self._add_batch(table, bucket_of(rows.column("domain")[0].as_py(), self.buckets), rows)
+            self._add_batch(table, bucket_of(rows.column("domain")[0].as_py()), rows)
             return []
-        bucket = bucket_of(rows[0]["domain"], self.buckets)
+        bucket = bucket_of(rows[0]["domain"])
         known = {"writer": self.writer, "number": self.number}
         self._waiting.setdefault((table, bucket), []).extend(row | known for row in rows)
         if table != "visits":
