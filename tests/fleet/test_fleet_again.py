@@ -20,8 +20,8 @@ from usp.fleet import DatasetError, FleetRun, crawl_fleet
 from usp.fleet.crawler import Job, killer_part
 from usp.fleet.dataset import Dataset
 from usp.fleet.known_sites import KnownSites
+from usp.fleet.options import Shard
 from usp.fleet.site_list import Assignment
-from usp.fleet.tables import Shard
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset
 

@@ -18,16 +18,15 @@ from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, current_sql, dataset_stats
 from usp.fleet.dataset import Dataset, first_number
 from usp.fleet.known_sites import KnownSites
+from usp.fleet.options import Shard, hash_of
 from usp.fleet.tables import (
     BUCKETS,
     TABLES,
     Part,
     PartFile,
     PartWriter,
-    Shard,
     bucket_of,
     domain_of,
-    hash_of,
     page_columns,
     pages_of,
 )

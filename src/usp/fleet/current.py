@@ -22,15 +22,7 @@ from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset
 from usp.fleet.page_changes import read_errors
 from usp.fleet.site_list import homepage
-from usp.fleet.tables import (
-    CHANGES,
-    bucket_of,
-    columns_of,
-    domain_of,
-    quoted,
-    schema_of,
-    typed,
-)
+from usp.fleet.tables import CHANGES, bucket_of, columns_of, domain_of, quoted, schema_of, typed
 
 if TYPE_CHECKING:
     import os
@@ -238,8 +230,8 @@ class ChangesFeed:
             database = self._open.connection("visits", "changes")
             visits = self._dataset.table("visits", update=False)  # with the rows that are read
             commits = self._commits(database, visits, after)
-            kinds = typed({"writer": "string", "number": "int64"})
-            database.register("commits", pyarrow().Table.from_pylist(commits, kinds))
+            types = typed({"writer": "string", "number": "int64"})
+            database.register("commits", pyarrow().Table.from_pylist(commits, types))
             # Statistics of the files tell which of them have higher numbers.
             least = min((one["number"] for one in commits), default=0)
             wanted: dict[str, Any] = {"c.number > ?": least, "v.number > ?": least}

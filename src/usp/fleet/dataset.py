@@ -20,15 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usp._base.files import DatasetError, FileStore, NotADatasetError, StoredFile, deltalake
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
-from usp.fleet.tables import (
-    BUCKETS,
-    TABLES,
-    Part,
-    Row,
-    file_schema,
-    rows_of,
-    schema_of,
-)
+from usp.fleet.tables import BUCKETS, TABLES, Part, Row, file_schema, rows_of, schema_of
 
 if TYPE_CHECKING:
     import os

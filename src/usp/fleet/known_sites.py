@@ -17,25 +17,29 @@ from typing import TYPE_CHECKING, Any
 from usp.export.schema import pyarrow
 from usp.fleet.page_changes import connected, read_errors
 from usp.fleet.site_list import Known, host_key
-from usp.fleet.tables import BUCKETS, Shard, domain_of, quoted
+from usp.fleet.tables import BUCKETS, bucket_of, domain_of, quoted, typed
 
 if TYPE_CHECKING:
     from usp.fleet.dataset import Dataset
+    from usp.fleet.options import Shard
 
 _MEMORY = "100MB"
 _BATCH = 4096  # sites of a list that are looked for at a time, at first
-_MOST_BATCH = 1 << 17  # and later: each time, all that are known are read
+_MOST_BATCH = 1 << 15  # and later: each time, all that are known are read
 _ROWS = 256  # sites that are read from a dataset at a time
 _SLICE = 25_000  # rows of the table of fetches that are read at a time
 _FEW = 500  # sites whose names a query of the table of fetches can have
 
+_LISTED = {"site": "string", "bucket": "int32"}
 _LAST = "row_number() over (partition by {} order by {} desc, number desc, writer desc) = 1"
 _LAST_VISIT = _LAST.format("site", "started")
 _LAST_VISITS = """select hash(site) as h, max(epoch_us(started) * 2 + wanted::int) % 2 = 1 as wanted
-    from rows semi join listed using (site) group by h"""
+    from rows semi join (from listed where bucket = {bucket}) using (site) group by h"""
 """Whether the last visit of a site is wanted: 9 bytes, however long its name is."""
 
-_WANTED_VISITS = _LAST_VISITS.replace("semi join listed using (site)", "") + " having wanted"
+_WANTED_VISITS = """select hash(site) as h from rows group by h
+    having max(epoch_us(started) * 2 + wanted::int) % 2 = 1"""
+_DELETE = "delete from listed where {} and hash(site) in (select h from wanted)"
 _LAST_FETCH = _LAST.format("site, sitemap", "fetched_at")
 _KNOWN = f"""with visited as materialized (from visits semi join wanted on hash(site) = h),
     last_visits as (from visited qualify {_LAST_VISIT}),
@@ -77,11 +81,13 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         return [value for (value,) in self._database.execute(query).fetchall()]
 
     def _names(self, sites: Iterable[str]) -> Iterator[Any]:
-        """Yield the sites of a list that are in this shard, in batches."""
+        """Yield the sites of a list that are in this shard, with their buckets, in batches."""
         left, size = iter(sites), _BATCH
         while batch := list(islice(left, size)):
-            names = [site for site in dict.fromkeys(batch) if domain_of(site) in self._shard]
-            yield pyarrow().record_batch({"site": pyarrow().array(names, "string")})
+            domains = {site: domain_of(site) for site in batch}
+            here = {site: bucket_of(one) for site, one in domains.items() if one in self._shard}
+            columns = {"site": list(here), "bucket": list(here.values())}
+            yield pyarrow().RecordBatch.from_pydict(columns, typed(_LISTED))
             size = min(2 * size, _MOST_BATCH)
 
     def new(self, sites: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -97,15 +103,14 @@ class KnownSites(AbstractContextManager["KnownSites"]):
 
     def listed(self, sites: Iterable[str]) -> None:
         """Take a list of sites, so that only these are known."""
-        schema = pyarrow().schema([("site", pyarrow().string())])
-        reader = pyarrow().RecordBatchReader.from_batches(schema, self._names(sites))
-        self._fill("listed", reader, "select distinct site from rows")
+        reader = pyarrow().RecordBatchReader.from_batches(typed(_LISTED), self._names(sites))
+        self._fill("listed", reader, "select distinct * from rows")
         self._is_listed = True
 
     def unknown(self) -> Iterator[str]:
         """Yield the sites of the list that :meth:`known` has not found in any visit."""
         if self._is_listed:
-            for batch in self._database.sql("from listed").to_arrow_reader(_BATCH):
+            for batch in self._database.sql("select site from listed").to_arrow_reader(_BATCH):
                 yield from batch.column("site").to_pylist()
 
     def known(self, where: str, *, checks: bool = False) -> Iterator[Known]:
@@ -134,10 +139,10 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         visits = (
             f"select site, started, coalesce({where}, false) as wanted from visits where {here}"  # noqa: S608
         )
-        last = _LAST_VISITS if self._is_listed else _WANTED_VISITS
+        last = _LAST_VISITS.format(bucket=bucket) if self._is_listed else _WANTED_VISITS
         self._fill("wanted", self.dataset.query(visits, "visits"), last)
         if self._is_listed:
-            database.execute("delete from listed where hash(site) in (select h from wanted)")
+            database.execute(_DELETE.format(here))
             database.execute("delete from wanted where not wanted")
         (found,) = self._ask("select count(*) from wanted")
         if found > _FEW:

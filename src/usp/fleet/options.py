@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from usp.limits import Limits
 from usp.objects.failure_codes import BY_VALUE
@@ -138,6 +139,30 @@ class FleetOptions(CrawlOptions):
 # A run ----------------------------------------------------------------------------------------------
 
 
+def hash_of(domain: str) -> int:
+    """Return the hash of a domain that decides about its bucket, and its shard."""
+    return zlib.crc32(domain.encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several equal parts of all sites: those whose domain has a certain hash."""
+
+    number: int = 0
+    of: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return a shard that is written as ``0/4``; raises ``ValueError`` if it is not."""
+        number, separator, of = text.partition("/")
+        if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
+            raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
+        return cls(int(number), int(of))
+
+    def __contains__(self, domain: str) -> bool:
+        return self.of == 1 or hash_of(domain) % self.of == self.number
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRun:
     """How a run is executed, as opposed to how each site is crawled.
@@ -175,8 +200,6 @@ class FleetRun:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
-        from usp.fleet.tables import Shard  # noqa: PLC0415 - as above
-
         Shard.read(self.shard)
         if self.again + self.retry_failed + self.is_due > 1:
             raise ValueError(

@@ -28,7 +28,7 @@ from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
 from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
-from usp.fleet.options import MAX_FAILED, FleetRun
+from usp.fleet.options import MAX_FAILED, FleetRun, Shard
 from usp.fleet.site_list import (
     Assignment,
     Assignments,
@@ -38,7 +38,7 @@ from usp.fleet.site_list import (
     homepages,
     host_key,
 )
-from usp.fleet.tables import OUTCOMES, Part, Row, Shard, quoted
+from usp.fleet.tables import OUTCOMES, Part, Row, quoted
 from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:

@@ -29,18 +29,17 @@ from __future__ import annotations
 
 import secrets
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.files import FileStore, StoredFile
 from usp._base.urls import BadUrl, read_url
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
-from usp.fleet.options import COMMIT_SECONDS
+from usp.fleet.options import COMMIT_SECONDS, hash_of
 
 if TYPE_CHECKING:
     from usp.fleet.page_changes import PageComparison
@@ -225,33 +224,9 @@ def domain_of(site: str) -> str:
     return ".".join(labels[-3 if is_below else -2 :])
 
 
-def hash_of(domain: str) -> int:
-    """Return the hash of a domain that decides about its bucket, and its shard."""
-    return zlib.crc32(domain.encode("utf-8", "replace"))
-
-
 def bucket_of(domain: str) -> int:
     """Return the bucket of a domain."""
     return hash_of(domain) % BUCKETS
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """One of several equal parts of all sites: those whose domain has a certain hash."""
-
-    number: int = 0
-    of: int = 1
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """Return a shard that is written as ``0/4``; raises ``ValueError`` if it is not."""
-        number, separator, of = text.partition("/")
-        if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
-            raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
-        return cls(int(number), int(of))
-
-    def __contains__(self, domain: str) -> bool:
-        return self.of == 1 or hash_of(domain) % self.of == self.number
 
 
 # Rows -----------------------------------------------------------------------------------------------
