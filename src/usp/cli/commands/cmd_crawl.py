@@ -15,7 +15,15 @@ from usp._base.display import counted, duration, printable, size
 from usp.cli import options
 from usp.cli.command import MORE
 from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
-from usp.cli.option_values import Integer, bad_value, interval, read_columns, share, value_of
+from usp.cli.option_values import (
+    Choice,
+    Integer,
+    bad_value,
+    interval,
+    read_columns,
+    share,
+    value_of,
+)
 from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -78,7 +86,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     },
     MORE,
     per_hour={"type": Integer(1)},
-    engine={"type": click.Choice(ENGINES), "default": "local"},
+    engine={"type": Choice(ENGINES), "default": "local"},
     sites_per_worker={"type": Integer(1, 10_000), "default": _USUAL["sites_per_worker"]},
     sites_per_host={"default": _USUAL["sites_per_host"]},
     max_failed={"type": share, "default": "20%"},

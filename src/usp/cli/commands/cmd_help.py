@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 import usp
+from usp._base.display import did_you_mean
 from usp.cli import options
 from usp.cli.command import is_for_people
 from usp.cli.commands import COMMANDS
-from usp.cli.errors import did_you_mean
 from usp.cli.output import has_colors, write_text
 
 if TYPE_CHECKING:

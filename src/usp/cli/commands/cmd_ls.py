@@ -39,9 +39,10 @@ _STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
 @options.command("ls")
 @options.url_argument
 @options.results(
-    [*LINES, *TABLES, "sitemaps"],
+    [*LINES, *TABLES],
     "tabtree: all, indented with tabs (default). pages: one URL per line. table: for terminals. "
     "csv, json, jsonl, parquet: a row per page. xml: one sitemap.",
+    old=["sitemaps"],
     metavar="FORMAT",
 )
 @options.table(

@@ -70,6 +70,7 @@ def command(
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
+        run.keep_file(output, tree, start)
         before = None if former is None else run.tree(former, on_event=progress)
         if former is not None and before is not None and not found_anything(before, former):
             run.exit_for(before, former)  # everything would look new

@@ -31,7 +31,7 @@ _NO_WRAP = 1000
 
 
 @options.command("rule")
-@click.argument("names", metavar="RULE...", nargs=-1)
+@click.argument("names", metavar="[RULE]...", nargs=-1)
 @options.results(["text", "json"], "text: for people (the default). json: for programs.")
 @click.option("--all", is_flag=True, expose_value=False, hidden=True)  # as without a code
 @options.common_options

@@ -38,26 +38,32 @@ def command(run: options.RunOptions, start: options.Input, output: Path) -> None
     """  # noqa: D301 - click knows the backspace
     from dataclasses import replace
 
-    from usp._snapshot.recording import lists_pages
     from usp.cli.errors import FAILED, messages
-    from usp.cli.run_options import found_anything
 
     if start.is_local and not start.is_snapshot:
         raise click.UsageError(
             "only a website, a sitemap on the web or another snapshot can be recorded, not a file"
         )
-    existed = output.exists()
+    before = _identity(output)
     recording = replace(run, options=replace(run.options, record=output))
     with recording.running() as progress:
         tree = recording.tree(start, on_event=progress)
-    is_left = existed and not start.is_local and not lists_pages(tree)
+    is_left = before is not None and before == _identity(output)
     if is_left:
         messages.error(f"no pages were found: {output} was left as it was", FAILED)
-    elif found_anything(tree, start):  # otherwise nothing may have been written
+    elif output.exists():
         click.echo(printable(str(output)))
     run.exit_for(tree, start)
     if is_left:
         raise Exit(FAILED)
+
+
+def _identity(path: Path) -> object:
+    """Return what tells a file from one that replaces it; None if there is none."""
+    if not path.exists():
+        return None
+    facts = path.stat()
+    return facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
 @options.command("update")

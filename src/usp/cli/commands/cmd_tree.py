@@ -82,6 +82,7 @@ def command(
             if form == "text":
                 _show_if_answered(tree)
             run.exit_if_nothing(tree, start)
+        run.keep_file(output, tree, start)
         how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
         parts: list[RenderableType] = []
         if form in GRAPHS:
