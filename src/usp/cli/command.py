@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ _BEHIND = (MORE, WEBSITE, REQUESTS, MESSAGES)  # panels that only --help-all sho
 _OWN = "Options"  # the panel of a command's own options
 _PLAIN_WIDTH = 80  # columns of help that no terminal shows
 _NARROWEST = 50
+_EXAMPLES = re.compile(r"^( *)Examples:$", re.MULTILINE)
 
 
 OLD_NAMES = {
@@ -50,6 +52,8 @@ class Command(click.RichCommand):
         flag: dict[str, Any] = {"is_flag": True, "expose_value": False}
         choices = getattr(getattr(self._form, "type", None), "choices", ())
         self._json = "jsonl" if choices and "json" not in choices else "json"
+        # Click leaves lines as they are after a backspace.
+        settings["help"] = _EXAMPLES.sub(r"\1\b\n\g<0>", settings["help"])
         text, hidden = f"The same as -f {self._json}.", not self._form
         as_json = {"help": text, "hidden": hidden, "callback": _log_as_json, **flag}
         params.insert(at, click.RichOption(["--json"], **as_json))

@@ -132,7 +132,6 @@ def command(
     The exit status is 0 if nothing was found (see --fail-on), 1 if something was, and 2 if the sitemaps
     could not be checked: wrong usage, nothing that responds, no sitemaps at all.
 
-    \b
     Examples:
       usp check example.org                          a website
       usp check public/                              files, before a deployment
@@ -142,7 +141,7 @@ def command(
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
       usp check public/ --fix --write                fix what is mechanical
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
     from usp.checks.ignores import Ignores

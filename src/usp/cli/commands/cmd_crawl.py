@@ -109,7 +109,6 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
     every site of the list is in the dataset. It is 1 if the run could not go on, if more sites failed
     than --max-failed allows, and, with --again or --retry-failed, if any site keeps what it had.
 
-    \b
     Examples:
       usp crawl sites.txt -o dataset
       usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
@@ -120,7 +119,7 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
       usp crawl dataset --again
       usp crawl sites.txt -o s3://bucket/dataset --shard 0/4
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp._base.names import load_extra
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import

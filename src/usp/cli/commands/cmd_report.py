@@ -51,14 +51,13 @@ def command(
     how long each request took. Its path is printed at the end. The exit status is 0 if anything was
     read and 1 if nothing was; with --strict, it is 3 if anything is missing.
 
-    \b
     Examples:
       usp report example.org
       usp report example.org -o example.html
       usp report example.org/sitemap_index.xml --problems
       usp report example.org --compare last-week.warc.gz
       usp report example.org --history snapshots
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.cli.run_options import found_anything
     from usp.exceptions import SnapshotError
     from usp.report import html

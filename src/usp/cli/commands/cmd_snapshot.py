@@ -30,12 +30,11 @@ def command(run: options.RunOptions, start: options.Input, output: Path) -> None
     without passwords and cookies. An existing file is replaced only when the new one is complete, and
     has pages. Needs the extra warc.
 
-    \b
     Examples:
       usp snapshot example.org -o site.warc.gz
       usp tree site.warc.gz                       what was recorded
       usp update site.warc.gz                     fetch what has changed since
-    """  # noqa: D301 - click knows the backspace
+    """
     from dataclasses import replace
 
     from usp.cli.errors import FAILED, messages
@@ -94,13 +93,12 @@ def update(
     more than half of them could not be read, and for sitemaps without their pages until the next one
     finds the same.
 
-    \b
     Examples:
       usp update site.warc.gz
       usp update site.warc.gz --trust-lastmod     skip unchanged dates
       usp update site.warc.gz -o today.warc.gz    keep the old snapshot, too
       usp update site.warc.gz --accept            even if most pages are gone
-    """  # noqa: D301 - click knows the backspace
+    """
     from dataclasses import replace
     from pathlib import Path
 

@@ -98,13 +98,12 @@ def command(
     The exit status is 1 if that is so in the last round of --rounds, or if more than half of the pages
     could not be read in it; with --strict, it is 3 if anything was missing in it.
 
-    \b
     Examples:
       usp watch example.org --snapshot site.warc.gz
       usp watch example.org --snapshot s.warc.gz --every 1h -o new.jsonl
       usp watch feeds.opml --snapshot states/ --every 30m
       usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.changes.watching import watch
     from usp.cli.run_options import handling
 
