@@ -111,27 +111,23 @@ class DocumentProbe:
     def _sort(self, entries: Iterable[Entry]) -> None:
         limits, children = self._limits, self._children
         longest = math.inf if limits.url_length is None else limits.url_length
-        most = math.inf if limits.sitemaps is None else limits.sitemaps
         for entry in entries:
             if not isinstance(entry, ChildEntry):
                 self._count_pages(entry)
-                continue
-            loc, lastmod = entry.loc, entry.lastmod
-            if loc in children:
-                continue
-            length = len(loc)
-            if length > longest:
+            elif len(loc := entry.loc) > longest:
                 note_length(self.parser.problems, limits, loc)
-                continue
-            self._room -= length
-            if self._room < 0 or len(children) >= most:
-                self._left_out += 1
-                if len(children) < most:
+            elif loc not in children:
+                self._room -= len(loc)
+                if limits.sitemaps is not None and len(children) >= limits.sitemaps:
+                    self._left_out += 1
+                elif self._room < 0:
+                    self._left_out += 1
                     self._left_out_by = "url_length"
-                continue
-            if lastmod and len(lastmod) > _MAX_LASTMOD:
-                entry = replace(entry, lastmod=excerpt(lastmod, _MAX_LASTMOD))  # noqa: PLW2901
-            children[loc] = entry
+                else:
+                    if entry.lastmod and len(entry.lastmod) > _MAX_LASTMOD:
+                        short = excerpt(entry.lastmod, _MAX_LASTMOD)
+                        entry = replace(entry, lastmod=short)  # noqa: PLW2901
+                    children[loc] = entry
 
     def _count_pages(self, entry: PageEntry | PageBatch | RemovedEntry) -> None:
         if isinstance(entry, RemovedEntry):

@@ -135,14 +135,14 @@ class DirectSession:
             timeout=timeout,
         )
 
-
     def close(self) -> None:
         """Close all connections; a thread that waits for a response on one of them gets an error."""
         self.manager.clear()
         for known in self._made.valuerefs():
             # Not by the methods of TLS, which are for the thread that uses them.
             with contextlib.suppress(OSError, AttributeError, TypeError):
-                socket.socket.shutdown(known().sock, socket.SHUT_RDWR)
+                connection: Any = known()
+                socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
 def _is_direct(origin: str, proxies: tuple[tuple[str, str], ...]) -> bool:
