@@ -173,7 +173,9 @@ def command(
             return
         progress.doing = "checking"
         findings = chain.from_iterable(
-            replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
+            replace(checking, is_live=not start.is_local).findings(
+                tree, lambda _, block: progress.add_pages(len(block.urls))
+            )
             for start, tree in found
         )
         severe = (one for one in ignores.others(findings) if one.severity.rank <= least.rank)

@@ -30,7 +30,7 @@ _FORMATS = ("text", "json", *GRAPHS)
     {
         "-a --all": "Show every sitemap; long lists are shortened otherwise.",
         "-d --levels N": "Show this many levels; sitemaps below them are only counted.",
-        "-p --problems": "Check every field of every page of a large website, too; takes longer.",
+        "-p --problems": "Check a large website, too, with all rules of usp check; takes longer.",
     },
     all={"name": "everything"},
 )
@@ -82,7 +82,6 @@ def command(
                 _show_if_answered(tree)
             run.exit_if_nothing(tree, start)
         run.keep_file(output, tree, start)
-        how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
         parts: list[RenderableType] = []
         if form in GRAPHS:
             from usp import graph as graphs
@@ -91,18 +90,16 @@ def command(
         elif form == "json":
             from usp.cli.treeview import tree_json
 
+            how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
             write_text(tree_json(tree, **how), output)
         else:
-            from usp.checks.node_findings import is_quickly_read
-            from usp.cli.treeview import summary, tree_view
-            from usp.objects.abstract_sitemap import walk
+            from usp.cli.treeview import ReadTree, summary, tree_view
 
+            checked = True if problems else False if no_count else None
+            read = ReadTree(tree, checked, progress.reading(tree.sitemap_count()))
+            parts.append(tree_view(read, everything=everything, depth=levels, count=not no_count))
             if not no_count:
-                how["problems"] = problems or is_quickly_read(walk(tree))
-            seen = progress.reading(tree.sitemap_count())
-            parts.append(tree_view(tree, everything=everything, on_read=seen, **how))
-            if not no_count:
-                parts += ["", *summary(tree, problems=how["problems"])]
+                parts += ["", *summary(read.wrong)]
     if parts:
         show(*parts, output=output)
     messages.wrote(output, tree.sitemap_count(), "sitemap")
