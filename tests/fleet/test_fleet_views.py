@@ -196,6 +196,17 @@ def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
 # Changes --------------------------------------------------------------------------------------------
 
 
+def test_a_site_is_found_by_its_host_whatever_its_scheme(root):
+    history = History(root)
+    for scheme in ("http", "https"):
+        home = f"{scheme}://{scheme}.example:8080/"
+        change = {"url": f"{home}1", "kind": "added", "sitemap": "s"}
+        history.visit(home, 0, {}, (), [change], number=len(scheme))
+        for site, count in ((home, 1), (f"{scheme}.example:8080", 1), ("other.example", 0)):
+            assert open_dataset(root).sites(site).read_all().num_rows == count
+            assert ChangesFeed(root).read(site=site)[0].read_all().num_rows == count
+
+
 @pytest.mark.parametrize("late", [False, True], ids=["before", "while it is read"])
 def test_each_change_comes_once_for_a_position_whoever_has_committed_it(root, monkeypatch, late):
     history, chance, seen, got = History(root), random.Random(1), [], []

@@ -60,6 +60,13 @@ class Dataset:
         """Return whether there is a dataset."""
         return all(map(self._is_table, TABLES))
 
+    def require(self) -> None:
+        """Raise :class:`NotADatasetError` if there is none."""
+        if not self.exists():
+            raise NotADatasetError(
+                f"{self.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
+            )
+
     def _is_table(self, table: str) -> bool:
         # Not by is_deltatable, which holds up Ctrl-C while it waits for a store.
         with self.store.words(), suppress(deltalake(".exceptions").TableNotFoundError):
