@@ -296,6 +296,7 @@ class FleetProgress:
         self.workers_lost = self.safe = self.left_alone = self.unknown = 0
         self.statuses: Counter[str] = Counter()  # of requests
         self.delays = [0] * (len(DELAYS) + 1)  # of changed sitemaps: since they were as before
+        self.delayed = 0.0  # the sum of these, in seconds
         self.lag = 0.0  # seconds for which the first of the sites that were due had been so
         self.were_good = self.lost = 0
         self.is_ending = False
@@ -338,6 +339,7 @@ class FleetProgress:
         self.statuses.update(row.get("statuses") or ())
         for delay in row.get("delays") or ():
             self.delays[bisect_left(DELAYS, delay)] += 1
+            self.delayed += delay
         if row.get("was_good"):
             self.were_good += 1
             self.lost += bool(row.get("is_lost"))
