@@ -143,7 +143,7 @@ def _mended(text: str, at: int, *, final: bool) -> _Value | None:
             key = _literal(written) if colon else None
             continue
         if written or mark in "{[":
-            value = _literal(written) if written else {} if mark == "{" else []
+            value: Any = _literal(written) if written else {} if mark == "{" else []
             if opened and isinstance(opened[-1], list):
                 opened[-1].append(value)
             elif opened and key is not None:
@@ -375,7 +375,7 @@ class JsonFeedParser(Notes, FormatParser):
 
     def _read_field(self, key: re.Match[str], text: str, *, final: bool) -> int:
         """Read a field of the feed; or an item, if PHP wrote their list as an object."""
-        name, at = _literal(key[1]), key.end()
+        name, at = _literal(key[1]) or "", key.end()
         if self._ends[-1] == "]":  # which has not ended
             self._note_damage()
             self._ends.pop()

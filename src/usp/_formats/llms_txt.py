@@ -34,7 +34,9 @@ _LINK = re.compile(
     r"|`[^`]*+`|<!--(?:(?!-->).)*+|!\[[^\[\]]*+\]\([^()]*+\)"  # in which nothing is a link
     r"|(?<!\]\()(?<![\w/.:@=&?])(https?://(?:[^\s<>()\[\]`\"|]++|\([^\s<>()]*+\))++)"  # as it is
 )
-_BEFORE_LINK = " \t:*_-\u2013\u2014\u2015\u2192=|>(\uff1a\uff08"  # what is between a name and its URL
+_BEFORE_LINK = (
+    " \t:*_-\u2013\u2014\u2015\u2192=|>(\uff1a\uff08"  # what is between a name and its URL
+)
 _AFTER_LINK = ".,;:!?'*_~"
 _DEFINITION = re.compile(r"\s{0,3}\[[^\[\]]++\]:\s*+<?([^\s<>]++)")  # of a link by its name
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)(.*)")
