@@ -67,13 +67,13 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})|["\\]')
 _ENDS = frozenset("}]")
 
 
-class _Number(str):
+class _NumberText(str):
     """A number as it is written: no address, and the text of what a feed writes as one."""
 
     __slots__ = ()
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=_Number, parse_float=_Number)
+_DECODER = json.JSONDecoder(strict=False, parse_int=_NumberText, parse_float=_NumberText)
 
 
 def is_json_feed(start: str, content_type: str | None) -> bool:
@@ -175,7 +175,7 @@ def _end_in(opened: list[Any], token: re.Match[str]) -> int:
 def _literal(text: str) -> str | None:
     """Return a string or a number; quotes in a string are escaped where they have to be."""
     if text[0] != '"':
-        return _Number(text) if text[0] in "-0123456789" else None
+        return _NumberText(text) if text[0] in "-0123456789" else None
     quoted = _ESCAPE.sub(lambda one: one[0] if len(one[0]) > 1 else f"\\{one[0]}", text[1:-1])
     with suppress(ValueError):
         return str(_DECODER.decode(f'"{quoted}"'))
@@ -192,7 +192,7 @@ def _text(value: object) -> str | None:
 
 def _address(value: object) -> str | None:
     """Return the text of a value, if it is one and not a number."""
-    return None if isinstance(value, _Number) else _text(value)
+    return None if isinstance(value, _NumberText) else _text(value)
 
 
 def _named(value: object) -> list[str]:
