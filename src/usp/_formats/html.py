@@ -162,9 +162,9 @@ class _LinksParser(HeadParser, FormatParser):
 
 _CALLED_SITEMAP = re.compile(
     r"""site\W?(?:map|index)|all\ pages|plan\ d[ue]\ (?:site|web)
-        |mapp?a\ (?:d\w{1,4}\ )?(?:si|str|web)\w*|(?:seiten|inhalts)(?:ü|ue)bersicht
+        |mapp?a\ (?:d\w{1,4}\ )?(?:si|str|web)\w*+|(?:seiten|inhalts)(?:ü|ue)bersicht
         |inhaltsverzeichnis|sivukartta|webb?(?:plats)?karta|nettstedskart|s(?:ide|teds)oversigt
-        |site\ harita\w*|oldaltérkép|карта\ сайта|мапа\ сайту
+        |site\ harita\w*+|oldaltérkép|карта\ сайта|мапа\ сайту
         |サイトマップ|网站地图|網站地圖|網站導覽|사이트\ ?맵""",
     re.IGNORECASE | re.VERBOSE,
 )
