@@ -92,6 +92,7 @@ WRONG = {
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]
     ],
+    "'nope' is neither an HTTP URL nor an existing file": [["ls", ".", "--site", "nope"]],
     "only one of A and B can be standard input": [["diff", "-", "-"]],
     "only one of URL and --compare can be standard input": [["report", "-", "--compare", "-"]],
     "standard input can be checked only once": [["check", "-", "-"]],

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, excerpt, printable
@@ -231,13 +232,16 @@ class Verdict:
         values = {"color": self.color.value, "sentence": self.sentence, "advice": self.advice}
         return values | {"first": [row.code for row in self.first], "code": code}
 
-    def to_mend(self) -> Iterator[str]:
-        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is."""
+    def to_mend(self, hint: Callable[[RuleRow], str] = attrgetter("hint")) -> Iterator[str]:
+        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is.
+
+        ``hint`` returns what to do, in the words of whoever shows it.
+        """
         if self.first:
             yield f"To mend first ('usp rule {self.first[0].code}' explains one):"
         for row in self.first:
             often = f" ({row.count:,} times)" if row.count > 1 else ""
-            yield f"  {row.code} {row.name}{often}: {row.hint}"
+            yield f"  {row.code} {row.name}{often}: {hint(row)}"
 
     def what_to_do(self, words: str = "") -> str:
         """Return the advice, or other words for it, and where to read on; empty if there is none."""

@@ -344,7 +344,11 @@ accept = table(
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
-    table({"--site URL": "Website or sitemap to read from a WARC file that has several."}, WEBSITE),
+    table(
+        {"--site URL": "Website or sitemap to read from a WARC file that has several."},
+        WEBSITE,
+        site={"type": lambda text: input_type(text).url},
+    ),
     table(
         {
             "--keep-partial": "After Ctrl-C, keep what was found so far.",

@@ -18,7 +18,7 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli import options
 from usp.cli.command import MORE
-from usp.cli.errors import PARTIAL, messages, remedy
+from usp.cli.errors import PARTIAL, hint_of, messages, remedy
 from usp.cli.option_values import Choice, SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
 
@@ -197,6 +197,7 @@ def command(
                 counts=counts,
                 trees=trees,
                 remedy=remedy,
+                hint=hint_of,
             )
             if baseline is not None:
                 baseline.follow(tree.url for tree in trees)
