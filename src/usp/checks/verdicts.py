@@ -20,6 +20,7 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
+    InvalidSitemap,
     kind_of,
 )
 
@@ -351,7 +352,10 @@ def _nothing(tree: AbstractSitemap, failures: Sequence[Failure]) -> Verdict:
     elif len(failures) > 1:
         sentence = f"No sitemap could be read: {why.plain} ({len(failures):,} failures)."
     else:
-        sentence = f"{excerpt(printable(why.url), _LONGEST_URL)} could not be read: {why.plain}."
+        nodes = (one for one in (tree, *tree.all_sitemaps()) if not isinstance(one, InvalidSitemap))
+        is_read = any(one.failure == why for one in nodes)
+        what = "is incomplete" if is_read else "could not be read"
+        sentence = f"{excerpt(printable(why.url), _LONGEST_URL)} {what}: {why.plain}."
     return Verdict(Color.RED, sentence, why.code.remedy, code=why.code, topic="nothing")
 
 
