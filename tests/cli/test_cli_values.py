@@ -93,9 +93,12 @@ WRONG = {
         ["check", ".", "--severity", "SM998=info"]
     ],
     "'nope' is neither an HTTP URL nor an existing file": [["ls", ".", "--site", "nope"]],
-    "only one of A and B can be standard input": [["diff", "-", "-"]],
-    "only one of URL and --compare can be standard input": [["report", "-", "--compare", "-"]],
-    "standard input can be checked only once": [["check", "-", "-"]],
+    "only one input can be standard input": [
+        ["diff", "-", "-"],
+        ["report", "-", "--compare", "-"],
+        ["check", "-", "-"],
+        ["check", "-", "--against", "-"],
+    ],
     "pass a file with one site per line": [["crawl", "nowhere.txt", "-o", "d"]],
     "unknown column 'colour'": [[*CRAWL, "--columns", "url,colour"]],
     "is not a network": [[*CRAWL, "--allow-network", "10.0.0.1/8"]],

@@ -217,8 +217,6 @@ def _refuse_contradictions(
     given: dict[str, Any], starts: Sequence[options.Input], form: str | None
 ) -> None:
     """Raise ``UsageError`` for options that do not go together."""
-    if sum(start.is_stdin for start in (*starts, *map(given.get, _OTHERS)) if start) > 1:
-        raise click.UsageError("standard input can be checked only once")
     if (given["write"] or given["write_to"]) and not given["fix"]:
         raise click.UsageError("--write and --write-to need --fix")
     if given["fix"] and form not in (None, "text"):
