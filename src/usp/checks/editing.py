@@ -55,6 +55,7 @@ _ATTRIBUTE = re.compile(r"\s([^\s=\"'<>/]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'
 _DECLARED = re.compile(r"(\bencoding\s*+=\s*+[\"'])([^\"']*+)")
 _DOCTYPE = re.compile(r"<!doctype[^<>\[]*+>\s*+", re.IGNORECASE)
 _SECTION = re.compile(r"\s*+<!\[CDATA\[([^\]<>]*+)\]\]>\s*+")
+_LINE = re.compile(r"[^\r\n]++")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,8}|[xX][0-9a-fA-F]{1,7});|([^\s&;#<]{1,40});)?")
 _XML = ("amp", "lt", "gt", "quot", "apos")
 _BLANKS = "\xa0\u1680\u180e\u200b\u200c\u200d\u2060\u3000\ufeff"
@@ -86,7 +87,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 def line_edits(text: str, kinds: frozenset[str]) -> Iterator[Edit]:
     """Yield what to edit in a list of URLs, each on a line."""
-    for line in re.finditer(r"[^\r\n]++", text) if "url" in kinds else ():
+    for line in _LINE.finditer(text) if "url" in kinds else ():
         after = fixed_url(line[0])
         if after != line[0].strip():
             yield Edit(*line.span(), after)
