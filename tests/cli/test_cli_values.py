@@ -92,14 +92,22 @@ WRONG = {
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]
     ],
-    "only one of A and B can be standard input": [["diff", "-", "-"]],
-    "only one of URL and --compare can be standard input": [["report", "-", "--compare", "-"]],
-    "standard input can be checked only once": [["check", "-", "-"]],
+    "'nope' is neither an HTTP URL nor an existing file": [["ls", ".", "--site", "nope"]],
+    "only one input can be standard input": [
+        ["diff", "-", "-"],
+        ["report", "-", "--compare", "-"],
+        ["check", "-", "-"],
+        ["check", "-", "--against", "-"],
+    ],
     "pass a file with one site per line": [["crawl", "nowhere.txt", "-o", "d"]],
     "unknown column 'colour'": [[*CRAWL, "--columns", "url,colour"]],
     "is not a network": [[*CRAWL, "--allow-network", "10.0.0.1/8"]],
     "unknown limit 'apples'": [[*CRAWL, "--max", "apples=3"]],
-    "'steam' is not one of": [[*CRAWL, "--engine", "steam"]],
+    "'--engine': unknown engine 'steam'; choose from local, ray": [[*CRAWL, "--engine", "steam"]],
+    "unknown format 'cvs'; choose from tabtree, pages, table, csv, json, jsonl, parquet, xml\n": [
+        ["ls", ".", "-f", "cvs"]
+    ],
+    "unknown log format 'xml'; choose from text, json\n": [["tree", ".", "--log-format", "xml"]],
     "--address is that of a Ray cluster; add --engine ray": [[*CRAWL, "--address", "auto"]],
     "choose one of them": [[*CRAWL, "--again", "--retry-failed"]],
     f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],

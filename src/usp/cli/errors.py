@@ -7,7 +7,6 @@ which a command has no option is left out.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import time
@@ -23,9 +22,10 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from usp.checks.verdicts import RuleRow
     from usp.objects.child import SkipReason
     from usp.objects.failure_codes import Code
     from usp.objects.problem import Failure
@@ -189,12 +189,6 @@ def _naming(host: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question that names what is similar to a word; empty if nothing is."""
-    near = difflib.get_close_matches(word.lower(), dict.fromkeys(known), n=3)
-    return f"did you mean {' or '.join(near)}?" if near else ""
-
-
 def update_warning(text: str) -> str:
     """Return what an update warns of, for those who have options instead of parameters."""
     return text.replace("accept=True, or --accept,", "--accept")
@@ -273,6 +267,18 @@ def remedy(code: str, command: click.Command | None = None) -> str:
     if not words and code == "unauthorized":
         words = _LOG_IN
     return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
+
+
+def hint_of(row: RuleRow) -> str:
+    """Return what to do about the findings of a rule; if it is about the crawl, in its options."""
+    from usp.checks.node_findings import CODES
+
+    code = CODES.get(row.code)
+    advice = limit_advice(code) or _ADVICE.get(str(code))
+    if advice is None or advice.topic is Topic.BE_GENTLE:  # which is no advice for its owner
+        return row.hint
+    words = _words(advice, _options_of())
+    return f"{words[:1].upper()}{words[1:]}." if words else row.hint
 
 
 _LOG_IN = "put the login into the URL: https://user:password@host/"

@@ -19,7 +19,7 @@ from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS
 from usp.cli import option_values
 from usp.cli.command import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
 from usp.cli.errors import CONFIG_FILE, messages
-from usp.cli.option_values import Integer, Number
+from usp.cli.option_values import Choice, Integer, Number
 from usp.cli.output import logging_to
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
@@ -129,7 +129,7 @@ log_format: Callable[[F], F] = table(
         "--log-format": "Write all messages to standard error as text, or as JSON: an object per line."
     },
     MESSAGES,
-    log_format=_EAGER | {"callback": _set_log_format, "type": click.Choice(["text", "json"])},
+    log_format=_EAGER | {"callback": _set_log_format, "type": Choice(["text", "json"])},
 )
 common_options: Callable[[F], F] = partial(
     with_options,
@@ -185,10 +185,11 @@ def results(
     choices: Sequence[str],
     text: str,
     output_text: str = "Write to this file, whose suffix sets the format; .gz compresses it.",
+    old: Sequence[str] = (),
     **settings: Any,
 ) -> Callable[[F], F]:
     """Return the options for the format in which a command writes, as ``form``, and for its file."""
-    usual = {"name": "form", "type": click.Choice(choices), "show_default": False}
+    usual = {"name": "form", "type": Choice(choices, old), "show_default": False}
     form: Callable[[F], F] = table({"-f --format": text}, format=usual | settings)
     return partial(with_options, options=[form, output(output_text)])
 
@@ -343,7 +344,11 @@ accept = table(
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
-    table({"--site URL": "Website or sitemap to read from a WARC file that has several."}, WEBSITE),
+    table(
+        {"--site URL": "Website or sitemap to read from a WARC file that has several."},
+        WEBSITE,
+        site={"type": lambda text: input_type(text).url},
+    ),
     table(
         {
             "--keep-partial": "After Ctrl-C, keep what was found so far.",
@@ -367,7 +372,7 @@ def run_options(command: F) -> F:
         client["max_concurrent_requests"] = values.pop("concurrency")
         options = CrawlOptions(**crawl, keep_partial=values.pop("keep_partial"))
         run = RunOptions(options, client, **{name: values.pop(name) for name in _AS_GIVEN})
-        _check_site(run.site, values)
+        _check_inputs(run.site, values)
         messages.logs = run.log_file is not None and not messages.as_json
         if run.log_file is None:
             return command(run=run, **values)
@@ -378,14 +383,17 @@ def run_options(command: F) -> F:
     return with_options(result, _RUN_OPTIONS)  # type: ignore[no-any-return]
 
 
-def _check_site(site: str | None, values: Mapping[str, Any]) -> None:
-    """Refuse ``--site`` if nothing that was named has several websites."""
+def _check_inputs(site: str | None, values: Mapping[str, Any]) -> None:
+    """Refuse to read the standard input twice, and ``--site`` without a file with several websites."""
     from usp._inputs import Input
 
-    named = chain.from_iterable(
+    given = chain.from_iterable(
         one if isinstance(one, tuple) else (one,) for one in values.values()
     )
-    if site is not None and not any(isinstance(one, Input) and one.is_snapshot for one in named):
+    named = [one for one in given if isinstance(one, Input)]
+    if sum(one.is_stdin for one in named) > 1:
+        raise click.UsageError("only one input can be standard input")
+    if site is not None and not any(one.is_snapshot for one in named):
         raise click.UsageError(
             "--site chooses a website in a WARC or WACZ file of another program, and no such file is "
             "read here; name the website itself, as in 'usp tree https://example.org'"

@@ -24,7 +24,7 @@ from usp.cli.output import naming, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp.fleet.changes_feed import ChangesFeed
+    from usp.fleet.current import ChangesFeed
 
 _FORMATS = ("text", "jsonl", "csv", "parquet", "atom")
 _ENDLESS = ("text", "jsonl")
@@ -71,15 +71,14 @@ def command(
     with --from gives exactly what came after it. Lines begin with the time, and + (added), ~ (changed),
     - (removed) or > (moved to another sitemap). Needs the extra fleet.
 
-    \b
     Examples:
       usp changes dataset --since 1h              of the last hour
       usp changes dataset --from 57 -f jsonl      what came after position 57
       usp changes dataset --position state        what came since the last call
       usp changes dataset --follow --only added   new pages as they are found
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.cli.run_options import handling
-    from usp.fleet.changes_feed import ChangesFeed
+    from usp.fleet.current import ChangesFeed
 
     form = options.format_for(output, form, _FORMATS, "text")
     if follow and (form not in _ENDLESS or output is not None):
