@@ -59,6 +59,7 @@ def command(
       usp report example.org --compare last-week.warc.gz
       usp report example.org --history snapshots
     """  # noqa: D301 - click knows the backspace
+    from usp.checks.checking import drop_non_sitemaps
     from usp.cli.run_options import found_anything
     from usp.exceptions import SnapshotError
     from usp.report import html
@@ -69,7 +70,7 @@ def command(
         raise click.UsageError("only one of URL and --compare can be standard input")
 
     with run.running() as progress:
-        tree = run.tree(start, on_event=progress)
+        tree = drop_non_sitemaps(run.tree(start, on_event=progress))
         before = None if former is None else run.tree(former, on_event=progress)
         if former is not None and before is not None and not found_anything(before, former):
             run.exit_for(before, former)  # everything would look new
