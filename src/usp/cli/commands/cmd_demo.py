@@ -44,14 +44,13 @@ def command(output: Path | None, serve: bool, port: int, later: bool, is_opened:
     images, videos, languages, a feed, a list of URLs, and sitemaps that are compressed, broken or
     missing. Nothing is left behind, except for the report that is asked for.
 
-    \b
     Examples:
       usp demo                    show its sitemaps
       usp demo --open             and a report on them in the browser
       usp demo -o report.html     and write the report to a file
       usp demo --serve            serve it for other commands
       usp demo --serve --later    the same address, a day later
-    """  # noqa: D301 - click knows the backspace
+    """
     if serve and (output is not None or is_opened):
         raise click.UsageError(
             "--serve only serves the website: it cannot be used with -o or --open"

@@ -64,7 +64,6 @@ def command(
     URL is a website, a sitemap, a file, a folder, or - for standard input. Long lists of sitemaps are
     shortened; --all shows them in full. 'usp URL' is the same as 'usp tree URL'.
 
-    \b
     Examples:
       usp tree example.org                 the whole site
       usp tree example.org --levels 2      only the first two levels
@@ -73,7 +72,7 @@ def command(
       usp tree example.org -f json         the tree as JSON
       usp tree example.org -o site.svg     a graph (needs Graphviz)
       usp tree example.org -f mermaid      the same for Markdown
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.checks.checking import drop_non_sitemaps
 
     usual = "dot" if get_current_context().command is graph else "text"
@@ -84,6 +83,7 @@ def command(
             if form == "text":
                 _show_if_answered(tree)
             run.exit_if_nothing(tree, start)
+        run.keep_file(output, tree, start)
         parts: list[RenderableType] = []
         if form in GRAPHS:
             from usp import graph as graphs
