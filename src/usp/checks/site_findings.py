@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from usp.checks.checking import Checking, OnBlock, drop_non_sitemaps, ignore_block
+from usp.checks.checking import Checking, OnBlock, ignore_block
 from usp.checks.finding import Severity
 from usp.checks.node_findings import findings_of, is_quickly_read, requested
 from usp.checks.verdicts import CheckList, RuleRow, Verdict, by_sitemap, judge
@@ -37,7 +37,6 @@ class SiteFindings:
         on_block: OnBlock = ignore_block,
     ) -> SiteFindings:
         """Return the findings of a tree; a small one is checked unless something else is said."""
-        tree = drop_non_sitemaps(tree)
         if checked is None:
             checked = is_quickly_read(walk(tree))
         findings = (

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from usp.checks.checking import drop_non_sitemaps
 from usp.checks.verdicts import CheckList, Verdict, judge
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, state_of
@@ -153,7 +152,6 @@ def summarise(
     number of each block that was checked.
     """
     del events
-    tree = drop_non_sitemaps(tree)
     nodes: list[AbstractSitemap] = []
     rows: list[SitemapRow] = []
     failures = tree.failures()

@@ -58,7 +58,6 @@ def command(
       usp report example.org --compare last-week.warc.gz
       usp report example.org --history snapshots
     """
-    from usp.checks.checking import drop_non_sitemaps
     from usp.cli.run_options import found_anything
     from usp.exceptions import SnapshotError
     from usp.report import html
@@ -69,7 +68,7 @@ def command(
         raise click.UsageError("only one of URL and --compare can be standard input")
 
     with run.running() as progress:
-        tree = drop_non_sitemaps(run.tree(start, on_event=progress))
+        tree = run.tree(start, on_event=progress)
         run.keep_file(output, tree, start)
         before = None if former is None else run.tree(former, on_event=progress)
         if former is not None and before is not None and not found_anything(before, former):

@@ -73,12 +73,10 @@ def command(
       usp tree example.org -o site.svg     a graph (needs Graphviz)
       usp tree example.org -f mermaid      the same for Markdown
     """
-    from usp.checks.checking import drop_non_sitemaps
-
     usual = "dot" if get_current_context().command is graph else "text"
     form = options.format_for(output, form, _FORMATS, usual)
     with run.running() as progress:
-        tree = drop_non_sitemaps(run.tree(start, on_event=progress))
+        tree = run.tree(start, on_event=progress)
         if not tree.sub_sitemaps and form != "json":  # there is nothing to draw
             if form == "text":
                 _show_if_answered(tree)
