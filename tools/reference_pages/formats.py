@@ -31,7 +31,7 @@ possible; [problems](problems.md) lists what can be wrong.
 | [XML sitemap](#xml-sitemaps) | the root `<urlset>` | `PagesXMLSitemap` | pages |
 | [RSS](#rss) 2.0, 0.9x and 1.0 | the root `<rss>` or `<rdf:RDF>` | `PagesRSSSitemap` | pages |
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
-| [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, or its `version` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
+| [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, its `version`, or its `items` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
 | [llms.txt](#llms-txt) | a heading and a list of links in Markdown | `PagesLlmsTxtSitemap`; with links to others, inside an `IndexLlmsTxtSitemap` | pages, and other lists |
 | [ResourceSync](#resourcesync) | `rs:md` in front of the entries of a `<urlset>` | `PagesResourceSyncSitemap`, or `IndexResourceSyncSitemap` | pages, or sitemaps |
 | [OPML](#opml) | the root `<opml>` | `IndexOPMLSitemap` | sitemaps: the feeds |
@@ -148,7 +148,8 @@ An item without a title and a summary has no news story; its date is that of the
 after it. `next_url` is a further sitemap, as deep as the limit `depth` allows.
 
 JSON that is damaged, or breaks off, gives all of its complete items: where a bracket, a quote or a comma is missing or too many, reading
-goes on at the next item. Texts of more than 65,536 characters are read as empty, and items of more than 524,288 other characters are lost.
+goes on at the next item. Comments are left out. Items of more than 2,097,152 characters are lost. Numbers may be titles and tags, but no
+addresses.
 
 ## llms.txt
 
