@@ -225,7 +225,7 @@ class FormatParser:
         self.fast, self.url_length, self.scanner_only = options
 
     def page_of_link(self, address: str, base: str | None, line: int) -> str | None:
-        """Return the URL of the page that a link leads to; None for mail, a place on the page, an app."""
+        """Return the URL of the page that a link leads to; None for mail, an app and the like."""
         scheme, colon, _ = address.partition(":")
         is_scheme = colon and scheme.replace("-", "").replace("+", "").isalnum()
         is_other = is_scheme and scheme.lower() not in ("http", "https")
