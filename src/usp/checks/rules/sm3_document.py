@@ -234,8 +234,9 @@ def _meaningless(markup: XmlParser) -> Iterator[tuple[SeenElement, frozenset[str
     own = {"", PROTOCOL, *((markup.root.uri,) if markup.root is not None else ())}
     for seen in markup.dialect.seen:
         is_other = seen.role is ElementRole.OTHER
-        # A link without a prefix is read as one to another language.
-        if seen.name.uri in own and (is_other or seen.name.local == "link"):
+        # A link without a prefix is read as one to another language, but not in feeds.
+        is_link = seen.name.local == "link" and seen.role is ElementRole.RECORD
+        if seen.name.uri in own and (is_other or is_link):
             yield seen, NAMES
         elif is_other and seen.name.space.name in _ABOUT:
             yield seen, _FIELDS[seen.name.space.name]
