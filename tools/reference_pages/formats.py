@@ -162,7 +162,7 @@ has a heading of the first level and a list of links, or if that is its name.
 | the text of the link, or the one before a URL: `- Prices: https://example.org/prices` | `news_story.title` |
 | the headings above it, from the second level on | `news_story.keywords` |
 
-Images, code, comments, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+Images, code, comments, fragments of URLs, links to places on the same page, and bare URLs with `{}` or `*` in them are left out. A link to another `llms.txt` is a page, too; such lists are followed with
 `use_llms_txt`, and are in `skipped` of the index without it.
 
 ## Text
@@ -174,7 +174,7 @@ sitemap.
 
 With `use_html_sitemaps=True`, an HTML page is a sitemap if it is
 
-- given by its URL, or found under a name that people use for it, such as `/en/sitemap/`, `/site-map.html`, `/html-sitemap`: declared by
+- given by its URL, or found under a name that people use for it, such as `/en/sitemap/`, `/site-map.html`, `/plan-du-site`: declared by
   robots.txt, or linked from the homepage with `use_html_links=True`;
 - at one of these paths, which are tried after the other known paths: PATHS.
 
@@ -184,8 +184,8 @@ a page. Without the option, an HTML page is a failure, and nothing more is reque
 | element | field of `SitemapPage` |
 |---|---|
 | `a@href` to the same host, without its fragment | `url` |
-| the text of the link, else the `alt` of its image, else its `title` | `news_story.title` |
-| the headings above it and the items of the lists around it, the outermost first | `news_story.keywords` |
+| the text of the link, else the `alt` of its image, else its `title` or `aria-label` | `news_story.title` |
+| the headings above it and the items of the lists around it, the outermost first; so are `<dt>`, and `<th>` before a cell | `news_story.keywords` |
 
 `<base>` counts; scripts, styles, templates and comments do not. Tags need not be closed.
 

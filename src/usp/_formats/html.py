@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from usp._base.loc_urls import SCHEMES, absolute_url
+from usp._base.loc_urls import absolute_url
 from usp._base.reason import Reason, Topic, advised
-from usp._base.urls import are_related, host_of, unquote, url_parts, without_fragment
+from usp._base.urls import are_related, host_of, unquote, url_parts
 from usp._formats.abstract_parser import ChildEntry, Entry, FormatParser, LinkEntry, ignore
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
@@ -341,16 +341,9 @@ class HtmlSitemapParser(_LinksParser):
     def _begin_link(self, attributes: str) -> None:
         self._end_link()
         given, href = self._given("a", attributes)
-        if not href or href[0] == "#":
-            return
         line = self._scanner.line
-        url = absolute_url(href, self._base or self.url)
-        if url is None:
-            if href.lower().startswith(SCHEMES):
-                self.problems.add(ProblemCode.BAD_LINK, line, href, lost=1)
-            return
-        url = without_fragment(url)
-        if self.url is not None and host_of(url) != host_of(self.url):
+        url = self.page_of_link(href, self._base or self.url, line)
+        if url is None or (self.url is not None and host_of(url) != host_of(self.url)):
             return
         title = (given.get("title") or given.get("aria-label", ""))[:_MAX_LABEL].strip()
         self._link = LinkEntry(url, line, title, (*self._headings, *self._lists))

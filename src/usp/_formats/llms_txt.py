@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from usp._base.loc_urls import absolute_url
-from usp._base.urls import url_parts, without_fragment
+from usp._base.urls import url_parts
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, FormatParser, LinkEntry, ignore
 from usp._formats.plain_text import Lines
@@ -137,21 +136,11 @@ class LlmsTxtParser(FormatParser):
     def _link(self, address: str, title: str, line: int) -> list[Entry]:
         """Return a link to a page; take a link to another list."""
         address = address.strip()
-        if address[:1] in ("", "#") or _is_other_scheme(address):
-            return []
-        url = absolute_url(address, self.url)
+        url = self.page_of_link(address, self.url, line)
         if url is None:
-            self.problems.add(ProblemCode.BAD_LINK, line, address, lost=1)
             return []
-        url = without_fragment(url)
         if url_parts(url).path.endswith(f"/{LLMS_TXT}") and url != self.url:
             self._lists.setdefault(url, ChildEntry(url, None, address, line))
             self.sitemap_class = IndexLlmsTxtSitemap
         section = [text for _, text in self._headings]
         return [LinkEntry(url, line, _plain(title) or "", section, address)]
-
-
-def _is_other_scheme(address: str) -> bool:
-    """Return whether an address is none of a page: mail, a phone number, a place in an app."""
-    scheme, colon, _ = address.partition(":")
-    return bool(colon) and scheme.isalpha() and scheme.lower() not in ("http", "https")
