@@ -135,7 +135,9 @@ def test_a_finding_is_at_its_element_however_the_document_is_read(tmp_path, end,
             path, f"{locs('/clean')}\n{other}\n{entry.replace('§', '')}", select=[code]
         )
         lines = path.read_text().split("\n")
-        for one in found[-1:] if code in ("SM356", "SM550") else found:  # the damage gives another one
+        for one in (
+            found[-1:] if code in ("SM356", "SM550") else found
+        ):  # the damage gives another one
             rest = "\n".join([lines[one.line - 1][(one.column or 0) - 1 :], *lines[one.line :]])
             if not rest.startswith(entry.partition("§")[2]):
                 wrong[code] = one.line, one.column, one.message
