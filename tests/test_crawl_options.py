@@ -155,7 +155,11 @@ def test_flags_are_true_or_false_as_anything_is():
 
 def test_what_is_neither_an_option_nor_a_client_is_a_type_error():
     refused = {
-        "unexpected keyword argument 'use_robot'": ([], {"use_robot": False}),
+        "unexpected keyword argument 'max'; the options are ": ([], {"max": 3}),
+        "argument 'use_html_sitemap'; did you mean use_html_sitemaps": (
+            [],
+            {"use_html_sitemap": True},
+        ),
         "options must be usp.CrawlOptions or None, not 5": ([], {"options": 5}),
         "pass a session as RequestsWebClient": ([requests.Session()], {}),
         r"not a class; pass RequestsWebClient\(\)": ([usp.RequestsWebClient], {}),

@@ -34,14 +34,17 @@ def first(options: dict[str, Any]) -> dict[str, Any]:
 
 def stop(options: dict[str, Any]) -> dict[str, Any]:
     """Stop after ten pages; what is asked for after that is too much."""
+    start = time.perf_counter()
     pages = iter(stream.pages(options["homepage"]))
     found = sum(1 for _ in zip(range(10), pages, strict=False))
     before = stats(options)
     pages.close()
+    seconds = time.perf_counter() - start
     time.sleep(_WAIT)
     after = stats(options)
     return {
         "found": found,
+        "seconds": seconds,
         "requests_when_stopped": before["requests"],
         "in_flight_when_stopped": before["active"],
         "requests_after": after["requests"] - before["requests"],

@@ -130,18 +130,19 @@ class Store:
     that ends. One file is open however many documents there are.
     """
 
+    _held = 0  # bytes in memory
+    _spool: IO[bytes] | None = None
+    _end = 0  # of the spool
+    _room = REMEMBERED
+    _last: ReadCache | None = None  # for whose problems there is no room
+
     def __init__(
         self, memory: int = MEMORY, small: int = SMALL, *, spool: int | None = None
     ) -> None:
         self._memory = memory
         self._small = small
         self._most = spool
-        self._held = 0
-        self._spool: IO[bytes] | None = None
-        self._end = 0
         self._lock = threading.Lock()
-        self._room = REMEMBERED
-        self._last: ReadCache | None = None  # for whose problems there is no room
 
     def remember(self, known: ReadCache, problems: Sequence[Problem]) -> None:
         """Keep the problems of a document; those for which there is no room until the next ones."""

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from usp._base.display import did_you_mean
 from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -184,8 +185,9 @@ def combined(
         raise TypeError(f"options must be usp.CrawlOptions or None, not {options!r}")
     for name in keywords:
         if name not in known.__annotations__:
-            names = ", ".join(known.__annotations__)
-            raise TypeError(f"got an unexpected keyword argument {name!r}; the options are {names}")
+            names = [*parameters, *known.__annotations__]
+            hint = did_you_mean(name, names) or f"the options are {', '.join(names)}"
+            raise TypeError(f"got an unexpected keyword argument {name!r}; {hint}")
     changed = {
         name: value for name, value in parameters.items() if value is not getattr(_USUAL, name)
     }

@@ -53,7 +53,7 @@ def test_findings_are_folded_by_rule_or_lines_that_editors_can_open(run, folder)
     ended = run("check", "public", *TWO)
     assert ended.lines == [
         "error SM401 relative-url: 5 findings",
-        "  Write the whole URL, with its scheme and host.",
+        "  Write the full URL, with its scheme and host.",
         f"public/bad.xml:{at[0]}: error SM401 the URL is relative: '/tea'",
         f"public/bad.xml:{at[1]}: error SM401 the URL is relative: '/milk'",
         f"public/bad.xml:{at[2]}: error SM401 the URL is relative: '/sugar'",
@@ -285,7 +285,7 @@ def test_a_profile_chooses_rules_and_how_severe_they_are_unless_that_is_said(run
     put({"usp.toml": '[check]\nprofile = "bing"\nselect = ["SM6", "SM506"]\n'})
     assert codes(run, "sitemap.xml") == {"SM506"}
     run("check", "sitemap.xml", "--profile", "yahoo").ends(
-        2, "'yahoo' is not one of 'google', 'bing'"
+        2, "unknown profile 'yahoo'; choose from google, bing"
     )
 
 
@@ -448,7 +448,7 @@ def test_a_rule_is_explained_by_code_or_name_and_all_are_listed(run):
     for other in (["rule", "relative-url"], ["help", "SM401"], ["help", "relative-url"]):
         assert run(*other).out == by_code.out
     assert "SM401 relative-url\nerror, about the URLs of pages" in by_code.out
-    assert all(one in by_code.out for one in ("/tea</loc>", "Write the whole URL", "sitemaps.org"))
+    assert all(one in by_code.out for one in ("/tea</loc>", "Write the full URL", "sitemaps.org"))
     listed = run("rule", "--all").lines
     assert all(
         any(one in line for line in listed) for one in ("error", "relative-url", "is relative.")

@@ -11,7 +11,7 @@ import pytest
 import usp
 from quick_usp import usp_command
 from usp._demo import demo_site
-from usp.cli.treeview import summary, tree_view
+from usp.cli.treeview import ReadTree, summary, tree_view
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
@@ -33,7 +33,7 @@ def test_the_demo_ends_by_itself_and_shows_everything(run):
         r"/blog/feed\.rss  RSS: 2 pages",
         r"/places\.txt  text: 3 pages",
         r"/sitemap-news\.xml  XML: 2 pages with 2 stories",
-        r"red: 2 sitemaps are missing or incomplete; usp check looks closer.\n21 pages in 12 sitemaps; 8 findings \(7 errors, 1 warning\)",
+        r"red: 2 sitemaps are missing or incomplete\.\n21 pages in 12 sitemaps; 13 findings \(9 errors, 2 warnings, 2 infos\)",
     ):
         assert re.search(part, ended.out), part
     assert "\x1b" not in ended.out
@@ -152,10 +152,11 @@ def test_a_tree_view_lets_no_markup_and_no_escapes_through():
     tree = IndexWebsiteSitemap(
         "http://x/", [InvalidSitemap("http://x/[red]\x1b", "[bold]\x1b[2J it failed")]
     )
-    view = tree_view(tree)
+    read = ReadTree(tree)
+    view = tree_view(read)
     child = view.children[0]
     assert str(child.label) == "/[red]%1B  failed"
     assert str(child.children[0].label) == "warning SM060: [bold]%1B[2J it failed"
-    lines = [str(line) for line in summary(tree)]
+    lines = [str(line) for line in summary(read.wrong)]
     assert lines[0] == "red: http://x/[red]%1B could not be read: [bold]%1B[2J it failed."
     assert lines[2] == "0 pages in 1 sitemap; 1 finding (1 warning)."

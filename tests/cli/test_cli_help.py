@@ -92,6 +92,13 @@ def test_the_panels_have_every_option_the_commands_own_first_and_examples_fit(on
             assert line.strip() in text
 
 
+def test_the_json_of_a_command_is_a_format_that_it_has(run):
+    for name in cases(COMMANDS):
+        forms = next((list(one.type.choices) for one in options_of(name) if one.name == "form"), [])
+        said = re.findall(r"--json +The same as -f (\w+)\.", run(name, "--help").out)
+        assert said == [one for one in ("json", "jsonl") if one in forms][:1]
+
+
 def test_options_that_belong_together_stand_together(run):
     sections = re.split(r"^(\w[\w ]*):\n", run("ls", "--help-all").out, flags=re.MULTILINE)
     options = dict(zip(sections[1::2], sections[2::2], strict=True))

@@ -131,6 +131,8 @@ def test_a_snapshot_of_which_nothing_was_read_replaces_nothing(run, put, folder,
         (["diff", "site.warc.gz", "a.xml"], 2),
         (["diff", "a.xml", "site.warc.gz"], 2),
         (["report", "a.xml", "--compare", "site.warc.gz", "-o", "keep.csv"], 1),
+        (["report", "site.warc.gz", "-o", "keep.csv"], 1),
+        *((["tree", "site.warc.gz", "-f", form, "-o", "keep.csv"], 1) for form in ("text", "json")),
     ]:
         assert run(*argv).status == status
         assert (folder / "keep.csv").read_text() == "kept"

@@ -8,11 +8,11 @@ import pytest
 import usp._store as store
 from usp._crawl.given_documents import parse_document
 from usp._formats.document import DocumentParser
-from usp.cli.treeview import summary, tree_view
+from usp.cli.treeview import ReadTree, summary, tree_view
 from usp.limits import Limits
 from usp.objects.sitemap import examined_blocks, problems_until
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
-from website import index, robots, urlset
+from website import SITEMAP_NS, index, robots, urlset
 
 BAD = urlset("/1", "<url><loc>{site}/2</loc><lastmod>some day</lastmod></url>", "<url/>")
 LIMIT = Limits().reached("seconds")
@@ -65,8 +65,9 @@ def test_a_document_is_parsed_at_most_twice_while_it_comes_in_and_when_it_is_rea
 def test_what_is_read_once_is_what_is_read_one_by_one(site):
     first = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
     other = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
-    tree_view(first, problems=True)
-    summary(first, problems=True)
+    read = ReadTree(first)
+    tree_view(read)
+    summary(read.wrong)
     for one, two in zip(first.all_sitemaps(), other.all_sitemaps(), strict=True):
         assert one.problems == two.problems
         assert one.problem_count() == sum(problem.times for problem in two.problems)
@@ -112,7 +113,8 @@ def damaged(put):
     """A sitemap with 600 problems of one kind, then 600 of another."""
     dates = [f"http://h/{at}</loc><lastmod>day {at}</lastmod></url>" for at in range(600)]
     locs = [f"mailto:{at}</loc></url>" for at in range(600)]
-    put({"s.xml": "<urlset>" + "".join(f"\n<url><loc>{one}" for one in dates + locs) + "</urlset>"})
+    entries = "".join(f"\n<url><loc>{one}" for one in dates + locs)
+    put({"s.xml": f'<urlset xmlns="{SITEMAP_NS}">{entries}</urlset>'})
     return "s.xml"
 
 
@@ -120,7 +122,7 @@ def test_every_kind_is_one_line_or_object_with_its_count_its_first_place_and_an_
     run, damaged
 ):
     shown = run("tree", "-p", damaged).lines
-    lines = [line for line in shown if "── error " in line]
+    lines = [line for line in reversed(shown) if "── error " in line]
     assert len(lines) == 2
     assert any(line.endswith("; 1,200 findings (1,200 errors).") for line in shown)
     assert (

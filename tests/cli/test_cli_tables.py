@@ -7,6 +7,7 @@ import json
 import click
 import pytest
 
+from cases import cases
 from usp.cli.commands import COMMANDS
 from website import Answer, index, rss, urlset
 
@@ -149,3 +150,13 @@ def test_a_table_of_pages_fits_the_terminal_and_is_whole_elsewhere(run, put, mon
         assert max(map(len, lines)) <= columns
         assert lines[9].startswith(last)
         assert lines[9].endswith("long-8")
+
+
+def test_urls_that_are_longer_than_the_first_ones_get_what_the_terminal_has(run, put, monkeypatch):
+    put({"a.xml": urlset("https://h.example/tea"), "b.xml": urlset("https://h.example/tea-2")})
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    for columns in cases(["url", "url,path", "url,lastmod,path"]):
+        lines = run("ls", ".", "-f", "table", "--columns", columns).lines
+        assert lines[2].startswith("https://h.example/tea-2")
+        assert "path" not in columns or lines[2].endswith(" /tea-2")

@@ -211,10 +211,10 @@ def test_lines_fit_into_a_narrow_terminal_and_only_there_severities_have_colors(
     argv = ("check", ".", "--select", "SM401,SM407", "-q")
     text = without_styles(on_screen(*argv, columns=40))
     assert "the URL is relative: '/tea'" in text
-    assert "  Write the whole URL, with its scheme\n  and host.\n    sitemap.xml\n" in text
+    assert "  Write the full URL, with its scheme\n  and host.\n    sitemap.xml\n" in text
     assert re.search(r"\n      1:\d+  the URL is relative: '/tea'\n", text)
     by_sitemap = without_styles(on_screen(*argv, "--by-sitemap", columns=40))
-    assert "  SM401 Write the whole URL, with its\n        scheme and host.\n" in by_sitemap
+    assert "  SM401 Write the full URL, with its\n        scheme and host.\n" in by_sitemap
     page = without_styles(on_screen("rule", "SM407", columns=40))
     long = [line for line in page.split("\n") if len(line) > 40]
     assert [line for line in long if "http" not in line] == []

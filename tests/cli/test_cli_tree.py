@@ -53,7 +53,7 @@ def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     put({"index.xml": index("http://h/a.xml", "http://h/b.xml"), "a.xml": urlset("http://h/1")})
     ended = run("tree", ".", "--strict").ends(3)
     assert "http://h/b.xml" in ended.out
-    assert "error SM114: there is no file for http://h/b.xml" in ended.out
+    assert "error SM114: line 1: there is no file for http://h/b.xml" in ended.out
 
 
 def test_a_graph_is_drawn_in_the_language_of_its_file_or_says_what_to_install(

@@ -99,7 +99,11 @@ WRONG = {
     "unknown column 'colour'": [[*CRAWL, "--columns", "url,colour"]],
     "is not a network": [[*CRAWL, "--allow-network", "10.0.0.1/8"]],
     "unknown limit 'apples'": [[*CRAWL, "--max", "apples=3"]],
-    "'steam' is not one of": [[*CRAWL, "--engine", "steam"]],
+    "'--engine': unknown engine 'steam'; choose from local, ray": [[*CRAWL, "--engine", "steam"]],
+    "unknown format 'cvs'; choose from tabtree, pages, table, csv, json, jsonl, parquet, xml\n": [
+        ["ls", ".", "-f", "cvs"]
+    ],
+    "unknown log format 'xml'; choose from text, json\n": [["tree", ".", "--log-format", "xml"]],
     "--address is that of a Ray cluster; add --engine ray": [[*CRAWL, "--address", "auto"]],
     "choose one of them": [[*CRAWL, "--again", "--retry-failed"]],
     f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],

@@ -84,8 +84,9 @@ def test_failures_are_told_once(watch, website):
 def test_strict_ends_with_3_if_the_last_round_is_incomplete_or_nothing_could_be_read(
     watch, website
 ):
-    website.answers["/map.xml"] = Answer(status=500)
-    assert watch("--strict").status == 3
+    website.answers["/map.xml"] = Answer(status=403)
+    ended = watch("--strict")
+    assert (ended.status, "robots (try --user-agent NAME, " in ended.err) == (3, True)
     website.answers["/map.xml"] = index("/a.xml", "/b.xml")
     website.answers["/b.xml"] = urlset("/3")
     assert watch("--strict").status == 0

@@ -50,7 +50,7 @@ def test_failed_and_incomplete_sitemaps_are_shown_as_such_and_counted():
     shown = re.sub(r"<[^>]*>", " ", text)
     words = " ".join(shown.split())
     assert words.startswith(
-        "amber: 31 sitemaps are missing or incomplete; usp check looks closer. 33 sitemaps, 32 findings"
+        "amber: 31 sitemaps are missing or incomplete. 33 sitemaps, 32 findings"
     )
     assert "To mend first ('usp rule SM060' explains one): SM060 other-failure (32 times): " in (
         words.replace("&#x27;", "'")
@@ -87,6 +87,6 @@ def test_the_same_finding_again_is_counted_and_what_is_not_known_is_not_called_n
     text = repr_html(website(sitemap("a.xml", *bad)))
     assert text.count("which is not a date") == 1
     assert "SM550: 9 times: search engines ignore this lastmod" in text
-    assert "9 errors; usp check looks closer." in text
+    assert "red: All sitemaps were read; 9 errors." in text
     assert "no findings" not in repr_html(website(sitemap("a.xml", f"<loc>{SITE}/a</loc>")))
     assert "If there is a sitemap elsewhere" in repr_html(website())

@@ -323,8 +323,9 @@ def test_a_snapshot_is_not_recorded_over_by_one_without_pages(site, path, run, b
     status, listed, told = run("snapshot", f"{site.base}/", "-o", path, "--no-known")
     assert (status, listed, path.read_bytes()) == (1, "", before)
     assert "was left as it was" in told
-    status, *_ = run("snapshot", f"{site.base}/", "-o", path.with_name("new.warc.gz"), "--no-known")
-    assert status == (bad == "errors")
+    new = path.with_name("new.warc.gz")
+    status, listed, _ = run("snapshot", f"{site.base}/", "-o", new, "--no-known")
+    assert (status, listed) == (bad == "errors", f"{new}\n")
 
 
 # Less than half of the pages ------------------------------------------------------------------------

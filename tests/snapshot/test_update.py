@@ -54,10 +54,13 @@ def crawled(site):
     return usp.sitemap_tree_for_homepage(site.base, use_known_paths=False)
 
 
-@pytest.mark.parametrize("form", ["plain", "zst", "zst with a dictionary", "whole zst"])
+@pytest.mark.parametrize(
+    "form", ["plain", "zst", "zst as long as before", "zst with a dictionary", "whole zst"]
+)
 def test_a_snapshot_of_another_compression_becomes_a_valid_one(site, path, update, form, tmp_path):
     zstandard, zipped = pytest.importorskip("zstandard"), path.read_bytes()
-    members = [gzip.decompress(GZIP + one) for one in zipped.split(GZIP)[1:]]
+    lengths = {gzip.decompress(GZIP + one): len(GZIP + one) for one in zipped.split(GZIP)[1:]}
+    members = list(lengths)
     known = zstandard.train_dictionary(4096, members * 20) if "dictionary" in form else None
     head = known.as_bytes() if known else b""
     other = tmp_path / ("site.warc" if form == "plain" else "site.warc.zst")
@@ -69,6 +72,16 @@ def test_a_snapshot_of_another_compression_becomes_a_valid_one(site, path, updat
             update(other, output=path)
         return
     pack = bytes if form == "plain" else zstandard.ZstdCompressor(dict_data=known).compress
+    if form == "zst as long as before":  # so that its records are where they were
+
+        def pack(member):
+            ways = [
+                zstandard.ZstdCompressor(level, write_checksum=checksum).compress(member)
+                for level in range(1, 23)
+                for checksum in (False, True)
+            ]
+            return min(ways, key=lambda packed: abs(len(packed) - lengths[member]))
+
     head = head and struct.pack("<II", 0x184D2A5D, len(head)) + head
     other.write_bytes(head + b"".join(map(pack, members)))
     site.answers = answers(CHANGED)

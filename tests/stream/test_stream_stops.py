@@ -186,6 +186,14 @@ def test_cancelling_the_task_cancels_what_is_under_way(waiting, call):
 
 
 @pytest.mark.usefixtures("real_pauses")
+def test_closing_does_not_wait_for_responses_that_do_not_come(long_site, monkeypatch):
+    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 20)
+    coming = pages(long_site.base + "/")
+    assert sum(1 for _ in zip(range(10), coming, strict=False)) == 10
+    coming.close()
+    assert not [one for one in threading.enumerate() if one.name == "usp-fetch"]
+
+
 def test_stop_does_not_wait_for_the_pause_before_a_retry(monkeypatch):
     """The client allows one request at a time, so that the stream itself waits."""
     monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=60.0, growth=1.0))

@@ -45,7 +45,8 @@ STATUSES: dict[str, dict[int, str]] = {
     },
     "update": {
         **_USUAL,
-        1: "more of the pages are gone than `--max-removed`, or more than half could not be read, or sitemaps have suddenly lost theirs: the snapshot still has them",
+        1: "FILE is not a snapshot, or the result could not be written; or more of the pages are gone than `--max-removed`, "
+        "or more than half could not be read, or sitemaps have suddenly lost theirs: the snapshot still has them",
     },
     "diff": {
         0: f"nothing changed{_EARLY}",

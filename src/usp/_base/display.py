@@ -7,6 +7,7 @@ Text of websites that is kept, shown or logged is bounded and has no control cha
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Any
 
 _KIB = 1024
@@ -32,6 +33,14 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in set("aeiou"):
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names what is similar to a word; empty if nothing is."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
+
+    near = get_close_matches(word.lower(), dict.fromkeys(known), n=3)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def size(number: int) -> str:

@@ -99,7 +99,7 @@ class DocumentProbe:
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
         if len(self._start) < _START:
-            self._start += chunk[: _START - len(self._start)]
+            self._start = (self._start + chunk[:_START])[:_START]
         for at in range(0, len(chunk), _SLICE):
             piece = _FIRST_PIECE if self._read < _SLICE else MAX_PIECE
             data = chunk[at : at + _SLICE]
@@ -143,8 +143,8 @@ class DocumentProbe:
         """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
         if rest := self.parser.close(ended or broken):
             self._sort(rest)
-        parser = self.parser.parser
-        problems = self.parser.problems.listed()
+        document, parser = self.parser, self.parser.parser
+        problems = document.problems.listed()
         transfer = None
         if ended is not None:
             transfer = Problem(f"the transfer was ended: {ended}", code=ended.code)
@@ -155,22 +155,22 @@ class DocumentProbe:
         left_out = None
         if self._left_out:
             left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
-        kind: Any = parser.sitemap_class if parser and not self.parser.refusal else None
+        kind: Any = parser.sitemap_class if parser and not document.refusal else None
         return Probe(
             kind=kind,
-            refusal=self.parser.refusal,
+            refusal=document.refusal,
             children=tuple(self._children.values()),
             left_out=left_out,
             pages_at=None if kind is not None and kind.lists_pages else self._pages_at,
             problems=tuple(problems),
             transfer=transfer,
             broken=broken if ended is None else None,
-            unfinished=ended or broken or self.parser.problems.unfinished,
+            unfinished=ended or broken or document.problems.unfinished,
             crawl_delay=getattr(parser, "crawl_delay", None),
             pages=self._count,
-            namespace=self.parser.namespace,
+            namespace=document.namespace,
             start=self._start,
-            is_doubtful=self.parser.is_doubtful,
+            is_doubtful=document.is_doubtful,
             software=getattr(parser, "software", ""),
             hosts=tuple(self._hosts.of_pages) if self._hosts else (),
             language_hosts=tuple(self._hosts.of_languages) if self._hosts else (),

@@ -172,7 +172,7 @@ class StoredPages(NodePages):
             limits=self._limits,
             scanner_only=lists_sitemaps,  # nothing else knows the lines of sitemaps
         )
-        return Examination(self.document, parser, self._limits)
+        return Examination(self.document, parser, self._limits, lists_sitemaps=lists_sitemaps)
 
     def text(self, most: int) -> str:
         """Return the text of the document, up to some number of bytes, without its compression."""
@@ -260,20 +260,15 @@ class StoredPages(NodePages):
         self, given_up: Callable[[], Reason | None] = lambda: None
     ) -> Generator[PageBlock, None, list[Problem]]:
         """Read the pages field by field, block by block; return what is wrong with the document."""
-        known, count = self.document.known, 0
-        unique = UniquePages()
+        count = 0
         examination = self.examination()
         for examined in examination.blocks(given_up):
-            block = unique.block(examined.pages)
+            block = examined.unique
             left = None if self._most is None else self._most - count
             count += len(block.urls)
             if block.urls and (left is None or left > 0):
                 yield first_pages(block, left)
-        found = examination.problems
-        if not examination.given_up:
-            known.pages, known.problem_count = count, how_many(found)
-            self.document.store.remember(known, found)
-        return found
+        return examination.problems
 
 
 # A close reading -----------------------------------------------------------------------------------
@@ -298,7 +293,7 @@ class ExaminedBlock:
     """Some entries of a document, in their order.
 
     ``written`` are their URLs as written, if any of them differs; ``entries`` is how all else is
-    written, if they were read one by one.
+    written, if they were read one by one. ``unique`` are those whose URLs are new.
     """
 
     pages: PageBlock
@@ -306,6 +301,11 @@ class ExaminedBlock:
     _block: BlockText | None = None
     _lines: Sequence[int | None] = ()
     entries: Sequence[PageEntry] = ()
+    unique: PageBlock = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take all pages for new."""
+        self.unique = self.pages
 
     @property
     def urls(self) -> Sequence[str]:
@@ -422,11 +422,20 @@ class Examination:
 
     Iterate over :meth:`blocks` first. Then ``problems`` are known, and ``children``, those that are
     declared several times too; ``parser`` knows what the document is. ``on_page_problem`` is called
-    with the code of each problem of a page, and its URL: ``problems`` has but some of many.
+    with the code of each problem of a page, and its URL: ``problems`` has but some of many. What was
+    found in pages is remembered, as their number is, unless the document ``lists_sitemaps``.
     """
 
-    def __init__(self, document: Document, parser: DocumentParser, limits: Limits) -> None:
+    def __init__(
+        self,
+        document: Document,
+        parser: DocumentParser,
+        limits: Limits,
+        *,
+        lists_sitemaps: bool = False,
+    ) -> None:
         self.document = document
+        self._lists_sitemaps = lists_sitemaps
         self.parser = parser
         self._limits = limits
         self.children: list[ChildEntry] = []
@@ -450,6 +459,17 @@ class Examination:
 
         ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
         """
+        unique, count = UniquePages(), 0
+        for examined in self._blocks(given_up):
+            examined.unique = unique.block(examined.pages)
+            count += len(examined.unique.urls)
+            yield examined
+        if not (self.given_up or self._lists_sitemaps):
+            known, found = self.document.known, self.problems
+            known.pages, known.problem_count = count, how_many(found)
+            self.document.store.remember(known, found)
+
+    def _blocks(self, given_up: Callable[[], Reason | None]) -> Iterator[ExaminedBlock]:
         for group in _grouped(self._entries(given_up)):
             if not isinstance(group, PageBatch):
                 self.is_well_formed = False

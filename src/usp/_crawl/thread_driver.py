@@ -44,6 +44,7 @@ INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
 
 _TOTAL_FACTOR = 2  # total requests of a crawl at a time, as a multiple of those to one host
 _HEAD_START = 0.003  # seconds
+_ROUND = 0.05  # seconds
 _IDLE = 1.0  # seconds without a new page after which progress is not shown
 
 
@@ -209,9 +210,14 @@ class ThreadDriver(DriverCore):
         try:
             for _ in self._threads:
                 self._to_fetch.put(None)
+            client = self._context.client
+            ends_waits = self._busy and getattr(client, "is_ours", None) is True
             deadline = time.monotonic() + PATIENCE
             for thread in self._threads:
-                thread.join(max(0.0, deadline - time.monotonic()))
+                while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+                    if ends_waits:
+                        client.close()  # and again, for a request that was just about to be sent
+                    thread.join(min(left, _ROUND) if ends_waits else left)
             done = kind is None
         finally:
             self._shown.__exit__(None, None, None)

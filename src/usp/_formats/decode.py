@@ -167,13 +167,13 @@ class Decoder:
         """Decide the encoding by the first bytes, and return their text."""
         head, self._rest = self._rest, b""
         first = self._first = head[:_HEAD]
+        encoding, label = None, None
         # Looking for a number in bytes is several times faster than for other bytes.
-        is_marked = first and first[0] in _MARKED
-        bom, encoding = _byte_order(first) if is_marked else (b"", None)
-        if encoding is None and 0 in first[:4]:
-            encoding = _shape(first)
+        if first and (first[0] in _MARKED or 0 in first[:4]):
+            bom, encoding = _byte_order(first)
+            head = head[len(bom) :]
+            encoding = encoding or _shape(first)
         if encoding is None:
-            label = None
             if first.find(b"<?xml") >= 0:  # the documents of a website begin alike
                 label = _declared(first[: first.find(b">") + 1]) or _declared(first)
             elif in_html := _IN_HTML.match(first):
@@ -182,7 +182,7 @@ class Decoder:
         self.encoding = encoding
         if encoding != "utf-8":
             self._turn(encoding)
-        return self._decode(head[len(bom) :])
+        return self._decode(head)
 
     def _turn(self, encoding: str) -> None:
         self.encoding = encoding

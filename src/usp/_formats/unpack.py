@@ -157,16 +157,17 @@ class Unpacker:
 
         The first bytes of a layer decide what it is.
         """
-        if self._inflater is None and not self.is_plain:
-            self._head += data
-            if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(MAGIC)) and not final:
+        if self._inner is None and not self.is_plain:
+            data = self._head + data
+            if len(data) < (_DEFLATE_HEAD if self._deflated else len(MAGIC)) and not final:
+                self._head = data
                 return ()
-            data, self._head = self._head, b""
             window = GZIP if data.startswith(MAGIC) else None
             if window is None and self._deflated:
                 window = _deflate_window(data)
-            self.is_plain = window is None or self._layer >= MAX_LAYERS
-            if window is not None and not self.is_plain:
+            if window is None or self._layer >= MAX_LAYERS:
+                self.is_plain = True
+            else:
                 self._inflater = Inflater(window, self._problems, self._limits)
                 self._inner = Unpacker(
                     self._problems,
@@ -199,15 +200,15 @@ class Unpacker:
 
     def _count(self, data: bytes) -> tuple[bytes, ...]:
         """Return what there is room for, if there is any."""
-        if self._room is None:
+        room = self._room
+        if room is None:
             return (data,)
-        if self._room < 0:
-            return ()
-        allowed = data[: self._room]
-        self._room -= len(data)
-        if self._room < 0:
-            self._problems.end(self._limits.reached("unpacked_bytes"))
-        return (allowed,) if allowed else ()
+        self._room = left = room - len(data)
+        if left < 0:
+            if room >= 0:
+                self._problems.end(self._limits.reached("unpacked_bytes"))
+            data = data[: max(room, 0)]
+        return (data,) if data else ()
 
 
 def _deflate_window(head: bytes) -> int | None:

@@ -14,6 +14,7 @@ import os
 import socket
 import sys
 import time
+import weakref
 from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,8 @@ class DirectSession:
 
     def __init__(self, gate: AddressGate, concurrency: int) -> None:
         self.manager = urllib3.PoolManager(maxsize=concurrency)
-        _connect_by(self.manager, _GatedConnection, {"gate": gate})
+        self._made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        _connect_by(self.manager, _GatedConnection, {"gate": gate, "made": self._made})
         self.is_direct = lru_cache(maxsize=1000)(_is_direct)
         self._headers: tuple[object, dict[str, str]] = ({}, {})  # given, and as they are sent
 
@@ -132,6 +134,15 @@ class DirectSession:
             retries=_NO_RETRIES,
             timeout=timeout,
         )
+
+    def close(self) -> None:
+        """Close all connections; a thread that waits for a response on one of them gets an error."""
+        self.manager.clear()
+        for known in self._made.valuerefs():
+            # Not by the methods of TLS, which are for the thread that uses them.
+            with contextlib.suppress(OSError, AttributeError, TypeError):
+                connection: Any = known()
+                socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
 def _is_direct(origin: str, proxies: tuple[tuple[str, str], ...]) -> bool:
@@ -356,6 +367,7 @@ class _GatedConnection(_DeadlineConnection):
     """A connection that looks up its host itself, and connects only where the gate allows it."""
 
     gate: AddressGate
+    made: weakref.WeakValueDictionary[int, Any]
     port: int
     timeout: Any
     _dns_host: str
@@ -370,6 +382,7 @@ class _GatedConnection(_DeadlineConnection):
         except BaseException:
             sock.close()
             raise
+        self.made[id(self)] = self
         return sock
 
     def _connect(self, host: str) -> socket.socket:

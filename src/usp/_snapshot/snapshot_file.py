@@ -355,7 +355,10 @@ class _Scan:
         """Take an entry that follows its records; raises ``ValueError`` if that is not so."""
         entry = _read_line(self._snapshot, line)
         entry = entry.moved(end - entry.entry_offset)
-        is_here = entry.offset is None or entry.offset in self._responses
+        is_here = entry.offset is None or (
+            entry.offset in self._responses
+            and self._snapshot.file.read(entry.offset, len(GZIP)) == GZIP
+        )
         if not is_here or not _are_apart([entry], self._since, end):  # it was compressed anew
             entry = replace(entry, start=end, end=end, last_good=None, crc=None)
             if entry.offset is not None:

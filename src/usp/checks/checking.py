@@ -15,7 +15,7 @@ from collections.abc import (
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from usp._base.urls import origin_of, unquote, urlsplit
 from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
@@ -54,6 +54,13 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from usp.objects.abstract_sitemap import AbstractSitemap
+
+
+OnBlock: TypeAlias = Callable[["AbstractSitemap", ExaminedBlock], object]
+
+
+def ignore_block(node: AbstractSitemap, block: ExaminedBlock) -> None:
+    """Take no notice of a block of pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +105,17 @@ class Checking:
         return cls(chosen, url=url, agents=agents_of(agents), **rest)
 
     def findings(
-        self, root: AbstractSitemap, on_pages: Callable[[int], object] = lambda _: None
+        self, root: AbstractSitemap, on_block: OnBlock = ignore_block
     ) -> Iterator[Finding]:
         """Yield what the rules find, sitemap by sitemap; what is about all of them at the end.
 
-        The neighbours of a website are websites of their own. ``on_pages`` is called with the number of
-        pages of each block that was read.
+        The neighbours of a website are websites of their own. ``on_block`` is called with each block of
+        pages that was read, and its sitemap before that.
         """
         for website in websites_in(root):
-            yield from self._findings_of(website, on_pages)
+            yield from self._findings_of(website, on_block)
 
-    def _findings_of(
-        self, root: AbstractSitemap, on_pages: Callable[[int], object]
-    ) -> Iterator[Finding]:
+    def _findings_of(self, root: AbstractSitemap, on_block: OnBlock) -> Iterator[Finding]:
         more = self.url, self.against, self.before
         site = Site(root, self.fetch_pages, self.agents, *more)
         site.room = self.most_pages
@@ -122,7 +127,7 @@ class Checking:
             node, parent = waiting.pop()
             sitemap = CheckedSitemap(site, node, parent)
             if is_new(node, seen):
-                yield from self._check(sitemap, on_pages)
+                yield from self._check(sitemap, on_block)
             site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
         yield from self._chosen(missing_findings(root))
@@ -136,11 +141,9 @@ class Checking:
             for page in chain(site.built.pages(), fetched):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
-    def _check(
-        self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]
-    ) -> Iterator[Finding]:
+    def _check(self, sitemap: CheckedSitemap, on_block: OnBlock) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
-        is_whole = yield from self._read(sitemap, on_pages)
+        is_whole = yield from self._read(sitemap, on_block)
         about = sitemap.node, sitemap.problems, sitemap.declared
         yield from self._chosen(findings_at(*about, in_folder=sitemap.site.is_folder))
         if is_whole:
@@ -149,9 +152,7 @@ class Checking:
         sitemap.origins.counts.clear()
         sitemap.variants.clear()
 
-    def _read(
-        self, sitemap: CheckedSitemap, on_pages: Callable[[int], object]
-    ) -> Generator[Finding, None, bool]:
+    def _read(self, sitemap: CheckedSitemap, on_block: OnBlock) -> Generator[Finding, None, bool]:
         """Read a sitemap, and ask the rules about its pages; return whether it was read to its end."""
         stored, site = stored_of(sitemap.node), sitemap.site
         is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
@@ -177,7 +178,7 @@ class Checking:
             sitemap.add(block)
             for name in gathered:
                 getattr(site, name).add(block)
-            on_pages(len(block.urls))
+            on_block(sitemap.node, examined)
             yield from held
             findings: Iterable[Finding] = self._ask(RuleScope.BLOCK, block, sitemap.url)
             held, findings = _held_back(block, findings) if sitemap.is_cut else ((), findings)

@@ -128,7 +128,7 @@ def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding
                 problems, entries = _read_index(node)
             yield from findings_at(node, problems, declared, in_folder=in_folder)
         below = [
-            (child, Declaration.of(node, entries.get(_requested(child)), tree))
+            (child, Declaration.of(node, entries.get(requested(child)), tree))
             for child in node.sub_sitemaps
         ]
         waiting.extend(reversed(below))
@@ -137,11 +137,16 @@ def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding
 
 def is_quickly_read(nodes: Iterable[AbstractSitemap]) -> bool:
     """Return whether documents are so small that what is wrong inside is known at once."""
-    total = 0
+    total, counted = 0, set()
     for node in nodes:
+        stored = stored_of(node)
+        document = stored and id(stored.document)
         if node.size is not None:
             total += node.size
-        elif isinstance(node, AbstractPagesSitemap) and not has_page_list(node):
+            counted.add(document)  # an index that lists pages, too, has another node for them
+        elif isinstance(node, AbstractPagesSitemap) and not (
+            has_page_list(node) or document in counted
+        ):
             return False
     return total <= MAX_READ
 
@@ -243,9 +248,7 @@ def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:
 
     A robots.txt that is refused is as good as none if there are sitemaps all the same.
     """
-    reported = {
-        url for node in (tree, *tree.all_sitemaps()) for url in (node.url, _requested(node))
-    }
+    reported = {url for node in (tree, *tree.all_sitemaps()) for url in (node.url, requested(node))}
     for website in websites_in(tree):
         yield from _missing_of(website, reported)
 
@@ -278,7 +281,8 @@ def _finding(
     return Finding(code, *rule, message, url, None, line, column, declared.hint)
 
 
-def _requested(node: AbstractSitemap) -> str:
+def requested(node: AbstractSitemap) -> str:
+    """Return the URL that a document was requested at, before redirects."""
     return node.url if node.exchange is None else node.exchange.url
 
 

@@ -10,7 +10,7 @@ A rule is a function with a decorator. Its docstring is its documentation::
         Source: protocol#locdef
         Bad: <url><loc>/tea</loc></url>
         Good: <url><loc>https://example.org/tea</loc></url>
-        Fix: Write the whole URL, with its scheme and host.
+        Fix: Write the full URL, with its scheme and host.
         '''
 
 Both examples are run as tests: ``tests/checks/check_examples.py`` says how they are written. Here they

@@ -164,17 +164,18 @@ def by_rule(
 
 
 def by_sitemap(
-    findings: Iterable[Finding], examples: int = 3, most_sitemaps: int = 20
+    findings: Iterable[Finding], examples: int = 3, most_sitemaps: int | None = 20
 ) -> dict[str, list[RuleRow]]:
     """Return the rows of each sitemap by its URL, the most severe first, with some examples.
 
-    For each rule there are so many sitemaps; what it found in others is one row, under an empty URL.
+    For each rule there are so many sitemaps, unless they are all wanted; what it found in others is one
+    row, under an empty URL.
     """
     rows: dict[tuple[str, str], RuleRow] = {}
     shown: Counter[str] = Counter()  # sitemaps with a row, by rule
     for one in findings:
         at = one.sitemap, one.code
-        if at not in rows and shown[one.code] >= most_sitemaps:
+        if most_sitemaps is not None and at not in rows and shown[one.code] >= most_sitemaps:
             at = "", one.code
         if at not in rows:
             shown[one.code] += 1

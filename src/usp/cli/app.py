@@ -17,10 +17,11 @@ import rich_click as click
 from click.core import ParameterSource
 
 import usp
+from usp._base.display import did_you_mean
 from usp.cli import INTERRUPTED, interrupts, output, wants_json
 from usp.cli.command import is_for_people, plain_help
 from usp.cli.commands import COMMANDS, GROUPS, SHORT_HELP
-from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, did_you_mean, messages, words_of
+from usp.cli.errors import CONFIG_FILE, EXPECTED, FAILED, messages, words_of
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ _BEHIND = (MORE, WEBSITE, REQUESTS, MESSAGES)  # panels that only --help-all sho
 _OWN = "Options"  # the panel of a command's own options
 _PLAIN_WIDTH = 80  # columns of help that no terminal shows
 _NARROWEST = 50
+_EXAMPLES = re.compile(r"^( *)Examples:$", re.MULTILINE)
 
 
 OLD_NAMES = {
@@ -48,7 +50,11 @@ class Command(click.RichCommand):
         self._form = next((one for one in params if one.name == "form"), None)
         at = params.index(self._form) + 1 if self._form else len(params)
         flag: dict[str, Any] = {"is_flag": True, "expose_value": False}
-        text, hidden = "The same as -f json.", not self._form
+        choices = getattr(getattr(self._form, "type", None), "choices", ())
+        self._json = "jsonl" if choices and "json" not in choices else "json"
+        # Click leaves lines as they are after a backspace.
+        settings["help"] = _EXAMPLES.sub(r"\1\b\n\g<0>", settings["help"])
+        text, hidden = f"The same as -f {self._json}.", not self._form
         as_json = {"help": text, "hidden": hidden, "callback": _log_as_json, **flag}
         params.insert(at, click.RichOption(["--json"], **as_json))
         super().__init__(*given, params=params, **settings)
@@ -64,9 +70,7 @@ class Command(click.RichCommand):
         parts = (word.partition("=") for word in args)
         args = [renamed.get(name, name) + equals + value for name, equals, value in parts]
         if "--json" in args and self._form and not has_format(args):
-            choices = getattr(self._form.type, "choices", ())
-            form = "json" if "json" in choices else "jsonl"
-            args = [f"--format={form}" if word == "--json" else word for word in args]
+            args = [f"--format={self._json}" if word == "--json" else word for word in args]
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -7,7 +7,6 @@ which a command has no option is left out.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import time
@@ -23,7 +22,7 @@ from usp._base.reason import Advice, Topic, limit_advice
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from usp.objects.child import SkipReason
@@ -187,12 +186,6 @@ def _names_host(reason: str, url: str) -> bool:
 def _naming(host: str) -> re.Pattern[str]:
     """Return a pattern that finds a host name in a text."""
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question that names what is similar to a word; empty if nothing is."""
-    near = difflib.get_close_matches(word.lower(), dict.fromkeys(known), n=3)
-    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def update_warning(text: str) -> str:

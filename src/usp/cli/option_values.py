@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,22 @@ def _refusal(path: Path) -> str | None:
         return f"cannot write to {str(path)!r}: {reason}"
 
 
-# Numbers ----------------------------------------------------------------------------------------
+# Choices and numbers ----------------------------------------------------------------------------
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """One of some words; ``old`` ones go on working, and are not offered."""
+
+    def __init__(self, choices: Sequence[str], old: Sequence[str] = ()) -> None:
+        super().__init__([*choices, *old])
+        self._offered = ", ".join(choices)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, after checking that it is one of them."""
+        if value not in self.choices:
+            what = (param.opts[-1] if param else "value").strip("-").replace("-", " ")
+            self.fail(f"unknown {what} {value!r}; choose from {self._offered}", param, ctx)
+        return value
 
 
 class Integer(click.IntRange):

@@ -19,7 +19,7 @@ from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS
 from usp.cli import option_values
 from usp.cli.command import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
 from usp.cli.errors import CONFIG_FILE, messages
-from usp.cli.option_values import Integer, Number
+from usp.cli.option_values import Choice, Integer, Number
 from usp.cli.output import logging_to
 from usp.limits import DEFAULT
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
@@ -129,7 +129,7 @@ log_format: Callable[[F], F] = table(
         "--log-format": "Write all messages to standard error as text, or as JSON: an object per line."
     },
     MESSAGES,
-    log_format=_EAGER | {"callback": _set_log_format, "type": click.Choice(["text", "json"])},
+    log_format=_EAGER | {"callback": _set_log_format, "type": Choice(["text", "json"])},
 )
 common_options: Callable[[F], F] = partial(
     with_options,
@@ -185,10 +185,11 @@ def results(
     choices: Sequence[str],
     text: str,
     output_text: str = "Write to this file, whose suffix sets the format; .gz compresses it.",
+    old: Sequence[str] = (),
     **settings: Any,
 ) -> Callable[[F], F]:
     """Return the options for the format in which a command writes, as ``form``, and for its file."""
-    usual = {"name": "form", "type": click.Choice(choices), "show_default": False}
+    usual = {"name": "form", "type": Choice(choices, old), "show_default": False}
     form: Callable[[F], F] = table({"-f --format": text}, format=usual | settings)
     return partial(with_options, options=[form, output(output_text)])
 

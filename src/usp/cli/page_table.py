@@ -66,14 +66,18 @@ def _cells(names: Sequence[str], row: Sequence[Any]) -> list[str]:
 
 
 def _widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the widths of the columns: what they need, and URLs what is left."""
+    """Return the widths of the columns: what the first pages need, and URLs what is left.
+
+    Later URLs may be longer: they get half as much again, if there is room.
+    """
     room = shutil.get_terminal_size().columns - len(_GAP) * (len(titles) - 1)
     needs = [max(map(cell_len, column)) for column in zip(titles, *rows, strict=True)]
     long = [at for at, name in enumerate(titles) if name in ("url", "sitemap", "path")]
     widths = [need if at in long else min(need, _WIDEST) for at, need in enumerate(needs)]
     left = room - sum(width for at, width in enumerate(widths) if at not in long)
-    for number, at in enumerate(long):
-        widths[at] = min(needs[at], max(_LEAST, left // (len(long) - number)))
+    for number, at in enumerate(sorted(long, key=needs.__getitem__)):
+        share = max(_LEAST, left // (len(long) - number))
+        widths[at] = min(needs[at] * 3 // 2, share)
         left -= widths[at]
     return widths
 

@@ -117,6 +117,11 @@ class RunOptions:
             if status:
                 raise Exit(status)
 
+    def keep_file(self, output: Path | None, tree: AbstractSitemap, start: Input) -> None:
+        """End the command if nothing could be read, and a good file would be replaced."""
+        if output is not None and output.is_file():
+            self.exit_if_nothing(tree, start)
+
     def exit_if_nothing(self, tree: AbstractSitemap, start: Input) -> None:
         """End the command if nothing could be read: an empty result must not look like a good one."""
         if tree.failures() and not found_anything(tree, start):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -13,29 +13,19 @@ from rich.tree import Tree
 
 from usp._base.display import counted, printable, size
 from usp.checks.finding import Severity
-from usp.checks.node_findings import (
-    CODES,
-    findings_at,
-    findings_of,
-    is_folder,
-    is_quickly_read,
-    missing_findings,
-    problems_of,
-)
-from usp.checks.verdicts import Color, RuleRow, by_rule, judge
+from usp.checks.node_findings import CODES
+from usp.checks.site_findings import SiteFindings
+from usp.checks.verdicts import Color, RuleRow
 from usp.cli.errors import problem_text, remedy, why
 from usp.cli.output import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.abstract_sitemap import walk
-from usp.objects.problem import ProblemCode, by_kind
+from usp.objects.problem import by_kind
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
-    AbstractPagesSitemap,
     AbstractSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     PagesResourceSyncSitemap,
-    examined_blocks,
     kind_of,
     state_of,
 )
@@ -45,7 +35,7 @@ from usp.report.markup import without_origin
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp.checks.finding import Finding
+    from usp._crawl.stored_pages import ExaminedBlock
     from usp.checks.verdicts import Verdict
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Failure
@@ -58,48 +48,87 @@ _COLORS = {Color.RED: "red", Color.AMBER: "yellow", Color.GREEN: "green"}
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
 
+@dataclass(slots=True)
+class ReadTree:
+    """A tree, and what was found in its documents, which are read once for all that is shown.
+
+    ``checked`` is whether all rules are asked: by default if the tree is small. ``on_read`` is called
+    for each sitemap whose pages have been read.
+    """
+
+    tree: AbstractSitemap
+    checked: InitVar[bool | None] = None
+    on_read: Callable[[], object] = bool
+    wrong: SiteFindings = field(init=False)
+    _contents: dict[Exchange | int, tuple[int, str]] = field(
+        default_factory=dict
+    )  # with their pages
+    _reading: AbstractSitemap | None = None
+    _content: Content = field(default_factory=Content)
+
+    def __post_init__(self, checked: bool | None) -> None:
+        """Check the tree, and count what its pages have on the way."""
+        self.wrong = SiteFindings.of(self.tree, checked, self._add)
+        self._begin(None)
+
+    def _begin(self, node: AbstractSitemap | None) -> None:
+        """Keep what the last sitemap contains in a line, and go on to another one."""
+        if self._reading is not None:
+            self.on_read()
+            held = self._content.pages, _held(self._reading, self._content)
+            self._contents[self._reading.exchange or id(self._reading)] = held
+        self._reading, self._content = node, Content()
+
+    def _add(self, node: AbstractSitemap, block: ExaminedBlock) -> None:
+        if node is not self._reading:
+            self._begin(node)
+        self._content.add(block.unique)
+
+    def contents_of(self, node: AbstractSitemap) -> str:
+        """Return what a page sitemap contains; one that was not read yet is read."""
+        key = node.exchange or id(node)
+        known = self._contents.get(key) or (0, _held(node, Content()))
+        if known[0] == node.page_count():  # a limit may cut one of two
+            return known[1]
+        self._begin(node)
+        for _, block in node.page_blocks():
+            self._content.add(block)
+        self._begin(None)
+        return self._contents[key][1]
+
+
 def tree_view(
-    tree: AbstractSitemap,
-    *,
-    everything: bool = True,
-    depth: int | None = None,
-    count: bool = True,
-    problems: bool = True,
-    on_read: Callable[[], object] = bool,
+    read: ReadTree, *, everything: bool = True, depth: int | None = None, count: bool = True
 ) -> Tree:
-    """Return a tree with a node for each sitemap; pages are counted, not shown.
+    """Return a tree with a node for each sitemap and its findings; pages are counted, not shown.
 
     Without ``everything``, long lists of sitemaps and very deep levels are shortened. ``depth`` is the
-    number of levels to show. Without ``count`` no pages are read, and without ``problems`` only those
-    are shown that are known without checking every field. ``on_read`` is called for each sitemap whose
-    pages have been read.
+    number of levels to show. Without ``count`` no pages are read.
     """
     if depth is None and not everything:
         depth = _DEEPEST
-    homepage = strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url
-    view = _View(homepage, shown_below(homepage), everything, count, problems, on_read)
-    return view.of(tree, depth)
+    url = read.tree.url
+    homepage = strip_url_to_homepage(url) if is_http_url(url) else url
+    return _View(read, homepage, shown_below(homepage), everything, count).of(depth)
 
 
 @dataclass(slots=True)
 class _View:
+    _read: ReadTree
     _homepage: str
     _shown: Callable[[str], str]
     _everything: bool
-    _read: bool
-    _problems: bool
-    on_read: Callable[[], object]
-    _in_folder: bool = False
-    _known: dict[Exchange, tuple[int, str]] = field(default_factory=dict)  # pages, what is shown
+    _counts: bool
+    _failed: Mapping[str, Failure] = field(init=False)
 
-    def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
-        self._in_folder = is_folder(tree)
+    def of(self, depth: int | None) -> Tree:
+        tree = self._read.tree
+        self._failed = {failure.url: failure for failure in tree.failures()}
         view = Tree(self._label(tree, printable))
         waiting = [(view, tree, depth)]  # instead of recursion: trees may be deep
         while waiting:
             waiting.extend(self._add(*waiting.pop()))
-        failed = {failure.url: failure for failure in tree.failures()}
-        for line in self._lines(missing_findings(tree), failed, tree.url):
+        for line in self._lines(self._read.wrong.elsewhere(), tree.url):
             view.add(line)
         return view
 
@@ -107,11 +136,7 @@ class _View:
         self, view: Tree, sitemap: AbstractSitemap, depth: int | None
     ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
         """Add the details of a sitemap; yield the branches that are still to be added."""
-        listed = self._problems or isinstance(sitemap, AbstractIndexSitemap)
-        found = findings_at(sitemap, problems_of(sitemap, read=listed), in_folder=self._in_folder)
-        failure = sitemap.why if isinstance(sitemap, InvalidSitemap) else sitemap.failure
-        failed = {} if failure is None else {sitemap.url: failure}
-        for line in self._lines(found, failed, sitemap.url):
+        for line in self._lines(self._read.wrong.at(sitemap), sitemap.url):
             view.add(line)
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
@@ -133,13 +158,8 @@ class _View:
             yield view.add(self._label(run[-1], self._shown)), run[-1], below
 
     def _sum(self, run: list[AbstractSitemap]) -> str:
-        if not self._read:
+        if not self._counts:
             return ""
-        for sitemap in run:
-            if self._problems:  # one reading finds both
-                sitemap.problem_count()
-            sitemap.page_count()
-            self.on_read()
         return f" with {counted(sum(sitemap.page_count() for sitemap in run), 'page')}"
 
     def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
@@ -157,8 +177,8 @@ class _View:
         if isinstance(sitemap, AbstractIndexSitemap):
             below = sitemap.sitemap_count() if website else len(sitemap.sub_sitemaps)
             held = counted(below, "sitemap")
-        elif self._read:
-            held = self._contents_of(sitemap)
+        elif self._counts:
+            held = self._read.contents_of(sitemap)
         else:
             held = ""
         parts = [f"{kind}: {held}" if kind and held else kind or held]
@@ -166,32 +186,9 @@ class _View:
             parts.append(size(sitemap.size))
         return ", ".join(part for part in parts if part)
 
-    def _contents_of(self, sitemap: AbstractSitemap) -> str:
-        """Return what a page sitemap contains; a document that is in the tree twice is read once."""
-        exchange = sitemap.exchange
-        known = None if exchange is None else self._known.get(exchange)
-        if known is not None and known[0] == sitemap.page_count():  # a limit may cut one of them
-            return known[1]
-        self.on_read()
-        held = _contents(sitemap, examine=self._problems)
-        if isinstance(sitemap, PagesResourceSyncSitemap) and (removed := sitemap.removed):
-            held += f", {len(removed):,} removed"
-        if exchange is not None:
-            self._known[exchange] = sitemap.page_count(), held
-        return held
-
-    def _lines(
-        self, findings: Iterable[Finding], failed: Mapping[str, Failure], url: str
-    ) -> Iterator[Text]:
-        """Return a line for each finding in the document at a URL; many of one rule share one.
-
-        ``failed`` are failures by their URLs, whose advice names options of the command.
-        """
-        alike: dict[tuple[str, str], RuleRow] = {}
-        for one in findings:
-            what = one.message if one.code == ProblemCode.OTHER_PROBLEM.rule else ""
-            alike.setdefault((one.code, what), RuleRow.of(one)).add(one, _MOST_ALIKE)
-        for row in alike.values():
+    def _lines(self, rows: Iterable[RuleRow], url: str) -> Iterator[Text]:
+        """Return a line for each finding in the document at a URL; many of one rule share one."""
+        for row in rows:
             is_many = row.count > _MOST_ALIKE
             for one in row.examples[:1] if is_many else row.examples:
                 where = "" if one.line is None else f"line {one.line}: "
@@ -199,7 +196,7 @@ class _View:
                     where = f"{row.count:,} times{', first in ' if where else ': '}{where}"
                 if one.sitemap not in (url, self._homepage):
                     where = f"{self._shown(one.sitemap)}: {where}"
-                failure = failed.get(one.sitemap)
+                failure = self._failed.get(one.sitemap)
                 is_failure = failure is not None and failure.code.rule == one.code
                 said = why(failure) if failure and is_failure else one.message
                 lost = row.lost if is_many else one.lost
@@ -220,18 +217,8 @@ def _collapses(sitemap: AbstractSitemap) -> type | None:
     return type(sitemap)
 
 
-def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
-    """Return the number of pages in a sitemap, of their images and so on, and the range of dates.
-
-    Pages that are to be examined for problems are not read twice.
-    """
-    content = Content()
-    if examine and isinstance(sitemap, AbstractPagesSitemap):
-        blocks = examined_blocks(sitemap)
-    else:
-        blocks = sitemap.page_blocks()
-    for _, block in blocks:
-        content.add(block)
+def _held(sitemap: AbstractSitemap, content: Content) -> str:
+    """Return the number of pages in a sitemap, of their images and so on, and the range of dates."""
     parts = {
         "story": content.news,
         "image": content.images.items,
@@ -242,13 +229,14 @@ def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
     span = content.dates.first, content.dates.last
     range_ = " to ".join(dict.fromkeys(filter(None, span)))
     held = counted(content.pages, "page") + (f" with {more}" if more else "")
-    return f"{held}, {range_}" if range_ else held
+    removed = sitemap.removed if isinstance(sitemap, PagesResourceSyncSitemap) else ()
+    gone = f"{len(removed):,} removed" if removed else ""
+    return ", ".join(filter(None, (held, range_, gone)))
 
 
-def summary(tree: AbstractSitemap, *, problems: bool = True) -> list[Text]:
+def summary(wrong: SiteFindings) -> list[Text]:
     """Return the verdict on a tree, its totals, and what to mend first, in a line each."""
-    found = by_rule(findings_of(tree, read=problems))  # first: finding them counts the pages too
-    result = judge(tree, found, checked=False)
+    tree, found, result = wrong.tree, wrong.found, wrong.verdict()
     lines = verdict_lines(result)
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
     lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
@@ -274,14 +262,13 @@ def tree_json(
     read and counted; with ``problems``, every field is checked. This uses a stack and not ``json``,
     which recurses: trees may be deep.
     """
+    wrong = SiteFindings.of(tree, True if problems else None if count else False)
     waiting = [(tree, 0, "")]  # with its level, and the end of its line
     while waiting:
         node, level, end = waiting.pop()
         fields = _fields(node, count=count, problems=problems)
         if node is tree and not level:
-            read = problems or (count and is_quickly_read(walk(tree)))
-            found = by_rule(findings_of(tree, read=read))
-            fields["verdict"] = judge(tree, found, checked=False, counts=count).to_dict()
+            fields["verdict"] = wrong.verdict(counts=count).to_dict()
         text = " " * level + json.dumps(fields)
         children = node.sub_sitemaps
         if not isinstance(node, AbstractIndexSitemap):

@@ -45,7 +45,7 @@ _BITS = 32  # of the number of a page in its sitemap
 _UNDATED = -1e18  # seconds; every date comes later
 _DATE = "2025, 2025-01-31, 2025-01-31T12:00Z, or how long ago: 12h, 7d, 4w"
 _PATTERN = (
-    "'*/blog/*' must match the whole URL, '/blog/*' all from the path on, 'sitemap:*news*' the URL of "
+    "'*/blog/*' must match the full URL, '/blog/*' all from the path on, 'sitemap:*news*' the URL of "
     "the sitemap that lists the page."
 )
 

@@ -15,7 +15,7 @@ from usp.checks.checking import Checking
 from usp.checks.finding import Severity
 from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
-from usp.checks.verdicts import CheckList, by_rule, judge
+from usp.checks.verdicts import CheckList, by_rule
 from usp.export.sitemaps import failure_row, places_in, sitemap_row
 from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext
 from usp.mcp.tool_values import (
@@ -196,7 +196,7 @@ def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> Si
     nodes = [node for node in walk(cached.tree) if not isinstance(node, IndexWebsiteSitemap)]
     return SiteSummary(
         source=source,
-        verdict=clean(str(judge(cached.tree, cached.found, checked=False))),
+        verdict=clean(str(cached.wrong.verdict())),
         sitemaps=len(nodes),
         formats=_named(Counter(kind_of(node).name for node in nodes).most_common()),
         bytes=sum(node.size or 0 for node in nodes),
@@ -289,7 +289,7 @@ async def check_site(
     cached = await call.tree()
 
     def check(token: CancelToken) -> CheckList:
-        findings = checking.findings(cached.tree, token.step)
+        findings = checking.findings(cached.tree, lambda _, block: token.step(len(block.urls)))
         severe = (one for one in findings if one.severity.rank <= least)
         return by_rule(severe, Cancelled, examples)
 

@@ -27,8 +27,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from usp._base.display import counted, duration
 from usp._base.urls import BadUrl, host_in, without_login
 from usp._inputs import read_web_input, tree_of_async
-from usp.checks.node_findings import findings_of, is_quickly_read
-from usp.checks.verdicts import by_rule, judge
+from usp.checks.finding import Severity
+from usp.checks.site_findings import SiteFindings
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
 from usp.mcp.tool_values import ResultSource, RuleFindings, ToolValue, clean_url, fitting, utc
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 
     from usp._inputs import Input
-    from usp.checks.verdicts import CheckList
     from usp.events import Event
     from usp.mcp import ServerOptions
     from usp.mcp.page_tools import MatchingPages
@@ -58,7 +57,7 @@ PER_SITE = 2  # crawls of a site, and calls that read its pages, at the same tim
 LEAST_SIZE = 50_000  # bytes that a sitemap counts for, however small it is
 CACHE_TREES = 8
 CACHE_BYTES = 1024 * 1024 * 1024
-MOST_RULES = 10  # rules whose findings are in each result
+MOST_RULES = 15  # rules whose findings are in each result
 EVERY = 0.5  # seconds between two reports of progress
 
 
@@ -93,10 +92,9 @@ class CachedTree:
     lists: dict[str, MatchingPages] = field(default_factory=dict)  # the last one, for its next part
 
     @cached_property
-    def found(self) -> CheckList:
-        """What is wrong with it, as far as no rules are asked; of a large one without its pages."""
-        read = is_quickly_read(walk(self.tree))
-        return by_rule(findings_of(self.tree, read=read), examples=1, failures=1)
+    def wrong(self) -> SiteFindings:
+        """What is wrong with it; of a large one without its pages."""
+        return SiteFindings.of(self.tree)
 
     @cached_property
     def size(self) -> int:
@@ -244,10 +242,10 @@ class ToolCall:
                 except SitemapException as error:
                     raise ToolError(clean_url(str(error))) from error
             cached = CachedTree(key, start.url, tree, fetched)
-            await to_thread.run_sync(lambda: cached.found)  # which may read documents
+            await to_thread.run_sync(lambda: cached.wrong)  # which may read documents
             failed = any(one.status for one in tree.failures())  # with a response
             if not (tree.is_complete or failed or any(node.status for node in walk(tree))):
-                said = judge(tree, cached.found, checked=False)
+                said = cached.wrong.verdict()
                 raise ToolError(f"{clean_url(start.url)}: {said.sentence} {said.advice}".rstrip())
             state.keep(cached)
         return cached
@@ -272,15 +270,14 @@ class ToolCall:
     def source(self, cached: CachedTree) -> ResultSource:
         """Return what a result that is made from a tree is based on."""
         indexes = (node for node in walk(cached.tree) if isinstance(node, AbstractIndexSitemap))
-        rows = (
-            [] if self.begin else cached.found.rules[:MOST_RULES]
-        )  # the first part has listed them
+        serious = [row for row in cached.wrong.found.rules if row.severity is not Severity.INFO]
+        rows = [] if self.begin else serious[:MOST_RULES]  # the first part has listed them
         return ResultSource(
             site=cached.tree.url,
             fetched=utc(cached.fetched),
             from_cache=cached.since < self._began,
             complete=cached.tree.is_complete,
-            findings=[RuleFindings.of(row) for row in rows],
+            findings=[RuleFindings.of(replace(row, examples=row.examples[:1])) for row in rows],
             skipped=sum(len(index.skipped) for index in indexes),
         )
 

@@ -149,8 +149,9 @@ class ResultSource(ToolValue):
     )
     findings: list[RuleFindings] = Field(
         default_factory=list,
-        description="What is wrong as far as that is known without reading pages, by rule: why "
-        "sitemaps are missing or incomplete. In the first part of a list.",
+        description="Errors and warnings by rule, the most severe first; of a large website only "
+        "what is known without reading pages: why sitemaps are missing or incomplete. In the first "
+        "part of a list.",
     )
     skipped: int = Field(
         default=0,

@@ -167,7 +167,7 @@ class AbstractSitemap(abc.ABC):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
-        return chain.from_iterable(map(methodcaller("all_pages"), page_sitemaps(self)))
+        return chain.from_iterable(map(_pages_of, page_sitemaps(self)))
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the pages of :meth:`all_pages` in blocks, each with its sitemap.
@@ -304,7 +304,10 @@ def walk(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
 
 def page_sitemaps(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
     """Yield the sitemaps of a tree that list pages, in its order."""
-    return filter(attrgetter("lists_pages"), walk(root))
+    return filter(_lists_pages, walk(root))
+
+
+_lists_pages, _pages_of = attrgetter("lists_pages"), methodcaller("all_pages")
 
 
 # Trees in pickles: flat, so that they may be deep --------------------------------------------------

@@ -7,14 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.checks.node_findings import (
-    findings_at,
-    findings_of,
-    is_folder,
-    is_quickly_read,
-    problems_of,
-)
-from usp.checks.verdicts import Color, by_rule, judge
+from usp.checks.site_findings import SiteFindings
+from usp.checks.verdicts import Color
+from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import (
     FAILED,
     INCOMPLETE,
@@ -26,7 +21,6 @@ from usp.objects.sitemap import (
 from usp.report.markup import Addresses, Markup, shared_origin, shown_text, shown_url, tag
 
 if TYPE_CHECKING:
-    from usp.checks.finding import Severity
     from usp.objects.abstract_sitemap import AbstractSitemap
 
 MAX_NODES = 200  # how many sitemaps are shown in total
@@ -48,13 +42,9 @@ def repr_html(node: AbstractSitemap) -> str:
     It begins with the verdict, and how much is wrong as far as that is known: documents are read, and
     their pages counted, if all of them together are small.
     """
-    nodes = [node, *node.all_sitemaps()]
-    # Findings are shown of all sitemaps or of none that lists pages, so that their number is right.
-    read = is_quickly_read(nodes)
-    addresses = Addresses(shared_origin(one.url for one in nodes))
-    writer = _TreeHtml(addresses, read=read, in_folder=is_folder(node))
-    found = by_rule(findings_of(node, read=read))
-    result = judge(node, found, checked=False, counts=read)
+    wrong = SiteFindings.of(node)
+    found, result = wrong.found, wrong.verdict(counts=wrong.checked)
+    writer = _TreeHtml(Addresses(shared_origin(one.url for one in walk(node))), wrong)
     totals = counted(node.sitemap_count(), "sitemap") + (f", {found}" if found.total else "")
     head = tag("div", _colored(shown_text(str(result)), result.color))
     if advice := result.what_to_do():
@@ -80,8 +70,8 @@ def _colored(text: str, state: str) -> Markup:
 
 
 class _TreeHtml:
-    def __init__(self, addresses: Addresses, *, read: bool, in_folder: bool) -> None:
-        self._addresses, self._read, self._in_folder = addresses, read, in_folder
+    def __init__(self, addresses: Addresses, wrong: SiteFindings) -> None:
+        self._addresses, self._wrong = addresses, wrong
         self._room = MAX_NODES
 
     def node(self, node: AbstractSitemap, depth: int) -> Markup:
@@ -110,7 +100,7 @@ class _TreeHtml:
         words = [] if kind.name == "invalid" else [kind.label]
         if node.sub_sitemaps and not website:
             words.append(counted(len(node.sub_sitemaps), "sitemap"))
-        if isinstance(node, AbstractPagesSitemap) and (self._read or has_page_list(node)):
+        if isinstance(node, AbstractPagesSitemap) and (self._wrong.checked or has_page_list(node)):
             words.append(counted(node.page_count(), "page"))
         if node.size is not None:
             words.append(size(node.size))
@@ -123,15 +113,12 @@ class _TreeHtml:
         return Markup(" ".join(parts) + "".join(self._findings(node)))
 
     def _findings(self, node: AbstractSitemap) -> Iterator[Markup]:
-        """Yield the first findings of a sitemap; of one that may be large, only why it failed."""
-        found: Counter[tuple[Severity, str, str]] = Counter()
-        problems = problems_of(node, read=self._read)
-        for one in findings_at(node, problems, in_folder=self._in_folder):
-            found[one.severity, one.code, one.message] += one.times
-        shown = list(found.items())[:_MOST_FINDINGS]
-        for (severity, code, message), times in shown:
-            often = f"{grouped(times)} times: " if times > 1 else ""
-            what = f"{severity} {code}: {often}{self._addresses.text(message, 120)}"
-            yield tag("div", _colored(what, severity), style=_INDENT)
-        if more := found.total() - sum(times for _, times in shown):
+        """Yield what the first rules found in a sitemap."""
+        rows = [*self._wrong.at(node)]
+        for row in rows[:_MOST_FINDINGS]:
+            often = f"{grouped(row.count)} times: " if row.count > 1 else ""
+            message = self._addresses.text(row.examples[0].message, 120)
+            what = f"{row.severity} {row.code}: {often}{message}"
+            yield tag("div", _colored(what, row.severity), style=_INDENT)
+        if more := sum(row.count for row in rows[_MOST_FINDINGS:]):
             yield tag("div", f"… {counted(more, 'more finding')}", style=f"{_INDENT};opacity:.8")

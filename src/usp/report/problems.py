@@ -38,6 +38,7 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
+    from usp._crawl.stored_pages import ExaminedBlock
     from usp.checks.finding import Finding
     from usp.objects.problem import Failure, ProblemCode
     from usp.report.summary import Summary
@@ -96,9 +97,9 @@ def checks_of(
     """Return what is wrong with a tree; ``everything`` checks all pages, however many there are."""
     places, checked = FindingPlaces(), Counter[str]()
 
-    def count(pages: int) -> None:
-        checked["pages"] += pages
-        on_pages(pages)
+    def count(_node: AbstractSitemap, block: ExaminedBlock) -> None:
+        checked["pages"] += len(block.urls)
+        on_pages(len(block.urls))
 
     most = None if everything else MAX_CHECKED_PAGES
     checking = Checking.of(most_pages=most, on_page_problem=places.add_problem)

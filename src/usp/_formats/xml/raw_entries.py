@@ -241,7 +241,7 @@ class OpenField:
     """What a field means, its depth, and its text, as far as there is room for it.
 
     It is ``nested`` if it is not directly below its entry, and ``has_markup`` if there are elements in
-    it that mean nothing: then only a whole URL is the text of a link or loc. Damage goes to ``notes``.
+    it that mean nothing: then only a full URL is the text of a link or loc. Damage goes to ``notes``.
     """
 
     __slots__ = (

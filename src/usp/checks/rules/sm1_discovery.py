@@ -34,7 +34,7 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     Source: rfc9309#section-2.3.1.3 protocol#submit_robots
     Bad:
         --- /sitemap.xml
-    Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
+    Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the full URL for each sitemap or index.
     """
     asked = _unread(site)
     if asked is not None and asked.status in _ABSENT:  # others are failures
@@ -171,7 +171,7 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
         User-agent: *
         Allow: /
         --- /sitemap.xml
-    Fix: Add a line "Sitemap: " with the whole URL of this sitemap to robots.txt.
+    Fix: Add a line "Sitemap: " with the full URL of this sitemap to robots.txt.
     """
     if site.robots_txt is None or site.robots.is_something_else:
         return
@@ -191,14 +191,14 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
 def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A robots.txt or an index declares a sitemap with a relative URL.
 
-    The protocol wants the whole URL. Search engines ignore other lines of robots.txt and other entries
+    The protocol wants the full URL. Search engines ignore other lines of robots.txt and other entries
     of an index, without a word.
     Source: protocol#submit_robots google:crawling-indexing/robots/robots_txt#sitemap
     Bad:
         --- /robots.txt
         Sitemap: /sitemap.xml
         --- /sitemap.xml
-    Fix: Write the whole URL, with its scheme and host.
+    Fix: Write the full URL, with its scheme and host.
     """
     schemeless = {one.line for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME}
     for child in () if sitemap.is_feed else sitemap.children:

@@ -41,11 +41,11 @@ _BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_NOT_SEEN}\ufffd]++")
 def relative_url(block: PageColumns) -> Iterator[Hit]:
     """The URL of a page is relative.
 
-    The protocol wants whole URLs, and search engines do not resolve others: the page is not found.
+    The protocol wants full URLs, and search engines do not resolve others: the page is not found.
     Source: protocol#locdef
     Bad: <url><loc>/tea</loc></url>
     Good: <url><loc>https://example.org/tea</loc></url>
-    Fix: Write the whole URL, with its scheme and host.
+    Fix: Write the full URL, with its scheme and host.
     """
     for at, given in enumerate(block.examined.written or ()):
         if not given or "://" in given or is_http_url(written := given.strip()):

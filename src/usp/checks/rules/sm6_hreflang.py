@@ -141,14 +141,14 @@ def duplicate_x_default(block: PageColumns) -> Iterator[Hit]:
 def relative_alternate(block: PageColumns) -> Iterator[Hit]:
     """A link to another language has a relative URL.
 
-    Search engines ask for the whole URL of each version, with its scheme and host, and do not resolve
+    Search engines ask for the full URL of each version, with its scheme and host, and do not resolve
     others: the link is ignored.
     Bad:
         <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
         <xhtml:link rel="alternate" hreflang="de" href="/de"/>
     Good: with "https://example.org/de" instead of "/de"
-    Fix: Write the whole URL, with its scheme and host.
+    Fix: Write the full URL, with its scheme and host.
     """
     for at, given in block.links:
         written = given.get("href", "").strip()

@@ -71,13 +71,12 @@ def command(
     with --from gives exactly what came after it. Lines begin with the time, and + (added), ~ (changed),
     - (removed) or > (moved to another sitemap). Needs the extra fleet.
 
-    \b
     Examples:
       usp changes dataset --since 1h              of the last hour
       usp changes dataset --from 57 -f jsonl      what came after position 57
       usp changes dataset --position state        what came since the last call
       usp changes dataset --follow --only added   new pages as they are found
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.cli.run_options import handling
     from usp.fleet.changes_feed import ChangesFeed
 

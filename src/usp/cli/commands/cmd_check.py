@@ -19,7 +19,7 @@ from usp._base.display import counted
 from usp.cli import options
 from usp.cli.command import MORE
 from usp.cli.errors import PARTIAL, messages, remedy
-from usp.cli.option_values import SampleSize, bad_value, new_path, value_of
+from usp.cli.option_values import Choice, SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ _SEVERITIES = ("error", "warning", "info")
         "--fetch-pages N": "Also fetch a sample of N pages, or all, as robots.txt allows, and check "
         "that they exist and are indexable.",
     },
-    profile={"type": click.Choice(_PROFILES), "metavar": "PROFILE"},
-    min_severity={"type": click.Choice(_SEVERITIES), "default": "info", "metavar": "SEVERITY"},
+    profile={"type": Choice(_PROFILES), "metavar": "PROFILE"},
+    min_severity={"type": Choice(_SEVERITIES), "default": "info", "metavar": "SEVERITY"},
     fail_on={
-        "type": click.Choice([*_SEVERITIES, "never"]),
+        "type": Choice([*_SEVERITIES, "never"]),
         "default": "warning",
         "metavar": "SEVERITY",
     },
@@ -132,7 +132,6 @@ def command(
     The exit status is 0 if nothing was found (see --fail-on), 1 if something was, and 2 if the sitemaps
     could not be checked: wrong usage, nothing that responds, no sitemaps at all.
 
-    \b
     Examples:
       usp check example.org                          a website
       usp check public/                              files, before a deployment
@@ -142,7 +141,7 @@ def command(
       usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -o usp.sarif                 for code scanning
       usp check public/ --fix --write                fix what is mechanical
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.checks.finding import Baseline, Severity
     from usp.checks.formats import CheckReport
     from usp.checks.ignores import Ignores
@@ -174,7 +173,9 @@ def command(
             return
         progress.doing = "checking"
         findings = chain.from_iterable(
-            replace(checking, is_live=not start.is_local).findings(tree, progress.add_pages)
+            replace(checking, is_live=not start.is_local).findings(
+                tree, lambda _, block: progress.add_pages(len(block.urls))
+            )
             for start, tree in found
         )
         severe = (one for one in ignores.others(findings) if one.severity.rank <= least.rank)

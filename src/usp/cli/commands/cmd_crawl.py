@@ -15,7 +15,15 @@ from usp._base.display import counted, duration, printable, size
 from usp.cli import options
 from usp.cli.command import MORE
 from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
-from usp.cli.option_values import Integer, bad_value, interval, read_columns, share, value_of
+from usp.cli.option_values import (
+    Choice,
+    Integer,
+    bad_value,
+    interval,
+    read_columns,
+    share,
+    value_of,
+)
 from usp.cli.output import logging_to
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -78,7 +86,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     },
     MORE,
     per_hour={"type": Integer(1)},
-    engine={"type": click.Choice(ENGINES), "default": "local"},
+    engine={"type": Choice(ENGINES), "default": "local"},
     sites_per_worker={"type": Integer(1, 10_000), "default": _USUAL["sites_per_worker"]},
     sites_per_host={"default": _USUAL["sites_per_host"]},
     max_failed={"type": share, "default": "20%"},
@@ -101,7 +109,6 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
     every site of the list is in the dataset. It is 1 if the run could not go on, if more sites failed
     than --max-failed allows, and, with --again or --retry-failed, if any site keeps what it had.
 
-    \b
     Examples:
       usp crawl sites.txt -o dataset
       usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
@@ -112,7 +119,7 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
       usp crawl dataset --again
       usp crawl sites.txt -o s3://bucket/dataset --shard 0/4
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp._base.names import load_extra
     from usp.cli.run_options import ending_at_sigterm
     from usp.export.schema import skip_pandas_import

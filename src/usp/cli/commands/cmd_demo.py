@@ -44,14 +44,13 @@ def command(output: Path | None, serve: bool, port: int, later: bool, is_opened:
     images, videos, languages, a feed, a list of URLs, and sitemaps that are compressed, broken or
     missing. Nothing is left behind, except for the report that is asked for.
 
-    \b
     Examples:
       usp demo                    show its sitemaps
       usp demo --open             and a report on them in the browser
       usp demo -o report.html     and write the report to a file
       usp demo --serve            serve it for other commands
       usp demo --serve --later    the same address, a day later
-    """  # noqa: D301 - click knows the backspace
+    """
     if serve and (output is not None or is_opened):
         raise click.UsageError(
             "--serve only serves the website: it cannot be used with -o or --open"
@@ -84,7 +83,7 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
     import requests
 
     from usp._demo import demo_site
-    from usp.cli.treeview import summary, tree_view
+    from usp.cli.treeview import ReadTree, summary, tree_view
     from usp.options import DEFAULT_CONCURRENCY
     from usp.report import write_report
     from usp.tree import sitemap_tree_for_homepage
@@ -94,14 +93,15 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
         session.trust_env = False  # a proxy cannot reach this machine
         client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
         tree = sitemap_tree_for_homepage(url, client)
+    read = ReadTree(tree)
     more = [] if is_opened else ["HTML report: usp demo --open shows one"]
     if output is not None:
         write_report(tree, output)
         more = [f"HTML report: {output}"]
     show(
-        tree_view(tree),
+        tree_view(read),
         "",
-        *summary(tree),
+        *summary(read.wrong),
         *more,
         "Next, try a real site: usp tree -p example.org",
     )

@@ -89,7 +89,6 @@ def command(
     there is no confirmed change, but a sitemap could be read on one side only; with --strict, it is 3
     whenever something is missing.
 
-    \b
     Examples:
       usp diff monday.warc.gz tuesday.warc.gz    two snapshots
       usp diff site.warc.gz example.org          what changed since then
@@ -97,7 +96,7 @@ def command(
       usp diff a.warc.gz b.warc.gz -o new.csv    as a table
       usp diff a.warc.gz b.warc.gz -f summary    how many changes in each section
       usp diff site.csv example.org --only removed
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.changes import Diff
     from usp.changes.change_values import (
         CSV_COLUMNS,

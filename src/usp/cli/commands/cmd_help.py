@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 import usp
+from usp._base.display import did_you_mean
 from usp.cli import options
 from usp.cli.command import is_for_people
 from usp.cli.commands import COMMANDS
-from usp.cli.errors import did_you_mean
 from usp.cli.output import has_colors, write_text
 
 if TYPE_CHECKING:
@@ -51,14 +51,13 @@ def command(ctx: click.Context, topic: str | None) -> None:
     TOPIC is a page, a command without a page of its own, or a rule of usp check. On a terminal pages
     are shown in a pager; elsewhere they are Markdown.
 
-    \b
     Examples:
       usp help                     all topics
       usp help streaming           a page
       usp help snapshot            how to use a command
       usp help SM401               what a code means
       usp help rules > rules.md    a page in a file
-    """  # noqa: D301 - click knows the backspace
+    """
     if topic is None:
         write_text(_list())
     elif topic in topics():

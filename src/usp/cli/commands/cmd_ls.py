@@ -39,9 +39,10 @@ _STREAMED = frozenset({"pages", "table", "csv", "jsonl", "json"})
 @options.command("ls")
 @options.url_argument
 @options.results(
-    [*LINES, *TABLES, "sitemaps"],
+    [*LINES, *TABLES],
     "tabtree: all, indented with tabs (default). pages: one URL per line. table: for terminals. "
     "csv, json, jsonl, parquet: a row per page. xml: one sitemap.",
+    old=["sitemaps"],
     metavar="FORMAT",
 )
 @options.table(
@@ -75,14 +76,13 @@ def command(
     exit status is 0 if anything was read and 1 if nothing was; with --strict, it is 3 if anything is
     missing.
 
-    \b
     Examples:
       usp ls example.org                            sitemaps and pages as a tree
       usp ls example.org -f pages > urls.txt        one page URL per line
       usp ls example.org -o pages.parquet           a table of all pages
       usp ls example.org --since 30d -o new.csv     pages of the last 30 days
       usp ls example.org --match "pricing api"      the pages that fit best
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.selection import Selection
 
     undated: list[int] = []

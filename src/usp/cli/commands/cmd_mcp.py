@@ -70,7 +70,6 @@ def command(
     compare it with a snapshot, and explain what was found. They only read; what they return is
     bounded and comes in parts.
 
-    \b
     Examples:
       usp mcp                                as an MCP client starts it
       usp mcp --snapshots archive/           compare websites with these, too
@@ -78,7 +77,7 @@ def command(
       usp mcp --http                         at http://127.0.0.1:8000/mcp
       usp mcp --http 0.0.0.0:8000 --expose --allow-host box.lan
                                              for others, with a token
-    """  # noqa: D301 - click knows the backspace
+    """
     crawl, client = options.read_requests(values, SERVER_LIMITS, trust_start=False)
     client["max_concurrent_requests"] = values["concurrency"]
     kept = {"cache_seconds": values["cache"], "snapshots": values["snapshots"]}

@@ -51,14 +51,13 @@ def command(
     how long each request took. Its path is printed at the end. The exit status is 0 if anything was
     read and 1 if nothing was; with --strict, it is 3 if anything is missing.
 
-    \b
     Examples:
       usp report example.org
       usp report example.org -o example.html
       usp report example.org/sitemap_index.xml --problems
       usp report example.org --compare last-week.warc.gz
       usp report example.org --history snapshots
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.cli.run_options import found_anything
     from usp.exceptions import SnapshotError
     from usp.report import html
@@ -70,6 +69,7 @@ def command(
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
+        run.keep_file(output, tree, start)
         before = None if former is None else run.tree(former, on_event=progress)
         if former is not None and before is not None and not found_anything(before, former):
             run.exit_for(before, former)  # everything would look new

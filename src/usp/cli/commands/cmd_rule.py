@@ -31,7 +31,7 @@ _NO_WRAP = 1000
 
 
 @options.command("rule")
-@click.argument("names", metavar="RULE...", nargs=-1)
+@click.argument("names", metavar="[RULE]...", nargs=-1)
 @options.results(["text", "json"], "text: for people (the default). json: for programs.")
 @click.option("--all", is_flag=True, expose_value=False, hidden=True)  # as without a code
 @options.common_options
@@ -41,14 +41,13 @@ def command(names: tuple[str, ...], form: str | None, output: Path | None) -> No
     RULE is a code, the beginning of codes, or a name. One rule is explained; several, or all
     without RULE, are listed, one per line. -f json has everything about each of them.
 
-    \b
     Examples:
       usp rule                     all rules
       usp rule SM401               one of them
       usp rule relative-url
       usp rule SM4                 all rules about URLs
       usp rule -o rules.json       all rules for programs
-    """  # noqa: D301 - click knows the backspace
+    """
     form = options.format_for(output, form, ("text", "json"), "text")
     rules = _named(names)
     if form == "json":

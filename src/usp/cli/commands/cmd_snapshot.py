@@ -30,34 +30,39 @@ def command(run: options.RunOptions, start: options.Input, output: Path) -> None
     without passwords and cookies. An existing file is replaced only when the new one is complete, and
     has pages. Needs the extra warc.
 
-    \b
     Examples:
       usp snapshot example.org -o site.warc.gz
       usp tree site.warc.gz                       what was recorded
       usp update site.warc.gz                     fetch what has changed since
-    """  # noqa: D301 - click knows the backspace
+    """
     from dataclasses import replace
 
-    from usp._snapshot.recording import lists_pages
     from usp.cli.errors import FAILED, messages
-    from usp.cli.run_options import found_anything
 
     if start.is_local and not start.is_snapshot:
         raise click.UsageError(
             "only a website, a sitemap on the web or another snapshot can be recorded, not a file"
         )
-    existed = output.exists()
+    before = _identity(output)
     recording = replace(run, options=replace(run.options, record=output))
     with recording.running() as progress:
         tree = recording.tree(start, on_event=progress)
-    is_left = existed and not start.is_local and not lists_pages(tree)
+    is_left = before is not None and before == _identity(output)
     if is_left:
         messages.error(f"no pages were found: {output} was left as it was", FAILED)
-    elif found_anything(tree, start):  # otherwise nothing may have been written
+    elif output.exists():
         click.echo(printable(str(output)))
     run.exit_for(tree, start)
     if is_left:
         raise Exit(FAILED)
+
+
+def _identity(path: Path) -> object:
+    """Return what tells a file from one that replaces it; None if there is none."""
+    if not path.exists():
+        return None
+    facts = path.stat()
+    return facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
 @options.command("update")
@@ -88,13 +93,12 @@ def update(
     more than half of them could not be read, and for sitemaps without their pages until the next one
     finds the same.
 
-    \b
     Examples:
       usp update site.warc.gz
       usp update site.warc.gz --trust-lastmod     skip unchanged dates
       usp update site.warc.gz -o today.warc.gz    keep the old snapshot, too
       usp update site.warc.gz --accept            even if most pages are gone
-    """  # noqa: D301 - click knows the backspace
+    """
     from dataclasses import replace
     from pathlib import Path
 

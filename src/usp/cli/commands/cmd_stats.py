@@ -40,11 +40,10 @@ def command(dataset: str, most: int, form: str | None, output: Path | None) -> N
     DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
     still be running. Needs the extra fleet.
 
-    \b
     Examples:
       usp stats dataset
       usp stats dataset -f json | jq .freshness.shares
-    """  # noqa: D301 - click knows the backspace
+    """
     form = options.format_for(output, form, ("text", "json"), "text")
     from usp.fleet.stats import dataset_stats
 
@@ -69,11 +68,10 @@ def forget(dataset: str, sites: tuple[str, ...]) -> None:
     more requests, within seconds. Without SITE, the rows of all sites of the list are deleted. Files
     with deleted rows are removed once no version of the tables needs them. Needs the extra fleet.
 
-    \b
     Examples:
       usp forget dataset example.org
       usp forget dataset                delete the rows of all sites of the list
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.fleet import leave_alone
     from usp.fleet.current import OpenDataset
 
@@ -98,11 +96,10 @@ def convert(old: str, output: str) -> None:
     OLD has the tables pages, sitemaps and sites, and stays as it is. Everything in the new dataset is
     due at once. If the command is interrupted, the same command completes it. Needs the extra fleet.
 
-    \b
     Examples:
       usp convert old -o dataset
       usp crawl dataset --due              see what has changed
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.fleet.takeover import take_over
 
     with reading_dataset() as aside:

@@ -30,7 +30,7 @@ _FORMATS = ("text", "json", *GRAPHS)
     {
         "-a --all": "Show every sitemap; long lists are shortened otherwise.",
         "-d --levels N": "Show this many levels; sitemaps below them are only counted.",
-        "-p --problems": "Check every field of every page of a large website, too; takes longer.",
+        "-p --problems": "Check a large website, too, with all rules of usp check; takes longer.",
     },
     all={"name": "everything"},
 )
@@ -64,7 +64,6 @@ def command(
     URL is a website, a sitemap, a file, a folder, or - for standard input. Long lists of sitemaps are
     shortened; --all shows them in full. 'usp URL' is the same as 'usp tree URL'.
 
-    \b
     Examples:
       usp tree example.org                 the whole site
       usp tree example.org --levels 2      only the first two levels
@@ -73,7 +72,7 @@ def command(
       usp tree example.org -f json         the tree as JSON
       usp tree example.org -o site.svg     a graph (needs Graphviz)
       usp tree example.org -f mermaid      the same for Markdown
-    """  # noqa: D301 - click knows the backspace
+    """
     usual = "dot" if get_current_context().command is graph else "text"
     form = options.format_for(output, form, _FORMATS, usual)
     with run.running() as progress:
@@ -82,7 +81,7 @@ def command(
             if form == "text":
                 _show_if_answered(tree)
             run.exit_if_nothing(tree, start)
-        how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
+        run.keep_file(output, tree, start)
         parts: list[RenderableType] = []
         if form in GRAPHS:
             from usp import graph as graphs
@@ -91,18 +90,16 @@ def command(
         elif form == "json":
             from usp.cli.treeview import tree_json
 
+            how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
             write_text(tree_json(tree, **how), output)
         else:
-            from usp.checks.node_findings import is_quickly_read
-            from usp.cli.treeview import summary, tree_view
-            from usp.objects.abstract_sitemap import walk
+            from usp.cli.treeview import ReadTree, summary, tree_view
 
+            checked = True if problems else False if no_count else None
+            read = ReadTree(tree, checked, progress.reading(tree.sitemap_count()))
+            parts.append(tree_view(read, everything=everything, depth=levels, count=not no_count))
             if not no_count:
-                how["problems"] = problems or is_quickly_read(walk(tree))
-            seen = progress.reading(tree.sitemap_count())
-            parts.append(tree_view(tree, everything=everything, on_read=seen, **how))
-            if not no_count:
-                parts += ["", *summary(tree, problems=how["problems"])]
+                parts += ["", *summary(read.wrong)]
     if parts:
         show(*parts, output=output)
     messages.wrote(output, tree.sitemap_count(), "sitemap")

@@ -22,7 +22,7 @@ from click.exceptions import Exit
 from usp._base.display import clock, counted, duration
 from usp._base.urls import is_http_url
 from usp.cli import options
-from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, words_of
+from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, why, words_of
 from usp.cli.option_values import bad_value, new_path
 from usp.cli.output import naming, write_text
 from usp.cli.watch_outputs import ENTRIES, NewsFeed, post, run_command, webhook
@@ -98,13 +98,12 @@ def command(
     The exit status is 1 if that is so in the last round of --rounds, or if more than half of the pages
     could not be read in it; with --strict, it is 3 if anything was missing in it.
 
-    \b
     Examples:
       usp watch example.org --snapshot site.warc.gz
       usp watch example.org --snapshot s.warc.gz --every 1h -o new.jsonl
       usp watch feeds.opml --snapshot states/ --every 30m
       usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
-    """  # noqa: D301 - click knows the backspace
+    """
     from usp.changes.watching import watch
     from usp.cli.run_options import handling
 
@@ -286,7 +285,7 @@ class _Watcher:
         if warning and warning != before:
             messages.error(warning, FAILED)
         if error is not None and update is None:
-            reason = words_of(error)
+            reason = why(current.failures[0]) if current.failures else words_of(error)
             again = f"; next try in {duration(self.every)}" if self.every else ""
             messages.notice(f"failed: {reason}{again}", failed=reason)
             return
