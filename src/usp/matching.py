@@ -8,6 +8,7 @@ import re
 import unicodedata
 from array import array
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,12 +26,27 @@ __all__ = ["Match", "best_pages"]
 _ONE_BY_ONE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3"  # written without blanks
 _WITH_MARKS = "\u0900-\u0963\u0966-\u109f\u1780-\u17d3"  # India to Cambodia: a vowel may be a mark
 _WORD = re.compile(rf"[{_ONE_BY_ONE}]|(?:[^\W_{_ONE_BY_ONE}]|[{_WITH_MARKS}])+")
+_RUN = re.compile(rf"[{_ONE_BY_ONE}]")
+_RUNS = re.compile(rf"[{_ONE_BY_ONE}]+|(?:[^\W_{_ONE_BY_ONE}]|[{_WITH_MARKS}])+")
 _WITHOUT_BLANKS = "\u0e00"  # from Thai on, a word may be inside another one
 _EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
 _MOST_WORDS = 16  # of a query
 _MOST_TEXT = 2_000  # characters of a URL, or of a title with its keywords
 _BEGINNING = 3  # characters of a word that are enough to find longer ones
-_LIKE = 0.5  # what a word counts that is only like that of the query
+_INFLECTED, _LIKE = 0.8, 0.5  # what a word counts in another form, and one that only begins alike
+_QUESTIONS = """
+    a about an and are at by can do does for from how i in is me my of on or that the this to we what
+    when where which why with you your das dem den der die ein eine fur ich im ist kann mit und von
+    was wie wo zu au aux comment de des du est et la le les ou pour que quel quelle sur un une como con
+    cual del donde el en es las los para por y"""
+_COMMON_WORDS = frozenset(_QUESTIONS.split())
+_ENDINGS = {  # and how many letters they leave at least
+    **dict.fromkeys(("s", "es", *"аеиоуыюя", "ия", "ии", "ой", "ов", "ей"), 3),
+    **dict.fromkeys(("e", "is", "ing", "ed", "er", "en", "n"), 4),
+}
+_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d"})
+_SPELLED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})  # in URLs
+_UMLAUT = re.compile(r"(?<=[aou])e")
 _NAME, _TITLE, _KEYWORD, _FOLDER = 3, 3, 2, 1  # what a word counts, by where it stands
 _K1, _B = 1.2, 0.5  # the constants of BM25: of words that are repeated, and of long texts
 
@@ -60,11 +76,13 @@ def best_pages(
 ) -> list[Match]:
     """Return the pages of a tree that fit some words best, the best one first.
 
-    A page fits if its URL, its title, its keywords or its authors have any of the words, a longer one
-    that begins with it, or it without a final ``s`` or ``es``, each of three letters at least; upper
-    case, accents and percent-encoding do not matter. The section of a page in an HTML sitemap is among
-    its keywords. Rare words count more than frequent ones (BM25), and the last part of the path and the
-    title more than folders. Pages that fit equally well stay in their order. ``selection`` chooses
+    A page fits if its URL, its title, its keywords or its authors have any of the words, another form
+    of it, such as a plural, or a longer one that begins with it and has three letters at least; upper
+    case, accents, umlauts and percent-encoding do not matter. What is written without blanks is found
+    by two characters at a time. The section of a page in an HTML sitemap is among its keywords. Rare
+    words count more than frequent ones (BM25), and the last part of the path and the title more than
+    folders. Words of every question, such as *how*, are not looked for among others. Pages that fit
+    equally well stay in their order. ``selection`` chooses
     among the pages before, apart from its own ``limit``; ``site`` is as in :meth:`Selection.of`. The
     documents of a tree are read twice, and only what is returned is kept in memory.
 
@@ -99,15 +117,14 @@ class Ranking:
     """
 
     def __init__(self, words: str) -> None:
-        self.words = tuple(dict.fromkeys(_words(words[:_MOST_TEXT])))[:_MOST_WORDS]
-        if not self.words:
+        self.terms = tuple(map(Term.of, _words_of_query(words)))
+        if not self.terms:
             raise ValueError(f"no word to look for in {words[:80]!r}; use letters or digits")
-        forms = {word: _singulars(word) for word in self.words}
-        self._forms = [(min((*less, word), key=len), word, less) for word, less in forms.items()]
-        self.pattern = re.compile("|".join(re.escape(root) for root, *_ in self._forms))
+        roots = chain.from_iterable(term.roots for term in self.terms)
+        self.pattern = re.compile("|".join(map(re.escape, roots)))
         self._pages = 0
         self._lengths: array[int] = array("H")
-        self._counts: list[array[float]] = [array("f") for _ in self.words]
+        self._counts: list[array[float]] = [array("f") for _ in self.terms]
 
     def weigh(self, block: PageBlock) -> dict[int, Weights]:
         """Return the pages of a block that have any of the words, by their number in it."""
@@ -139,16 +156,12 @@ class Ranking:
             (title, _TITLE),
             (keywords, _KEYWORD),
         )
-        counts, length = [0.0] * len(self.words), 0
+        counts, length = [0.0] * len(self.terms), 0
         for text, weight in texts:
             there = _WORD.findall(text)
             length += len(there)
-            for at, (root, word, singulars) in enumerate(self._forms):
-                for one in there if root in text else ():
-                    if one == word:
-                        counts[at] += weight
-                    elif one in singulars or _is_in(one, word):
-                        counts[at] += weight * _LIKE
+            for at, term in enumerate(self.terms):
+                counts[at] += weight * term.count_in(text, there)
         return Weights(counts, length) if any(counts) else None
 
     def add(self, weights: Iterable[Weights]) -> None:
@@ -174,13 +187,52 @@ class Ranking:
         return heapq.nlargest(most, enumerate(scores), key=lambda one: one[1])
 
 
-def _singulars(word: str) -> tuple[str, ...]:
-    """Return a word without the ending of a plural, if it has one."""
-    return tuple(
+class Term(NamedTuple):
+    """A word of a query: how it may be spelled, and its stems; ``roots`` are how all of these begin."""
+
+    spellings: frozenset[str]
+    stems: frozenset[str]
+    roots: tuple[str, ...]
+
+    @classmethod
+    def of(cls, word: str) -> Term:
+        """Return what to look for."""
+        spellings = frozenset({_folded(word), _folded(word.translate(_SPELLED))})
+        stems = frozenset(chain.from_iterable(map(_stems, {*spellings, _UMLAUT.sub("", word)})))
+        roots = {one.removesuffix("y") if len(one) > _BEGINNING else one for one in stems}
+        short = (one for one in roots if not any(map(one.startswith, roots - {one})))
+        return cls(spellings, stems, tuple(short))
+
+    def count_in(self, text: str, words: Sequence[str]) -> float:
+        """Return how often a text has the word; its words are given."""
+        if not any(root in text for root in self.roots):
+            return 0.0
+        if any(map(_RUN.match, self.spellings)):
+            return sum(map(text.count, self.spellings))
+        if any(word >= _WITHOUT_BLANKS for word in self.spellings):
+            words = [one for one in words if any(root in one for root in self.roots)]
+        else:
+            words = [one for one in words if one.startswith(self.roots)]
+        return sum(map(self._weight_of, words))
+
+    def _weight_of(self, one: str) -> float:
+        if one in self.spellings:
+            return 1.0
+        if not self.stems.isdisjoint(_stems(one)):
+            return _INFLECTED
+        return _LIKE if any(_is_in(one, word) for word in self.spellings) else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _stems(word: str) -> frozenset[str]:
+    """Return a word, and what it may be without its ending."""
+    found = {
         word.removesuffix(ending)
-        for ending in ("s", "es")
-        if word.endswith(ending) and len(word) >= _BEGINNING + len(ending)
-    )
+        for ending, least in _ENDINGS.items()
+        if word.endswith(ending) and len(word) >= least + len(ending)
+    }
+    singular = {f"{word[:-3]}y"} if word.endswith("ies") else set()
+    return frozenset({word, *found, *singular})
 
 
 def _is_in(one: str, word: str) -> bool:
@@ -205,9 +257,16 @@ def _folded(text: str) -> str:
     if folded.isascii():
         return folded
     parts = unicodedata.normalize("NFKD", folded)
-    bare = "".join(char for char in parts if not unicodedata.combining(char))
+    bare = "".join(char for char in parts if not unicodedata.combining(char)).translate(_LETTERS)
     return unicodedata.normalize("NFC", bare)  # Hangul
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(_folded(text))
+def _words_of_query(text: str) -> list[str]:
+    """Return the words of a query, each once; each two characters of what is without blanks."""
+    composed = unicodedata.normalize("NFKC", text[:_MOST_TEXT]).casefold()
+    found: dict[str, None] = {}
+    for run in _RUNS.findall(composed):
+        parts = [run[at : at + 2] for at in range(len(run) - 1)] if _RUN.match(run) else []
+        found.update(dict.fromkeys(parts or [run]))
+    rare = [word for word in found if word not in _COMMON_WORDS]
+    return (rare or list(found))[:_MOST_WORDS]

@@ -9,6 +9,7 @@ import pytest
 import usp
 from usp._demo import demo_site
 from usp.checks import findings_of, verdict
+from usp.limits import Limits
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, Everywhere, Site, index, robots, urlset
@@ -111,6 +112,14 @@ def test_what_is_known_without_rules_is_what_the_check_finds_and_the_verdict_is_
     assert order.index(early.color) >= order.index(color)
     assert early.color == color or "warning" in sentence
     assert "nothing wrong" not in early.sentence
+
+
+def test_an_index_whose_sitemaps_a_limit_leaves_out_is_incomplete_and_was_read(serve):
+    site = serve({"/robots.txt": robots("/s.xml")})
+    result = verdict(sitemap_tree_for_homepage(site.base, limits=Limits(sitemaps=1)))
+    assert result.sentence.startswith(
+        f"{site.base}/robots.txt is incomplete: 1 of its sitemaps left out"
+    )
 
 
 def test_the_demo_has_the_same_findings_with_and_without_rules_and_a_red_light():

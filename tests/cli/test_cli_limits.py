@@ -82,3 +82,11 @@ def test_limits_reach_the_crawl_and_one_that_is_reached_says_how_to_raise_it(ser
         for value in ("10", "none"):
             ended = run("ls", start, "-k", "-f", "pages", "--strict", "--max", f"pages={value}")
             assert (ended.status, ended.err, len(ended.lines)) == (0, "", 10)
+
+
+def test_what_to_do_about_a_limit_names_the_option_and_nothing_of_python(serve, run):
+    site = serve({"/s.xml": index("/a.xml", "/b.xml"), "/a.xml": urlset("/p")})
+    for command in cases(["tree", "check"]):
+        out = run(command, f"{site}/s.xml", "--max", "sitemaps=2").out
+        assert "  Raise it with --max sitemaps=…." in out.replace("SM066 limit-sitemaps: ", "")
+        assert "Limits(" not in out

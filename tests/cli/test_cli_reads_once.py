@@ -94,7 +94,7 @@ def test_a_reading_that_was_given_up_is_not_remembered():
 
 
 def test_problems_are_kept_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr(store, "REMEMBERED", 5)
+    monkeypatch.setattr(store.Store, "_room", 5)
     kept = store.Store()
     nodes = []
     for at in range(4):

@@ -92,9 +92,13 @@ WRONG = {
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]
     ],
-    "only one of A and B can be standard input": [["diff", "-", "-"]],
-    "only one of URL and --compare can be standard input": [["report", "-", "--compare", "-"]],
-    "standard input can be checked only once": [["check", "-", "-"]],
+    "'nope' is neither an HTTP URL nor an existing file": [["ls", ".", "--site", "nope"]],
+    "only one input can be standard input": [
+        ["diff", "-", "-"],
+        ["report", "-", "--compare", "-"],
+        ["check", "-", "-"],
+        ["check", "-", "--against", "-"],
+    ],
     "pass a file with one site per line": [["crawl", "nowhere.txt", "-o", "d"]],
     "unknown column 'colour'": [[*CRAWL, "--columns", "url,colour"]],
     "is not a network": [[*CRAWL, "--allow-network", "10.0.0.1/8"]],

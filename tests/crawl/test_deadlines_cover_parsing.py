@@ -25,8 +25,10 @@ from usp._crawl.orders import FetchOrder, Received
 from usp._crawl.receiver import FetchContext
 from usp._formats.document import DocumentParser
 from usp._store import Store
-from usp.fleet.options import FleetOptions
+from usp.fleet.crawler import HostTurns, Job
+from usp.fleet.options import FleetOptions, FleetRun
 from usp.fleet.site import SiteCrawl
+from usp.fleet.site_list import Assignment
 from usp.limits import Limits
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import page_steps, problems_until
@@ -173,7 +175,9 @@ async def site_of_many(**options) -> dict:
     """Crawl a site of a fleet, read its tables, and give its row."""
     client = AsyncClient(Web(PAGES))
     client.sent, client.statuses = Counter(), Counter()
-    crawl = SiteCrawl(H + "/", FleetOptions(**options), "1", client)
+    job = Job(FleetRun(options=FleetOptions(**options)))
+    crawl = SiteCrawl(job, H + "/", "1", HostTurns(1), Assignment(H))
+    crawl.client = client
     await crawl.fetch()
     rows = [row async for table, part in crawl.tables() if table == "visits" for row in part]
     assert [row["pages"] for row in rows] == [2]

@@ -59,6 +59,45 @@ def test_accents_case_percent_encoding_and_other_scripts_do_not_matter():
     assert paths(tree, "ชา") == paths(tree, "เขียว") == ["/ชาเขียว"]  # written without blanks
 
 
+FORMS = {
+    "price": ["/prices", "/pricing", "/price-list"],
+    "cities": ["/city"],
+    "analysis": ["/analyses"],
+    "Öffnungszeiten": ["/oeffnungszeiten", "/%C3%B6ffnungszeiten", "/offnungszeiten"],
+    "ueber uns": ["/%C3%BCber-uns"],
+    "Haus": ["/h%C3%A4user"],
+    "camión": ["/camiones"],
+    "цена": ["/цены"],
+    "kjøkken": ["/kjokken", "/kjoekken"],
+}
+
+
+@pytest.mark.parametrize("words", FORMS)
+def test_a_word_finds_its_other_forms_and_spellings(words):
+    tree = tree_of(*FORMS[words], "/prize", "/citadel", "/hase", "/campo", "/цель", "/ub/ens")
+    assert set(paths(tree, words)) == set(FORMS[words])
+
+
+def test_another_form_comes_before_a_longer_word():
+    assert paths(tree_of("/preisliste", "/preise"), "Preis") == ["/preise", "/preisliste"]
+
+
+def test_words_of_every_question_are_looked_for_only_by_themselves():
+    tree = tree_of("/how-we-work", "/returns", "/the-who")
+    assert paths(tree, "How do I return the shoes?") == ["/returns"]
+    assert paths(tree, "how") == ["/how-we-work"]
+
+
+def test_the_order_of_characters_counts_where_there_are_no_blanks():
+    titles = ["京都の紅葉", "東京の天気", "울산 서점", "서울 날씨"]
+    pages = [
+        SitemapPage(f"{HOST}/{at}", news_story=SitemapNewsStory(title, None))
+        for at, title in enumerate(titles)
+    ]
+    assert paths(iter(pages), "東京") == ["/1"]
+    assert paths(iter(pages), "서울") == ["/3"]
+
+
 def test_titles_and_keywords_are_searched():
     stories = [("Harvest of tea", []), ("Other news", ["tea"]), ("Other news", [])]
     pages = [

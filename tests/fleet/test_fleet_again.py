@@ -19,7 +19,8 @@ from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetRun, crawl_fleet
 from usp.fleet.crawler import Job, killer_part
 from usp.fleet.dataset import Dataset
-from usp.fleet.known_sites import KnownSites, Shard
+from usp.fleet.known_sites import KnownSites
+from usp.fleet.options import Shard
 from usp.fleet.site_list import Assignment
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset
@@ -136,14 +137,43 @@ def test_dates_of_an_index_are_trusted_if_that_is_wanted(served, root):
         assert (site.hits["/a.xml"], site.hits["/b.xml"]) == (asked, 1)
 
 
-def make_due(root: Path, site: Site | None = None) -> None:
-    """Let everything be due, or what is of one site."""
+def make_due(root: Path, site: Site | None = None, path: str | None = None) -> None:
+    """Let everything be due, or what is of one site, or one of its sitemaps."""
     past = f"timestamp '{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d %H:%M:%S}'"
     where = None if site is None else f"site = '{site.base}/'"
     for table in ("visits", "fetches"):
+        if site is not None and path is not None and table == "fetches":
+            where = f"sitemap = '{site.url(path)}'"
         Dataset(root).table(table).update(
             {"due": f"arrow_cast({past}, 'Timestamp(Microsecond, Some(\"UTC\"))')"}, predicate=where
         )
+
+
+def test_a_page_that_moves_is_never_gone_whichever_sitemap_is_requested_first(web, root):
+    web[0].answers |= {"/a.xml": urlset("/a", "/bb"), "/b.xml": urlset("/d", "/ccc")}
+    options = replace(OPTIONS, use_known_paths=False)
+    for path in ("/b.xml", "/a.xml"):
+        make_due(root, web[0], path)
+        assert crawl_fleet(None, root, FleetRun(workers=1, options=options, due=True))["sites"] == 1
+        assert "/ccc" in paths(root, web[0])
+    assert changes_of(root) == {("moved", "/ccc"): 1}
+
+
+@pytest.mark.parametrize("mistakes", [1, 2])
+def test_a_sitemap_at_a_known_path_that_comes_back_is_found(served, root, mistakes):
+    """At a path at which there was something, it is looked for again, also if the site was emptied."""
+    (site,) = served({"/known.xml": urlset("/1", "/2")}, kind=TaggedSite)
+    options = replace(OPTIONS, extra_known_paths=("/known.xml",))
+    crawled([site], root, options)
+    good = site.answers.pop("/known.xml")
+    for outcome in ("kept", "empty")[:mistakes]:
+        crawled([site], root, options, again=True)
+        assert outcomes_of(root) == {f"{site.base}/": outcome}
+    site.answers["/known.xml"] = good
+    crawled([site], root, options, again=True)
+    assert paths(root, site) == {"/1": 1, "/2": 1}
+    kinds = ("removed", "added") if mistakes > 1 else ()
+    assert changes_of(root) == {(kind, path): 1 for kind in kinds for path in ("/1", "/2")}
 
 
 def test_what_is_due_is_requested_and_nothing_else(web, root):
@@ -280,7 +310,7 @@ def test_runs_of_what_is_due_remove_what_nobody_needs_once_a_day(web, root):
         crawl_fleet(None, root, FleetRun(workers=1, options=OPTIONS, due=True))
         return lost.exists()
 
-    Dataset(root)._write("visits", lambda _: 1, "usp-vacuum")  # long ago
+    Dataset(root)._mark("usp-vacuum", lambda _: 1)  # long ago
     assert [left_after_run(), left_after_run()] == [False, True]
 
 
@@ -461,10 +491,12 @@ def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, root):
 def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, root):
     site = f"{pair[0].base}/"
     with KnownSites(Dataset(root), Shard()) as known:
-        (found,) = (one for one in known.known("true") if one.row["site"] == site)
+        (found,) = (one for one in known.known("true") if one.site == site)
 
     async def in_a_loop() -> Any:  # as in a notebook
-        return killer_part(Job(str(root), 2, OPTIONS), site, Assignment("", found))
+        return killer_part(
+            Job(FleetRun(options=OPTIONS), str(root), 2), site, Assignment("", found)
+        )
 
     part = asyncio.run(in_a_loop())
     ((row,), rows) = part.sites, {file.table: file.rows for file in part.files}

@@ -141,7 +141,7 @@ def test_what_goes_wrong_with_the_sites_is_told_to_whoever_reads():
         raise RuntimeError("the list is torn")
 
     with pytest.raises(RuntimeError, match="torn"):
-        list(crawl_tables(sites(), OPTIONS))
+        list(crawl_tables(sites(), Job(FleetRun(options=OPTIONS))))
 
 
 def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
@@ -169,7 +169,7 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
 
 def test_a_worker_leaves_the_process_as_it_was(tmp_path):
     """While it works, memory is that of the system, which all threads share."""
-    job = Job(str(tmp_path), 1, FleetOptions())
+    job = Job(FleetRun(), str(tmp_path), 1)
     before = pa.default_memory_pool().backend_name, gc.get_threshold()
     during = []
 
@@ -274,8 +274,8 @@ _WORKER = """
 import sys
 import usp.fleet.engines, usp.fleet.site
 from usp.fleet.crawler import Job
-from usp.fleet.options import FleetOptions
-writer = Job(sys.argv[1], 1, FleetOptions()).part_writer()
+from usp.fleet.options import FleetRun
+writer = Job(FleetRun(), sys.argv[1], 1).part_writer()
 row = {"site": "https://example.org/", "domain": "example.org", "outcome": "empty"}
 writer.add("visits", [row])
 (group,) = writer.finish()
@@ -289,6 +289,24 @@ def test_a_worker_that_writes_to_a_folder_does_without_deltalake(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
     assert list(tmp_path.glob("visits/bucket=*/*.parquet"))
+
+
+_THREADS = """
+import sys
+from usp.fleet.crawler import load_for_threads
+load_for_threads()
+before = set(sys.modules)
+from usp._base.files import FileStore
+FileStore(sys.argv[1]).files()
+import deltalake.exceptions, deltalake.fs, deltalake.transaction, pyarrow.compute, pyarrow.parquet
+print(*sorted(name for name in sys.modules if name not in before and not name.startswith("usp.")))
+"""
+
+
+def test_threads_of_a_worker_load_nothing_at_the_same_time(tmp_path):
+    command = [sys.executable, "-c", _THREADS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
 
 
 _ARRAYS = """

@@ -17,8 +17,10 @@ from fleet_support import ended, outcomes_of, rows_of, stored
 from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, current_sql, dataset_stats
 from usp.fleet.dataset import Dataset, first_number
-from usp.fleet.known_sites import KnownSites, Shard
+from usp.fleet.known_sites import KnownSites
+from usp.fleet.options import Shard, hash_of
 from usp.fleet.tables import (
+    BUCKETS,
     TABLES,
     Part,
     PartFile,
@@ -139,7 +141,7 @@ DOMAINS = {
 def test_a_site_has_a_domain_and_a_bucket_and_belongs_to_one_shard():
     for site, domain in DOMAINS.items():
         assert domain_of(site) == domain
-        assert bucket_of(domain) == bucket_of(domain, 32) % 16
+        assert bucket_of(domain) == hash_of(domain) % BUCKETS
         assert sum(domain in Shard(number, 3) for number in range(3)) == 1
     for text in ("4/4", "1", "-1/2", "a/b"):
         with pytest.raises(ValueError, match="write 0/4"):
@@ -150,16 +152,17 @@ def test_new_sites_of_a_list_are_found_and_known_ones_with_what_is_known(dataset
     write(dataset, sites("a", "b"))
     found = []
     with KnownSites(dataset, Shard()) as known:
-        assert list(known.new(iter(sites("b", "c", "c", "d")), found.append)) == sites("c", "d")
-        assert found == [1]
+        found += known.new(iter(sites("b", "c", "c", "d")))
+        assert found == list(zip(sites("b", "c", "d"), (True, False, False), strict=True))
         known.listed(sites("a", "z"))
-        (one,) = known.known("true", is_listed=True, checks=True)
-        assert (one.row["site"], len(one.rows), one.rows[0]["pages"]) == ("http://a/", 1, 3)
+        (one,) = known.known("true", checks=True)
+        row, (sitemap,) = one.rows()
+        assert (one.site, row["site"], one.sitemaps, sitemap["pages"]) == (*2 * sites("a"), 1, 3)
         assert list(known.unknown()) == sites("z")
     seen = []
     for number in range(3):
         with KnownSites(dataset, Shard(number, 3)) as known:
-            seen += [one.row["site"] for one in known.known("true")]
+            seen += [one.site for one in known.known("true")]
     assert sorted(seen) == sites("a", "b")
 
 

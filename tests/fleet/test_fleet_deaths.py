@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -79,7 +80,7 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     driver = threading.Thread(target=drive)
     driver.start()
-    work(theirs, Job(str(tmp_path), 1, OPTIONS))
+    work(theirs, Job(RUN, str(tmp_path), 1))
     driver.join()
     assert sorted(one["site"] for one in told if isinstance(one, dict)) == sorted(urls)
     (done,) = [one.sites for one in told if isinstance(one, Part)]
@@ -96,7 +97,7 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
     urls = [site.url for site in fleet.sites if site.kind in {"small", "slow"}]
     stopped = threading.Event()
     (group,) = crawl_parts(
-        Job(str(tmp_path), 1, OPTIONS),
+        Job(RUN, str(tmp_path), 1),
         iter([[(url, Assignment(url)) for url in urls]]),
         on_site=lambda _: stopped.set(),
         stopped=stopped.is_set,
@@ -181,7 +182,8 @@ class FakeRay:
 
 def engine_on(fake, monkeypatch, root, **options):
     monkeypatch.setattr(engines, "ray_module", lambda part="": fake)
-    return RayEngine(Job(str(root), 1, OPTIONS), **options)
+    how = replace(RUN, **{"engine": "ray", **options})
+    return RayEngine(Job(how, str(root), 1))
 
 
 @pytest.mark.parametrize("deaths", [(), (0, 0, 0), (1, 0, 1)])

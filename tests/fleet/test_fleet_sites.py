@@ -10,11 +10,14 @@ import pytest
 from fleet_support import handed_out
 from pyarrow import parquet
 
+from usp._base.urls import Login
 from usp.fleet import SiteListError, read_sites
 from usp.fleet import site_list as sites_module
 from usp.fleet.site_list import (
     Assignment,
     Assignments,
+    Extras,
+    Known,
     address_of,
     by_address,
     homepage,
@@ -43,9 +46,9 @@ def test_a_site_is_the_address_of_its_homepage():
 
 
 def test_a_login_in_an_address_is_kept_apart():
-    logins = {}
-    assert list(homepages(["http://u:p@h/x", " ", "h"], logins)) == ["http://h/", "https://h/"]
-    assert list(logins) == ["http://h/"]
+    extras = {}
+    assert list(homepages(["http://u:p@h/x", " ", "h"], extras)) == ["http://h/", "https://h/"]
+    assert extras == {"http://h/": Extras(Login(b"u", b"p"))}
 
 
 def test_an_opml_file_lists_websites_and_feeds(tmp_path):
@@ -56,11 +59,11 @@ def test_an_opml_file_lists_websites_and_feeds(tmp_path):
     )
     long = "x" * (1 << 20)  # a list in a single line
     (tmp_path / "a.opml").write_text(f"<opml><body text='{long}'>\n" + "\n".join(outlines))
-    feeds = {}
-    listed = list(homepages(read_sites(str(tmp_path / "a.opml")), {}, feeds))
+    extras = {}
+    listed = list(homepages(read_sites(str(tmp_path / "a.opml")), extras))
     assert listed == ["http://a.example/", "https://feeds.example/", "https://b.example/"]
     paths = {"http://a.example/": ("f?x=1&y=2",), "https://feeds.example/": ("a.xml",)}
-    assert {site: found for site, found in feeds.items() if found} == paths
+    assert {site: found.feeds for site, found in extras.items()} == paths
 
 
 def parquet_of(**columns: list[object]) -> bytes:
@@ -204,8 +207,8 @@ def test_sites_to_be_left_alone_are_handed_out_to_nobody():
 def test_sites_at_one_address_are_found_by_looking_them_up():
     addresses = {"a": "192.0.2.1", "b": "192.0.2.1"}
     urls = [f"http://{host}/" for host in "abc"] * 700
-    keyed = list(by_address(urls, lambda host: addresses.get(host, host)))
-    assert [site for site, _ in keyed] == urls
+    keyed = list(by_address(map(Known, urls), lambda host: addresses.get(host, host)))
+    assert [one.site for one, _ in keyed] == urls
     assert {key for _, key in keyed} == {"192.0.2.1", "c"}
 
 

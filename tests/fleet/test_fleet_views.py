@@ -22,7 +22,7 @@ from usp.fleet.dataset import Dataset
 from usp.fleet.leave_alone import LeaveAlone, forget
 from usp.fleet.metrics import exporting, openmetrics, read_target
 from usp.fleet.run import FleetProgress
-from usp.fleet.tables import BUCKETS, bucket_of, domain_of, schema_of
+from usp.fleet.tables import bucket_of, domain_of, schema_of
 from usp.fleet.takeover import take_over
 
 BEGIN = datetime(2025, 5, 1, tzinfo=UTC)
@@ -58,9 +58,7 @@ class History:
         schema = schema_of(table)
         empty = dict.fromkeys(schema.names)
         whole = [
-            empty
-            | row
-            | {"bucket": bucket_of(row["domain"], BUCKETS), "writer": writer, "number": number}
+            empty | row | {"bucket": bucket_of(row["domain"]), "writer": writer, "number": number}
             for row in rows
         ]
         mark = CommitProperties(app_transactions=[Transaction(f"usp {writer}", number)])

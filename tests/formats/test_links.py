@@ -12,6 +12,7 @@ ROOT = "https://www.example.org/"
 HEADERS = {
     "the usual form": ('<https://a.example/s.xml>; rel="sitemap"', ["https://a.example/s.xml"]),
     "relative, bare and in capitals": ("<s.xml>;REL = Sitemap", [BASE + "s.xml"]),
+    "in the quotes of HTML": ("</s>; rel='sitemap'", [ROOT + "s"]),
     "among others": ('</a.css>; rel=preload, </s>; rel="x sitemap", <b>', [ROOT + "s"]),
     "a comma and a semicolon in quotes": ('</s>; title="a, <b>; rel=x"; rel=sitemap', [ROOT + "s"]),
     "a quote in quotes": ('</s>; title="say \\"a, b\\""; rel=sitemap', [ROOT + "s"]),
@@ -57,6 +58,9 @@ ANCHORS = {
     "/news.rdf": True,
     "/sitemap/": True,  # a page, if HTML sitemaps are asked for
     "/en/html_site-maps2.html": True,
+    "/sitemap/index.html": True,
+    "/fr/plan-du-site": True,
+    "/seiten%C3%BCbersicht.php": True,
     "/sitemap.pdf": False,
     "/data.xml": False,
     "/sitemaps-explained": False,

@@ -31,7 +31,7 @@ possible; [problems](problems.md) lists what can be wrong.
 | [XML sitemap](#xml-sitemaps) | the root `<urlset>` | `PagesXMLSitemap` | pages |
 | [RSS](#rss) 2.0, 0.9x and 1.0 | the root `<rss>` or `<rdf:RDF>` | `PagesRSSSitemap` | pages |
 | [Atom](#atom) 1.0 and 0.3 | the root `<feed>` | `PagesAtomSitemap` | pages |
-| [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, or its `version` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
+| [JSON Feed](#json-feed) 1.0 and 1.1 | `application/feed+json`, its `version`, or its `items` | `PagesJSONFeedSitemap`; with `next_url`, inside an `IndexJSONFeedSitemap` | pages, and the next feed |
 | [llms.txt](#llms-txt) | a heading and a list of links in Markdown | `PagesLlmsTxtSitemap`; with links to others, inside an `IndexLlmsTxtSitemap` | pages, and other lists |
 | [ResourceSync](#resourcesync) | `rs:md` in front of the entries of a `<urlset>` | `PagesResourceSyncSitemap`, or `IndexResourceSyncSitemap` | pages, or sitemaps |
 | [OPML](#opml) | the root `<opml>` | `IndexOPMLSitemap` | sitemaps: the feeds |
@@ -148,7 +148,8 @@ An item without a title and a summary has no news story; its date is that of the
 after it. `next_url` is a further sitemap, as deep as the limit `depth` allows.
 
 JSON that is damaged, or breaks off, gives all of its complete items: where a bracket, a quote or a comma is missing or too many, reading
-goes on at the next item. Texts of more than 65,536 characters are read as empty, and items of more than 524,288 other characters are lost.
+goes on at the next item. Comments are left out. Items of more than 2,097,152 characters are lost. Numbers may be titles and tags, but no
+addresses.
 
 ## llms.txt
 
@@ -161,7 +162,7 @@ has a heading of the first level and a list of links, or if that is its name.
 | the text of the link, or the one before a URL: `- Prices: https://example.org/prices` | `news_story.title` |
 | the headings above it, from the second level on | `news_story.keywords` |
 
-Images, code, comments, and links to places on the same page are left out. A link to another `llms.txt` is a page, too; such lists are followed with
+Images, code, comments, fragments of URLs, links to places on the same page, and bare URLs with `{}` or `*` in them are left out. A link to another `llms.txt` is a page, too; such lists are followed with
 `use_llms_txt`, and are in `skipped` of the index without it.
 
 ## Text
@@ -173,7 +174,7 @@ sitemap.
 
 With `use_html_sitemaps=True`, an HTML page is a sitemap if it is
 
-- given by its URL, or found under a name that people use for it, such as `/en/sitemap/`, `/site-map.html`, `/html-sitemap`: declared by
+- given by its URL, or found under a name that people use for it, such as `/en/sitemap/`, `/site-map.html`, `/plan-du-site`: declared by
   robots.txt, or linked from the homepage with `use_html_links=True`;
 - at one of these paths, which are tried after the other known paths: PATHS.
 
@@ -183,8 +184,8 @@ a page. Without the option, an HTML page is a failure, and nothing more is reque
 | element | field of `SitemapPage` |
 |---|---|
 | `a@href` to the same host, without its fragment | `url` |
-| the text of the link, else the `alt` of its image, else its `title` | `news_story.title` |
-| the headings above it and the items of the lists around it, the outermost first | `news_story.keywords` |
+| the text of the link, else the `alt` of its image, else its `title` or `aria-label` | `news_story.title` |
+| the headings above it and the items of the lists around it, the outermost first; so are `<dt>`, and `<th>` before a cell | `news_story.keywords` |
 
 `<base>` counts; scripts, styles, templates and comments do not. Tags need not be closed.
 

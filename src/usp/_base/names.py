@@ -81,9 +81,8 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
     },
     "usp.fleet": {  # workers and the help of a command need only parts of it
         "usp.fleet.": "crawler dataset options run site_list stats tables",
-        "usp.fleet.changes_feed": "ChangesFeed",
         "usp.fleet.crawler": "crawl_sites",
-        "usp.fleet.current": "OpenDataset current_sql open=OpenDataset",
+        "usp.fleet.current": "ChangesFeed OpenDataset current_sql open=OpenDataset",
         "usp.fleet.dataset": "DatasetError",
         "usp.fleet.options": "FLEET_LIMITS FleetOptions",
         "usp.fleet.run": "FleetProgress FleetRun crawl_fleet",

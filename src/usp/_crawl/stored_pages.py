@@ -29,6 +29,7 @@ from usp._formats.abstract_parser import (
 from usp._formats.batches import CORE_FIELDS
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
+from usp._formats.unpack import MAGIC
 from usp._formats.values import text as text_of
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import RawEntry, given_in, place_among
@@ -173,6 +174,12 @@ class StoredPages(NodePages):
             scanner_only=lists_sitemaps,  # nothing else knows the lines of sitemaps
         )
         return Examination(self.document, parser, self._limits, lists_sitemaps=lists_sitemaps)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the document is compressed, or was sent so."""
+        head = next(iter(self.document.chunks()), b"")
+        return self.document.exchange.content_encoding is not None or head.startswith(MAGIC)
 
     def text(self, most: int) -> str:
         """Return the text of the document, up to some number of bytes, without its compression."""

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from usp._base.loc_urls import absolute_url
 from usp._base.reason import Reason
+from usp._base.urls import without_fragment
 from usp.limits import DEFAULT
 from usp.objects.page import DeferredPage, PageFields, SitemapNewsStory, SitemapPage, page_of
-from usp.objects.problem import FailureCode, Problems
+from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.problem import ProblemCode
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
     Note = Callable[[ProblemCode, str], None]
@@ -222,6 +223,18 @@ class FormatParser:
         self.problems = problems if problems is not None else Problems()
         self.options = options
         self.fast, self.url_length, self.scanner_only = options
+
+    def page_of_link(self, address: str, base: str | None, line: int) -> str | None:
+        """Return the URL of the page that a link leads to; None for mail, an app and the like."""
+        scheme, colon, _ = address.partition(":")
+        is_scheme = colon and scheme.replace("-", "").replace("+", "").isalnum()
+        is_other = is_scheme and scheme.lower() not in ("http", "https")
+        if is_other or address[:1] in ("", "#"):
+            return None
+        url = absolute_url(address, base)
+        if url is None:
+            self.problems.add(ProblemCode.BAD_LINK, line, address, lost=1)
+        return url and without_fragment(url)
 
     def feed(self, text: str) -> Iterable[Entry]:
         """Return the entries that are complete so far."""

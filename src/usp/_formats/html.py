@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from usp._base.loc_urls import SCHEMES, absolute_url
+from usp._base.loc_urls import absolute_url
 from usp._base.reason import Reason, Topic, advised
-from usp._base.urls import are_related, host_of, url_parts, without_fragment
+from usp._base.urls import are_related, host_of, unquote, url_parts
 from usp._formats.abstract_parser import ChildEntry, Entry, FormatParser, LinkEntry, ignore
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
@@ -63,7 +63,6 @@ _FEED_SUFFIXES = frozenset({"rss", "atom", "rdf"})
 _SITEMAP_SUFFIXES = frozenset({"xml", "txt", "php", "asp", "aspx"})
 _PAGE_SUFFIXES = frozenset({"", "html", "htm", "shtml", "php", "asp", "aspx", "jsp", "cfm"})
 _SITEMAP_NAME = re.compile(r"site[-_]?map")
-_PAGE_NAME = re.compile(r"(?:\w+[-_])?site[-_]?maps?(?:[-_]?[0-9]+)?")
 _QUERY = re.compile(r"(?:^|&)(?:feed=(?:rss2?|atom|rdf)|sitemap=)")
 _NAME_SOFTWARE = frozenset({"generator", "platform"})
 _MAX_SOFTWARE = 1000  # characters
@@ -85,7 +84,7 @@ def header_links(headers: Iterable[tuple[str, str]], base: str) -> Iterator[Chil
     text = ", ".join(value for name, value in headers if name.lower() == "link")
     for address, after in _LINK_HEADER.findall(text[:_MAX_HEADER]):
         parameters = reversed(_PARAMETER.findall(after))  # of two with one name, the first counts
-        given = {name.lower(): quoted or bare for name, quoted, bare in parameters}
+        given = {name.lower(): quoted or bare.strip("'") for name, quoted, bare in parameters}
         # With an anchor, it is a link from another page.
         if "anchor" not in given and _is_sitemap(given, address):
             url = absolute_url(address.strip(), base)
@@ -161,11 +160,28 @@ class _LinksParser(HeadParser, FormatParser):
         return given, href
 
 
+_CALLED_SITEMAP = re.compile(
+    r"""site\W?(?:map|index)|all\ pages|plan\ d[ue]\ (?:site|web)
+        |mapp?a\ (?:d\w{1,4}\ )?(?:si|str|web)\w*+|(?:seiten|inhalts)(?:ü|ue)bersicht
+        |inhaltsverzeichnis|sivukartta|webb?(?:plats)?karta|nettstedskart|s(?:ide|teds)oversigt
+        |site\ harita\w*+|oldaltérkép|карта\ сайта|мапа\ сайту
+        |サイトマップ|网站地图|網站地圖|網站導覽|사이트\ ?맵""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What HTML sitemaps are called in their titles, and in their URLs."""
+
+_PAGE_NAME = re.compile(
+    rf"(?:\w+\ )?(?:{_CALLED_SITEMAP.pattern})s?(?:\ ?[0-9]+)?", _CALLED_SITEMAP.flags
+)
+_INDEX_NAME = re.compile(r"/index\.\w+\Z")
+
+
 def is_sitemap_page(url: str) -> bool:
-    """Return whether a URL is named as people name HTML sitemaps: ``/sitemap/``, ``/site-map.html``."""
-    name = url_parts(url).path.rstrip("/").rpartition("/")[2].lower()
-    stem, _, suffix = name.partition(".")
-    return suffix in _PAGE_SUFFIXES and _PAGE_NAME.fullmatch(stem) is not None
+    """Return whether a URL is named as people name HTML sitemaps: ``/sitemap/``, ``/plan-du-site``."""
+    path = unquote(_INDEX_NAME.sub("", url_parts(url).path)).rstrip("/")
+    stem, _, suffix = path.rpartition("/")[2].lower().partition(".")
+    words = stem.replace("-", " ").replace("_", " ")
+    return suffix in _PAGE_SUFFIXES and _PAGE_NAME.fullmatch(words) is not None
 
 
 class HomepageLinksParser(_LinksParser):
@@ -221,18 +237,10 @@ class HomepageLinksParser(_LinksParser):
 
 # HTML sitemaps --------------------------------------------------------------------------------------
 
-_CALLED_SITEMAP = re.compile(
-    r"""site\W?(?:map|index)|all\ pages|plan\ d[ue]\ (?:site|web)
-        |mapp?a\ (?:d\w{1,4}\ )?(?:si|str|web)|seitenübersicht|inhalts(?:verzeichnis|übersicht)
-        |sivukartta|webb?(?:plats)?karta|nettstedskart|s(?:ide|teds)oversigt|site\ harita
-        |oldaltérkép|карта\ сайта|мапа\ сайту|サイトマップ|网站地图|網站地圖|網站導覽|사이트\ ?맵""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What HTML sitemaps are called in their titles."""
-
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_LISTS = frozenset({"ul", "ol", "menu"})
-_ITEMS = frozenset({"li", "summary"})  # their text is the name of the list inside them, or after
+_LISTS = frozenset({"ul", "ol", "menu", "dl", "table"})
+_ITEMS = frozenset({"li", "summary", "dt", "th"})  # their text is the name of the list inside them,
+_NAMED = frozenset({"dd", "td"})  # or of what comes after them
 _MAX_LABEL = 300  # characters of the text of a link, a heading or a list
 _MAX_LISTS = 16  # that are around a link; those further inside have no name
 
@@ -288,6 +296,11 @@ class HtmlSitemapParser(_LinksParser):
         elif name in _ITEMS:
             self._end_link()
             self._texts["item"] = ""
+        elif name in _NAMED and "item" in self._texts and self._lists:
+            self._end_link()
+            self._lists[-1] = self._text_of("item")
+        elif name == "tr":
+            self._texts.pop("item", None)
         elif name == "img" and self._link is not None:
             alt = read_attributes(attributes, ignore).get("alt", "")
             self.text(f" {alt.replace('&', '&amp;')} ")
@@ -328,18 +341,11 @@ class HtmlSitemapParser(_LinksParser):
     def _begin_link(self, attributes: str) -> None:
         self._end_link()
         given, href = self._given("a", attributes)
-        if not href or href[0] == "#":
-            return
         line = self._scanner.line
-        url = absolute_url(href, self._base or self.url)
-        if url is None:
-            if href.lower().startswith(SCHEMES):
-                self.problems.add(ProblemCode.BAD_LINK, line, href, lost=1)
+        url = self.page_of_link(href, self._base or self.url, line)
+        if url is None or (self.url is not None and host_of(url) != host_of(self.url)):
             return
-        url = without_fragment(url)
-        if self.url is not None and host_of(url) != host_of(self.url):
-            return
-        title = given.get("title", "")[:_MAX_LABEL].strip()
+        title = (given.get("title") or given.get("aria-label", ""))[:_MAX_LABEL].strip()
         self._link = LinkEntry(url, line, title, (*self._headings, *self._lists))
         self._texts["link"] = ""
 

@@ -1,16 +1,17 @@
 """JSON Feed 1.0 and 1.1: its items are pages, and its ``next_url`` is a further feed.
 
-The text is cut into the items of the feed and its other values, which are parsed one by one. So damage
-in one of them costs nothing else.
+Each item, and each other value of the feed, is decoded by itself. What cannot be decoded is read again
+without asking for much, so damage costs nothing but itself.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.loc_urls import child_url, resolved
 from usp._base.reason import Reason
@@ -32,295 +33,166 @@ from usp.objects.sitemap import (
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, Note
 
-    Take = Callable[["str | None", str, int, bool], None]
-    """``take(key, text, line, is_whole)``: called for each value; an item has no key."""
-
-MAX_VALUE = 512 * 1024
-"""Characters of an item, or of another value of the feed, without long texts; a longer one is lost."""
+MAX_VALUE = 2 * 1024 * 1024
+"""Characters of an item, or of another value of the feed; a longer one is lost."""
 
 MAX_DAMAGE = 50_000
 """After so many values in a row without an entry, the rest of a feed is not read."""
 
-_MAX_STRING = 64 * 1024  # characters; a longer one, such as the content of a page, reads as empty
-_MAX_DEPTH = 50  # brackets that are open
-_ITEMS = 2  # how many are between two items
-_ENDS = {"}": "{", "]": "["}
-_MARK = re.compile(r'["{}\[\]:,]')
-_IN_STRING = re.compile(r'["\\]')
-_SOLID = re.compile(r"\S")
-_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})|["\\]')
+_MAX_DEPTH = 50  # of lists and objects
+_NEAR = 16  # characters before the end at which an error may be that more is to come
 _CONTENT = "content_html or content_text"
 _OF_FEED = frozenset({"version", "title", "language", "authors", "author"})
+_ADDRESSES = frozenset({"url", "external_url", "image", "banner_image"})
 _VERSION = re.compile(r'"version"\s*+:\s*+"[^"]{0,20}\bjsonfeed\.org', re.IGNORECASE)
+_ITEMS = re.compile(r'"items"\s*+:\s*+\[\s*+\{')
+_ITEM = re.compile(
+    r'"(?:content_(?:html|text)|date_published)"\s*+:'
+)  # a feed may end with its version
 _MEDIA_TYPE = "application/feed+json"
+
+_BLANK = re.compile(r"\s*+")
+_BETWEEN = re.compile(r"[\s,]*+")
+_KEY = re.compile(r'("(?:[^"\\]++|\\.)*+")\s*+(:?+)\s*+', re.DOTALL)
+_COMMENT = r"//[^\n]*+"
+_STRAY_IN_FEED = re.compile(rf'{_COMMENT}|.[^\n"{{}}]*+', re.DOTALL)  # what stands between values
+_STRAY_IN_ITEMS = re.compile(rf"{_COMMENT}|.[^\n{{\]]*+", re.DOTALL)
+_MARK = re.compile(r'\\.?+|["{}\[\],]', re.DOTALL)
+_TOKEN = re.compile(  # of damaged JSON, where a quote with more text after it is no end of a string
+    rf"""{_COMMENT}|[{{}}\[\],]|([^\s{{}}\[\]:,"]++
+    |"(?:[^"\\]++|\\.?+|"(?!\s*+(?:[,:\]}}]|\Z)|[^\S\n]*+\n\s*+"))*+"?+)\s*+(:?+)""",
+    re.DOTALL | re.VERBOSE,
+)
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})|["\\]')
+_ENDS = frozenset("}]")
+
+
+class _NumberText(str):
+    """A number as it is written: no address, and the text of what a feed writes as one."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_NumberText, parse_float=_NumberText)
 
 
 def is_json_feed(start: str, content_type: str | None) -> bool:
-    """Return whether a text is a JSON Feed, by its version or its label."""
+    """Return whether a text is a JSON Feed, by its version, its label, or its items."""
     label = (content_type or "").partition(";")[0].strip().lower()
-    return start[:1] == "{" and (label == _MEDIA_TYPE or _VERSION.search(start) is not None)
+    return start[:1] == "{" and bool(
+        label == _MEDIA_TYPE
+        or _VERSION.search(start)
+        or (_ITEMS.search(start) and _ITEM.search(start))
+    )
 
 
-class ValueCutter:
-    """Cuts the text of an object into its values, and the list of one key into its items.
+# Values ---------------------------------------------------------------------------------------------
 
-    ``take`` gets each of them as it is written. Where brackets, quotes or commas are missing, it goes
-    on at the next value; ``is_whole`` is False for what is damaged. After ``close``, ``is_complete``
-    is whether the object has ended, and ``is_inside`` whether a value has not.
+
+class _Value(NamedTuple):
+    value: Any
+    end: int
+    is_whole: bool = False
+
+
+def _value_at(text: str, at: int, *, final: bool) -> _Value | None:
+    """Return the value that begins at a position; None if it does not end in the text."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        is_cut = error.pos > len(text) - _NEAR or error.msg.startswith("Unterminated")
+        return None if is_cut and not final else _mended(text, at, final=final)
+    except RecursionError:
+        return _mended(text, at, final=final)
+    if isinstance(value, dict | list):
+        return _Value(value, end, not _is_deep(value))
+    after = _past(_BLANK, text, end)
+    if after == len(text):
+        return _Value(value, end, True) if final else None
+    is_ended = text[after] in ",}]" or (text[after] == '"' and "\n" in text[end:after])
+    return _Value(value, end, True) if is_ended else _mended(text, at, final=final)
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Return where what matches there ends: nothing may."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _is_deep(value: dict[str, Any] | list[Any]) -> bool:
+    level: list[Any] = [value]
+    for _ in range(_MAX_DEPTH):
+        inside = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for one in chain.from_iterable(inside) if isinstance(one, dict | list)]
+    return bool(level)
+
+
+def _mended(text: str, at: int, *, final: bool) -> _Value | None:
+    """Return what can be read of a damaged value; None if it does not end in the text.
+
+    An object ends before one that is no value of it, and a list before a key.
     """
-
-    def __init__(self, take: Take, items: str | None = None) -> None:
-        self._take = take
-        self._items = items  # the key of that list
-        self._in_items = self.has_items = False
-        self._open: list[str] = []  # brackets
-        self._deeper = 0  # those that are only counted
-        self._last = ""  # the last bracket, quote, colon or comma
-        self._key: str | None = None
-        self._parts: list[str] = []  # of the value,
-        self._length = 0
-        self._is_long = False  # whether it is longer than what is kept
-        self._is_whole = True
-        self._string = (0, 0)  # where the last string in it begins: part, and length
-        self._breaks = False  # whether a line ends after the last quote
-        self._read: Callable[[str, int], int] = self._read_marks
-        self.line = 1
-        self._line = 1  # where the value begins
-        self.is_complete = False
-        self.is_inside = False
-        self._after_end = 0  # the line of what follows the end, if anything does
-
-    def feed(self, text: str) -> None:
-        """Read on."""
-        at = 0
-        while at < len(text):
-            at = self._read(text, at)
-
-    def close(self) -> None:
-        """Find out where the text ends."""
-        self.is_inside = len(self._open) > (_ITEMS if self._in_items else 1) or bool(self._parts)
-        if self._after_end and self.is_complete:
-            self._take(None, "", self._after_end, False)
-
-    # What reads on from a position, and returns where it stops ----------------------------------------
-
-    def _read_marks(self, text: str, at: int) -> int:
-        """Read up to the next bracket, quote, colon or comma."""
-        found = _MARK.search(text, at)
-        end = found.start() if found else len(text)
-        self._keep(text[at:end])
-        if found is None:
-            return end
-        mark = found[0]
-        if mark == '"':
-            self._string = len(self._parts), self._length
-            self._keep(mark)
-            self._read = self._read_string
-        elif mark in "{[":
-            self._begin(mark)
-        elif mark in "}]":
-            self._end(mark)
-        else:
-            self._separate(mark)
-        self._last = mark
-        return end + 1
-
-    def _read_string(self, text: str, at: int) -> int:
-        """Read up to the next quote or backslash."""
-        found = _IN_STRING.search(text, at)
-        end = found.end() if found else len(text)
-        self._keep(text[at:end])
-        if found is not None:
-            self._breaks = False
-            self._read = self._read_escaped if found[0] == "\\" else self._read_after_quote
-        return end
-
-    def _read_escaped(self, text: str, at: int) -> int:
-        """Read the character after a backslash."""
-        self._keep(text[at])
-        self._read = self._read_string
-        return at + 1
-
-    def _read_after_quote(self, text: str, at: int) -> int:
-        """Look at what follows a quote: where no string can end, it is a part of it."""
-        found = _SOLID.search(text, at)
-        end = found.start() if found else len(text)
-        self._breaks = self._breaks or "\n" in text[at:end]
-        self._keep(text[at:end])
-        if found is None:
-            return end
-        mark = found[0]
-        if mark in ",:]}" or (mark == '"' and self._breaks):  # in that case a comma is missing
-            part, length = self._string
-            self._read = self._read_marks
-            if self._length - length > _MAX_STRING:
-                self._parts[part:], self._length = [], length
-                self._keep('""')
-        else:
-            self._is_whole = False
-            self._read = self._read_string
-        return end
-
-    # The value ----------------------------------------------------------------------------------------
-
-    def _keep(self, text: str) -> None:
-        """Keep a part of a value, as far as there is room for it: a long string does not count."""
-        if self._open and text and not self._is_long:
-            if not self._parts:
-                rest = text.lstrip()
-                self.line += text.count("\n", 0, len(text) - len(rest))
-                text, self._line = rest, self.line
-            is_string = self._read != self._read_marks
-            if text and not (is_string and self._length - self._string[1] > _MAX_STRING):
-                self._parts.append(text)
-                self._length += len(text)
-                self._is_long = not is_string and self._length > MAX_VALUE
-        elif self.is_complete and not self._open and not self._after_end and text.strip():
-            self._after_end = self.line + text[: len(text) - len(text.lstrip())].count("\n")
-        self.line += text.count("\n")
-
-    def _text(self, first: int = 0) -> str:
-        """Return the value, or its last parts, as written; begin the next one."""
-        text = "" if self._is_long else "".join(self._parts[first:])
-        self._parts, self._length, self._is_long = self._parts[:first], 0, False
-        return text.rstrip()
-
-    def _flush(self) -> None:
-        """Report the value that has ended."""
-        if self._parts:
-            key, line = self._items if self._in_items else self._key, self._line
-            self._take(key, self._text(), line, self._is_whole)
-        self._key, self._is_whole = None, True
-
-    def _report(self) -> None:
-        """Report damage that is in no value."""
-        self._take(None, "", self.line, False)
-
-    def _is_between_items(self) -> bool:
-        return self._in_items and len(self._open) == _ITEMS
-
-    def _begin(self, mark: str) -> None:
-        """Begin an object or a list."""
-        opened = self._open
+    opened: list[Any] = []
+    key: str | None = None
+    for token in _TOKEN.finditer(text, at):
+        mark, written, colon = token[0], token[1], token[2]
+        is_next = mark == "{" and key is None and opened and isinstance(opened[-1], dict)
+        if mark in _ENDS or is_next or (colon and opened):
+            if end := _end_in(opened, token):
+                return _Value(opened[0] if opened else None, end)
+            key = _literal(written) if colon else None
+            continue
+        if written or mark in "{[":
+            value: Any = _literal(written) if written else {} if mark == "{" else []
+            if opened and isinstance(opened[-1], list):
+                opened[-1].append(value)
+            elif opened and key is not None:
+                opened[-1][key] = value
+            opened += () if written else (value,)
         if not opened:
-            if self.is_complete and self._last == "," and self._items:  # the root ended too early
-                self.is_complete, self._in_items, self._after_end = False, True, 0
-                opened += ("{", "[")
-                self._report()
-            elif self.is_complete or mark == "[":
-                return
-            else:
-                opened.append(mark)
-                return
-        if len(opened) == 1 and mark == "[" and self._items and self._key == self._items:
-            opened.append(mark)
-            self._text()
-            self._in_items = self.has_items = True
-            return
-        self.is_complete = False
-        is_lost = mark == "{" and opened[-1] == "{" and self._last != ":"
-        if self._in_items and is_lost and len(opened) > _ITEMS:  # the end of the item before it
-            del opened[_ITEMS:]
-            self._deeper, self._is_whole = 0, False
-        if self._is_between_items() and self._parts:  # a comma is missing
-            self._is_whole = False
-            self._flush()
-        elif self._is_between_items() and self._last == "}":
-            self._report()
-        if len(opened) < _MAX_DEPTH:
-            opened.append(mark)
-        else:
-            self._deeper += 1
-            self._is_whole = False
-        self._keep(mark)
-
-    def _end(self, mark: str) -> None:
-        """End an object or a list, and all inside that are not ended."""
-        opened, wanted = self._open, _ENDS[mark]
-        if self._deeper:
-            self._deeper -= 1
-            self._keep(mark)
-            return
-        lowest = _ITEMS if self._in_items and mark == "}" else 0
-        depth = next(
-            (at for at in range(len(opened) - 1, lowest - 1, -1) if opened[at] == wanted), None
-        )
-        if depth is None:  # a bracket too many
-            if opened:
-                self._report()
-                self.is_complete = self._is_between_items()  # unless something follows
-            else:
-                self._keep(mark)
-            return
-        self._is_whole = self._is_whole and depth == len(opened) - 1
-        if self._in_items and depth < _ITEMS:
-            self._flush()
-            self._in_items = False
-            del opened[depth:]
-            return
-        del opened[depth:]
-        if depth:
-            self._keep(mark)
-        if self._is_between_items() or not depth:
-            self._flush()
-        self.is_complete = not depth
-
-    def _separate(self, mark: str) -> None:
-        """Take a colon after a key, or a comma after a value."""
-        depth = len(self._open)
-        is_list = depth == _ITEMS and self._open[-1] == "["
-        if mark == "," and (depth == 1 or self._is_between_items()):
-            self._flush()
-        elif mark == ":" and self._last == '"' and (depth == 1 or is_list):
-            # Without a comma in front of it, it is the key after the value; the end of a list, too.
-            key = self._text(self._string[0])
-            if self._parts:
-                self._is_whole = False
-                self._flush()
-            elif is_list:
-                self._report()
-            if is_list:
-                del self._open[1:]
-                self._in_items = False
-            self._key = key[1:-1]
-        else:
-            self._keep(mark)
+            is_cut = token.end() == len(text) and not final
+            return (
+                None if is_cut else _Value(_literal(written or mark), token.end(1 if colon else 0))
+            )
+        key = None
+    return None
 
 
-def _loads(text: str, *, is_whole: bool) -> Any:
-    """Return a value; raises ``ValueError`` for damage. Numbers stay texts."""
-    if not is_whole:
-        raise ValueError
-    return json.loads(text, strict=False, parse_int=str, parse_float=str)
+def _end_in(opened: list[Any], token: re.Match[str]) -> int:
+    """Return where an end, a key or an object ends the outermost of some values; 0 if it does not."""
+    mark, depth = token[0], len(opened) - 1
+    kind = list if mark == "]" else dict
+    while depth >= 0 and not isinstance(opened[depth], kind):
+        depth -= 1
+    if depth < 0 or mark == "{":
+        return token.start()
+    if mark in _ENDS and not depth:
+        return token.end()
+    del opened[depth + (mark not in _ENDS) :]
+    return 0
 
 
-def _mended(text: str) -> dict[str, Any] | None:
-    """Return what can be read of a damaged object; None for anything else."""
-    found: dict[str, Any] = {}
-
-    def take(key: str | None, value: str, line: int, is_whole: bool) -> None:
-        del line
-        is_text = value[:1] == '"' and not is_whole
-        with suppress(ValueError):
-            value = _requoted(value) if is_text else value
-            found[key or ""] = _loads(value, is_whole=is_whole or is_text)
-
-    if text[:1] != "{":
-        return None
-    cutter = ValueCutter(take)
-    cutter.feed(f"{text}}}")
-    return found
+def _literal(text: str) -> str | None:
+    """Return a string or a number; quotes in a string are escaped where they have to be."""
+    if text[0] != '"':
+        return _NumberText(text) if text[0] in "-0123456789" else None
+    quoted = _ESCAPE.sub(lambda one: one[0] if len(one[0]) > 1 else f"\\{one[0]}", text[1:-1])
+    with suppress(ValueError):
+        return str(_DECODER.decode(f'"{quoted}"'))
+    return None
 
 
-def _requoted(text: str) -> str:
-    """Return a string whose quotes and backslashes are escaped where they have to be."""
-    inner = _ESCAPE.sub(lambda one: one[0] if len(one[0]) > 1 else f"\\{one[0]}", text[1:-1])
-    return f'"{inner}"'
+# Items and feeds ------------------------------------------------------------------------------------
 
 
 def _text(value: object) -> str | None:
     """Return the text of a value, if it is one."""
     return values.text(without_forbidden(value, ignore)) if isinstance(value, str) else None
+
+
+def _address(value: object) -> str | None:
+    """Return the text of a value, if it is one and not a number."""
+    return None if isinstance(value, _NumberText) else _text(value)
 
 
 def _named(value: object) -> list[str]:
@@ -342,12 +214,13 @@ class JsonItem(FeedEntry):
     ) -> None:
         super().__init__(line, base)
         for name in self.core_fields:
-            if text := _text(item.get(name)):
+            read = _address if name in _ADDRESSES else _text
+            if text := read(item.get(name)):
                 self._given[name] = [text]
         tags = item.get("tags")
         self._tags = [*filter(None, map(_text, tags if isinstance(tags, list) else [tags]))]
         self._authors = next(filter(None, map(_authors_of, (item, common))), [])
-        self._language = _text(item.get("language")) or _text(common.get("language"))
+        self._language = _address(item.get("language")) or _address(common.get("language"))
         has_content = not item.keys().isdisjoint(("content_html", "content_text"))
         self._missing = [*([] if "id" in item else ["id"]), *([] if has_content else [_CONTENT])]
 
@@ -393,10 +266,17 @@ class JsonFeedParser(Notes, FormatParser):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._cutter = ValueCutter(self._take, "items")
+        self._held: list[str] = []  # what is not read yet,
+        self._missing = 1  # and how much more is needed until another look at it is worth it
+        self._line = 1
+        self._ends: list[str] = []  # of the feed, and of its list of items: the brackets to come
+        self._has_comma = True  # since the last value
+        self._depth: int | None = None  # in a value that is skipped,
+        self._in_string = False  # and whether in a string of it
+        self._is_complete = self._is_over = self._has_items = False
         self._feed: dict[str, Any] = {}
         self._next: ChildEntry | None = None
-        self._damage = 0  # values since the last entry
+        self._damage = 0  # steps since the last entry
         self._done: list[Entry] = []
 
     def note(
@@ -408,62 +288,170 @@ class JsonFeedParser(Notes, FormatParser):
         lost: int = 0,
     ) -> None:
         """Note a problem at some place."""
-        line, column = at or (self._cutter.line, None)
+        line, column = at or (self._line, None)
         self.problems.add(code, line, excerpt, lost, column=column)
 
     def feed(self, text: str) -> list[Entry]:
         """Return the items that are complete so far."""
-        if self._damage <= MAX_DAMAGE:
-            self._cutter.feed(text)
+        self._held.append(text)
+        self._missing -= len(text)
+        return [] if self._missing > 0 else self._read(final=False)
+
+    def close(self) -> list[Entry]:
+        """Return the rest, and the next feed."""
+        done = self._read(final=True)
+        rest = self._held[0]
+        if not (self._is_complete or self._is_over):
+            is_inside = bool(rest) or self._depth is not None
+            self.problems.end(TRUNCATED, self._line + rest.count("\n"), int(is_inside))
+        given = {*self._feed, *(("items",) if self._has_items else ())}
+        for name in ("version", "title", "items"):
+            if self._is_complete and name not in given:
+                self.note(ProblemCode.MISSING_FEED_FIELD, name, at=(1, None))
+        return [*done, self._next] if self._next else done
+
+    def _read(self, *, final: bool) -> list[Entry]:
+        """Read, step by step, what is complete; what is not is held."""
+        text, at, end = "".join(self._held), 0, 0
+        while end >= at and not self._is_over:
+            at = _past(_BETWEEN, text, end)
+            self._has_comma = self._has_comma or "," in text[end:at]
+            self._line += text.count("\n", end, at)
+            step = self._step if self._depth is None else self._skip
+            end = step(text, at, final=final) if at < len(text) else -1
+            self._line += text.count("\n", at, max(at, end))
+        self._held = [text[max(at, end) :]]
+        self._missing = len(self._held[0]) // 2 + 1
         done, self._done = self._done, []
         return done
 
-    def close(self) -> list[Entry]:
-        """Return the next feed."""
-        cutter = self._cutter
-        cutter.close()
-        if not cutter.is_complete and self._damage <= MAX_DAMAGE:
-            self.problems.end(TRUNCATED, cutter.line, int(cutter.is_inside))
-        given = {*self._feed, *(("items",) if cutter.has_items else ())}
-        for name in ("version", "title", "items"):
-            if cutter.is_complete and self._damage <= MAX_DAMAGE and name not in given:
-                self.note(ProblemCode.MISSING_FEED_FIELD, name, at=(1, None))
-        return [self._next] if self._next else []
+    def _step(self, text: str, at: int, *, final: bool) -> int:
+        """Read a value, a bracket, or what is neither, and return its end; -1 if more is needed."""
+        mark, in_items = text[at], len(self._ends) > 1
+        if not self._ends:
+            return self._step_outside(mark, at)
+        self._is_complete = False
+        if mark == self._ends[-1]:
+            self._ends.pop()
+            self._is_complete, self._has_comma = not self._ends, False
+            return at + 1
+        if mark in '"[{' and not self._has_comma:
+            self._has_comma = True
+            self._note_damage()
+        most = min(len(text), at + MAX_VALUE)
+        key = _KEY.match(text, at, most) if mark == '"' else None
+        if mark == '"' and (key is None or key.end() == most) and (most < len(text) or not final):
+            return self._skip_from(at) if most < len(text) else -1
+        if key and key[2]:
+            return self._read_field(key, text, final=final)
+        if in_items and mark in '"[{':
+            return self._read_value("items", text, at, final=final)
+        return self._step_over(text, at, most, final=final)
 
-    def _take(self, key: str | None, text: str, line: int, is_whole: bool) -> None:
-        """Take a value of the feed, or an item; of a damaged one, what can be read."""
-        if self._damage > MAX_DAMAGE:
-            return
+    def _step_over(self, text: str, at: int, most: int, *, final: bool) -> int:
+        """Read what should not be there."""
+        in_items = len(self._ends) > 1
+        if text[at] in "{}" and self._has_items:
+            # A brace too many, or the end of the feed; or the list of items has ended too early.
+            self._note_damage()
+            self._is_complete = text[at] == "}"
+            self._ends += () if in_items else ("]",)
+            return at + self._is_complete
+        end = _past(_STRAY_IN_ITEMS if in_items else _STRAY_IN_FEED, text[:most], at)
+        if end == len(text) and not final:
+            return -1
+        self._note_damage(text[at:end])
+        return end
+
+    def _step_outside(self, mark: str, at: int) -> int:
+        """Read what is before the feed, or after it: its items may go on there."""
+        if not self._is_complete:
+            self._ends = ["}"] if mark == "{" else []
+            return at + 1
+        self._note_damage()
+        self._is_over = not (mark == "{" and self._has_comma and self._has_items)
+        self._ends = ["}", "]"]
+        return at
+
+    def _read_field(self, key: re.Match[str], text: str, *, final: bool) -> int:
+        """Read a field of the feed; or an item, if PHP wrote their list as an object."""
+        name, at = _literal(key[1]) or "", key.end()
+        if self._ends[-1] == "]":  # which has not ended
+            self._note_damage()
+            self._ends.pop()
+            return key.start()
+        if len(self._ends) > 1:
+            name = "items"
+        elif name == "items" and text[at : at + 1] in ("[", "{"):
+            if text[at] == "{":
+                self._note_damage()
+            self._ends.append("]" if text[at] == "[" else "}")
+            self._has_items = True
+            return at + 1
+        return self._read_value(name, text, at, final=final)
+
+    def _read_value(self, name: str, text: str, at: int, *, final: bool) -> int:
+        window = text if len(text) - at <= MAX_VALUE else text[: at + MAX_VALUE]
+        found = _value_at(window, at, final=final and window is text)
+        if found is None:
+            return -1 if window is text else self._skip_from(at)
+        self._has_comma = not found.is_whole
+        is_lost = name == "items" and not isinstance(found.value, dict)
+        if is_lost or not found.is_whole:
+            self._note_damage(text[at : found.end].rstrip(), lost=int(is_lost))
+        self._count()
+        if name == "next_url" and (address := _address(found.value)):
+            self._take_next(address)
+        elif name in _OF_FEED:
+            self._feed[name] = found.value
+        elif name == "items" and not is_lost:
+            done = JsonItem(self._line, self.url, found.value, self._feed).finish(self)
+            self._done += done
+            self._damage = 0 if done else self._damage
+        return found.end
+
+    def _skip_from(self, at: int) -> int:
+        """Skip the value that begins there, which is too long."""
+        self._note_damage(lost=int(len(self._ends) > 1))
+        self._depth, self._in_string, self._has_comma = 0, False, True
+        return at
+
+    def _skip(self, text: str, at: int, *, final: bool) -> int:
+        """Return where a value that is skipped ends, or how far it was read."""
+        del final
+        depth = self._depth or 0
+        for mark in _MARK.finditer(text, at):
+            if mark[0] == "\\":
+                end = mark.start()
+                break
+            if mark[0] == '"':
+                self._in_string = not self._in_string
+            elif not self._in_string:
+                depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(mark[0], 0)
+            if depth <= 0 and not self._in_string:
+                self._depth = None
+                return mark.end()
+        else:
+            end = len(text)
+        self._depth = depth
+        return end if end > at else -1
+
+    def _note_damage(self, excerpt: str | None = None, *, lost: int = 0) -> None:
+        self.note(ProblemCode.BAD_JSON, excerpt or None, lost=lost)
+        self._count()
+
+    def _count(self) -> None:
+        """Count what is read without an entry; after very much of it, read no more."""
         self._damage += 1
-        if self._damage > MAX_DAMAGE:
+        if self._damage > MAX_DAMAGE and not self._is_over:
             text = f"the rest was abandoned: {MAX_DAMAGE:,} values in a row without an entry"
-            self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), line)
-            return
-        value: Any = None
-        try:
-            value = _loads(text, is_whole=is_whole)
-        except ValueError:
-            value, is_whole = _mended(text), False
-        items = [value] if key == "items" else []
-        inner = [*value.values()] if isinstance(value, dict) and items else []
-        if not self._cutter.has_items and inner and all(isinstance(one, dict) for one in inner):
-            items, is_whole, self._feed["items"] = inner, False, inner  # as PHP may write a list
-        is_lost = any(not isinstance(one, dict) for one in items)
-        if is_lost or not is_whole:
-            self.note(ProblemCode.BAD_JSON, text or None, at=(line, None), lost=int(is_lost))
-        for item in () if is_lost else items:
-            found = JsonItem(line, self.url, item, self._feed).finish(self)
-            self._done += found
-            self._damage = 0 if found else self._damage
-        if key == "next_url" and (address := _text(value)):
-            self._take_next(address, line)
-        elif key in _OF_FEED:
-            self._feed[key] = value
+            self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), self._line)
+            self._is_over = True
 
-    def _take_next(self, address: str, line: int) -> None:
+    def _take_next(self, address: str) -> None:
         url = child_url(address, self.url)
         if url is None:
-            self.note(ProblemCode.BAD_SITEMAP_LINK, address, at=(line, None), lost=1)
+            self.note(ProblemCode.BAD_SITEMAP_LINK, address, lost=1)
         elif self._next is None:
-            self._next = ChildEntry(url, None, address, line)
+            self._next = ChildEntry(url, None, address, self._line)
             self.sitemap_class = IndexJSONFeedSitemap

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from usp._base.loc_urls import absolute_url
 from usp._base.urls import url_parts
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, FormatParser, LinkEntry, ignore
@@ -34,14 +33,20 @@ _LINK = re.compile(
     r"|`[^`]*+`|<!--(?:(?!-->).)*+|!\[[^\[\]]*+\]\([^()]*+\)"  # in which nothing is a link
     r"|(?<!\]\()(?<![\w/.:@=&?])(https?://(?:[^\s<>()\[\]`\"|]++|\([^\s<>()]*+\))++)"  # as it is
 )
-_BEFORE_LINK = " \t:-\u2013\u2014"  # what is between a name and its URL
+_BEFORE_LINK = (
+    " \t:*_-\u2013\u2014\u2015\u2192=|>(\uff1a\uff08"  # what is between a name and its URL
+)
 _AFTER_LINK = ".,;:!?'*_~"
 _DEFINITION = re.compile(r"\s{0,3}\[[^\[\]]++\]:\s*+<?([^\s<>]++)")  # of a link by its name
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)(.*)")
-_ITEM = re.compile(r"\s*+[-*+]\s++\S")
-_FENCE = re.compile(r"\s{0,3}(```|~~~|<!--(?!.*-->))")
+_ITEM = re.compile(r"\s*+(?:[-*+]|[0-9]{1,9}[.)])\s++\S")
+_FENCE = re.compile(r"\s{0,3}(`{3,}+(?=[^`]*+$)|~{3,}+|<!--(?!.*-->))")
+_TEMPLATE = re.compile(r"[{}*]|<$")  # in a URL that stands for many, or what follows it
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_MARKS = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_|_(?!\w)")
+_MARKS = re.compile(
+    r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_++|_++(?!\w)"
+    r"|</?[a-zA-Z][^<>]*+>?+"
+)
 _BEGINNING = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
 _ENTRY = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
 
@@ -89,10 +94,9 @@ class LlmsTxtParser(FormatParser):
         for number, line in lines:
             fence, heading = _FENCE.match(line), _HEADING.match(line)
             if self._fence is not None:
-                is_end = (
-                    "-->" in line if self._fence == "<!--" else fence and fence[1] == self._fence
-                )
-                self._fence = None if is_end else self._fence
+                end = "-->" if self._fence == "<!--" else self._fence
+                is_end = end == "-->" or not line.strip().strip(end[0])
+                self._fence = None if is_end and end in line else self._fence
                 continue
             if fence is not None:
                 self._fence = fence[1]
@@ -107,6 +111,9 @@ class LlmsTxtParser(FormatParser):
             for link in links:
                 title, *addresses, plain = link.groups()
                 address = next(filter(None, addresses), "") or (plain or "").rstrip(_AFTER_LINK)
+                is_template = _TEMPLATE.search(f"{address}{line[link.end() :][:1]}")
+                if plain and (is_template or plain.endswith("/*")):
+                    continue
                 if title is None and item and link is links[0]:
                     title = line[item.end() - 1 : link.start()].rstrip(_BEFORE_LINK)
                 address = attribute_value(_ESCAPED.sub(r"\1", address), ignore)
@@ -129,20 +136,11 @@ class LlmsTxtParser(FormatParser):
     def _link(self, address: str, title: str, line: int) -> list[Entry]:
         """Return a link to a page; take a link to another list."""
         address = address.strip()
-        if address[:1] in ("", "#") or _is_other_scheme(address):
-            return []
-        url = absolute_url(address, self.url)
+        url = self.page_of_link(address, self.url, line)
         if url is None:
-            self.problems.add(ProblemCode.BAD_LINK, line, address, lost=1)
             return []
         if url_parts(url).path.endswith(f"/{LLMS_TXT}") and url != self.url:
             self._lists.setdefault(url, ChildEntry(url, None, address, line))
             self.sitemap_class = IndexLlmsTxtSitemap
         section = [text for _, text in self._headings]
         return [LinkEntry(url, line, _plain(title) or "", section, address)]
-
-
-def _is_other_scheme(address: str) -> bool:
-    """Return whether an address is none of a page: mail, a phone number, a place in an app."""
-    scheme, colon, _ = address.partition(":")
-    return bool(colon) and scheme.isalpha() and scheme.lower() not in ("http", "https")

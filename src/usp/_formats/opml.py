@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import ClassVar, NamedTuple
@@ -16,6 +17,13 @@ from usp._formats.xml.xml_parser import XmlParser
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexOPMLSitemap
 
+_FEED_SCHEME = re.compile(r"\Afeed:(?:(?://)?(?=https?:)|(?=//))", re.IGNORECASE)
+
+
+def _scheme(found: re.Match[str]) -> str:
+    """Return what stands for ``feed:``, with which feed readers are opened."""
+    return "" if found.string[found.end() : found.end() + 1] in "hH" else "http:"
+
 
 class Outline(NamedTuple):
     """What an outline links to: a feed, or another list, and the website that it is of."""
@@ -27,7 +35,8 @@ class Outline(NamedTuple):
     def of(cls, attributes: str) -> Outline:
         """Read the attributes of an outline."""
         given = read_attributes(attributes, ignore)
-        feed, site, other = (values.text(given.get(name)) for name in ("xmlurl", "htmlurl", "url"))
+        texts = (values.text(given.get(name)) or "" for name in ("xmlurl", "htmlurl", "url"))
+        feed, site, other = (_FEED_SCHEME.sub(_scheme, text) or None for text in texts)
         is_page = given.get("type", "").strip().lower() == "link"
         if is_page and not (other or "").partition("?")[0].lower().endswith(".opml"):
             return cls(feed, site or other)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -49,8 +50,8 @@ class CheckReport:
     findings one by one that are otherwise grouped by rule, or ``by_sitemap``. ``paint`` returns text in
     a style (a severity, ``title``, ``dim``), for terminals with colors; ``width`` is where lines are
     wrapped, None if no terminal shows them. The verdict is one on ``trees``, if they are given;
-    ``remedy`` returns what helps against a failure, in the words of whoever shows it. Findings in
-    the ``baseline`` are left out.
+    ``remedy`` returns what helps against a failure, and ``hint`` what to do about the findings of a
+    rule, in the words of whoever shows it. Findings in the ``baseline`` are left out.
     """
 
     findings: Iterable[Finding]
@@ -66,6 +67,7 @@ class CheckReport:
     trees: Sequence[AbstractSitemap] = ()
     baseline: Baseline | None = None
     remedy: Callable[[FailureCode], str] | None = None
+    hint: Callable[[RuleRow], str] = attrgetter("hint")
 
     def __post_init__(self) -> None:
         self.folder = self.folder.resolve()
@@ -162,7 +164,7 @@ def _by_sitemap(report: CheckReport, sitemaps: Mapping[str, Sequence[RuleRow]]) 
         yield report.paint("What to do", "title")
         for row in report.counts.rules:
             begin = f"  {row.code} "
-            yield from _wrapped(report, begin, printable(row.hint or row.name), begin)
+            yield from _wrapped(report, begin, printable(report.hint(row) or row.name), begin)
         yield ""
 
 
@@ -184,7 +186,7 @@ def _row(report: CheckReport, row: RuleRow, *, of_sitemap: bool = False) -> Iter
     """
     yield f"{'  ' if of_sitemap else ''}{_title(report, row)}"
     if not of_sitemap:
-        yield from _wrapped(report, "  ", printable(row.hint or row.name), "  ")
+        yield from _wrapped(report, "  ", printable(report.hint(row) or row.name), "  ")
     room = max(len(line_col(example)) for example in row.examples)
     margin = "    " if of_sitemap else "      "
     sitemap = None

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, excerpt, printable
@@ -19,6 +20,7 @@ from usp.objects.sitemap import (
     AbstractSitemap,
     IndexWebsiteSitemap,
     IndexXMLSitemap,
+    InvalidSitemap,
     kind_of,
 )
 
@@ -231,13 +233,16 @@ class Verdict:
         values = {"color": self.color.value, "sentence": self.sentence, "advice": self.advice}
         return values | {"first": [row.code for row in self.first], "code": code}
 
-    def to_mend(self) -> Iterator[str]:
-        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is."""
+    def to_mend(self, hint: Callable[[RuleRow], str] = attrgetter("hint")) -> Iterator[str]:
+        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is.
+
+        ``hint`` returns what to do, in the words of whoever shows it.
+        """
         if self.first:
             yield f"To mend first ('usp rule {self.first[0].code}' explains one):"
         for row in self.first:
             often = f" ({row.count:,} times)" if row.count > 1 else ""
-            yield f"  {row.code} {row.name}{often}: {row.hint}"
+            yield f"  {row.code} {row.name}{often}: {hint(row)}"
 
     def what_to_do(self, words: str = "") -> str:
         """Return the advice, or other words for it, and where to read on; empty if there is none."""
@@ -347,7 +352,10 @@ def _nothing(tree: AbstractSitemap, failures: Sequence[Failure]) -> Verdict:
     elif len(failures) > 1:
         sentence = f"No sitemap could be read: {why.plain} ({len(failures):,} failures)."
     else:
-        sentence = f"{excerpt(printable(why.url), _LONGEST_URL)} could not be read: {why.plain}."
+        nodes = (one for one in (tree, *tree.all_sitemaps()) if not isinstance(one, InvalidSitemap))
+        is_read = any(one.failure == why for one in nodes)
+        what = "is incomplete" if is_read else "could not be read"
+        sentence = f"{excerpt(printable(why.url), _LONGEST_URL)} {what}: {why.plain}."
     return Verdict(Color.RED, sentence, why.code.remedy, code=why.code, topic="nothing")
 
 

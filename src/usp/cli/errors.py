@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from usp.checks.verdicts import RuleRow
     from usp.objects.child import SkipReason
     from usp.objects.failure_codes import Code
     from usp.objects.problem import Failure
@@ -266,6 +267,18 @@ def remedy(code: str, command: click.Command | None = None) -> str:
     if not words and code == "unauthorized":
         words = _LOG_IN
     return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
+
+
+def hint_of(row: RuleRow) -> str:
+    """Return what to do about the findings of a rule; if it is about the crawl, in its options."""
+    from usp.checks.node_findings import CODES
+
+    code = CODES.get(row.code)
+    advice = limit_advice(code) or _ADVICE.get(str(code))
+    if advice is None or advice.topic is Topic.BE_GENTLE:  # which is no advice for its owner
+        return row.hint
+    words = _words(advice, _options_of())
+    return f"{words[:1].upper()}{words[1:]}." if words else row.hint
 
 
 _LOG_IN = "put the login into the URL: https://user:password@host/"

@@ -344,7 +344,11 @@ accept = table(
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
-    table({"--site URL": "Website or sitemap to read from a WARC file that has several."}, WEBSITE),
+    table(
+        {"--site URL": "Website or sitemap to read from a WARC file that has several."},
+        WEBSITE,
+        site={"type": lambda text: input_type(text).url},
+    ),
     table(
         {
             "--keep-partial": "After Ctrl-C, keep what was found so far.",
@@ -368,7 +372,7 @@ def run_options(command: F) -> F:
         client["max_concurrent_requests"] = values.pop("concurrency")
         options = CrawlOptions(**crawl, keep_partial=values.pop("keep_partial"))
         run = RunOptions(options, client, **{name: values.pop(name) for name in _AS_GIVEN})
-        _check_site(run.site, values)
+        _check_inputs(run.site, values)
         messages.logs = run.log_file is not None and not messages.as_json
         if run.log_file is None:
             return command(run=run, **values)
@@ -379,14 +383,17 @@ def run_options(command: F) -> F:
     return with_options(result, _RUN_OPTIONS)  # type: ignore[no-any-return]
 
 
-def _check_site(site: str | None, values: Mapping[str, Any]) -> None:
-    """Refuse ``--site`` if nothing that was named has several websites."""
+def _check_inputs(site: str | None, values: Mapping[str, Any]) -> None:
+    """Refuse to read the standard input twice, and ``--site`` without a file with several websites."""
     from usp._inputs import Input
 
-    named = chain.from_iterable(
+    given = chain.from_iterable(
         one if isinstance(one, tuple) else (one,) for one in values.values()
     )
-    if site is not None and not any(isinstance(one, Input) and one.is_snapshot for one in named):
+    named = [one for one in given if isinstance(one, Input)]
+    if sum(one.is_stdin for one in named) > 1:
+        raise click.UsageError("only one input can be standard input")
+    if site is not None and not any(one.is_snapshot for one in named):
         raise click.UsageError(
             "--site chooses a website in a WARC or WACZ file of another program, and no such file is "
             "read here; name the website itself, as in 'usp tree https://example.org'"

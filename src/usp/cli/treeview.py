@@ -16,7 +16,7 @@ from usp.checks.finding import Severity
 from usp.checks.node_findings import CODES
 from usp.checks.site_findings import SiteFindings
 from usp.checks.verdicts import Color, RuleRow
-from usp.cli.errors import problem_text, remedy, why
+from usp.cli.errors import hint_of, problem_text, remedy, why
 from usp.cli.output import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind
@@ -240,7 +240,7 @@ def summary(wrong: SiteFindings) -> list[Text]:
     lines = verdict_lines(result)
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
     lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
-    return lines + [Text(line) for line in result.to_mend()]
+    return lines + [Text(line) for line in result.to_mend(hint_of)]
 
 
 def verdict_lines(result: Verdict) -> list[Text]:

@@ -12,9 +12,8 @@ from usp._base.names import lazy_getattr
 
 if TYPE_CHECKING:
     from usp._base.files import DatasetError
-    from usp.fleet.changes_feed import ChangesFeed
     from usp.fleet.crawler import crawl_sites
-    from usp.fleet.current import OpenDataset, current_sql
+    from usp.fleet.current import ChangesFeed, OpenDataset, current_sql
     from usp.fleet.current import OpenDataset as open  # noqa: A004, N813 - usp.fleet.open
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet

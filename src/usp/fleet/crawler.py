@@ -12,28 +12,22 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from usp._base.files import FileStore
+from usp._base.files import FileStore, deltalake
 from usp._base.names import load_extra
-from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, first_number
 from usp.fleet.leave_alone import LeaveAlone
-from usp.fleet.options import FleetOptions
+from usp.fleet.options import FleetOptions, FleetRun
 from usp.fleet.page_changes import PageComparison
-from usp.fleet.previous_visit import PreviousVisit
-from usp.fleet.site_list import Assignment, Batch, homepages, host_key
-from usp.fleet.tables import BUCKETS, PART_SECONDS, Part, PartWriter, Row, rows_of, wrap
-from usp.objects.problem import FailureCode
-
-if TYPE_CHECKING:
-    from usp._base.urls import Login
+from usp.fleet.site_list import Assignment, Batch, Extras, homepage, host_key
+from usp.fleet.tables import Part, PartWriter, Row, rows_of, wrap
 
 Item: TypeAlias = tuple[str, Any]
 
@@ -48,9 +42,33 @@ _DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 _UNREAD = 64 << 20  # bytes of unread documents beyond which no other site is started
 _WAITING = 16  # batches between the loop and the reader
 _TICK = 1.0  # seconds after which a reader learns that nothing came
-_KILLER = (
-    "the worker process died while it was crawling only this site; lower limits may help (--max)"
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to know: its run, with the number ``run``, and the name of its ``writer``.
+
+    Without a ``root``, there is no dataset, and rows are only yielded.
+    """
+
+    how: FleetRun
+    root: str | None = None
+    run: int | None = None
+    writer: str = "0/1"
+
+    def part_writer(self) -> PartWriter:
+        """Return a writer of parts."""
+        assert self.root is not None
+        assert self.run is not None
+        dataset, columns = Dataset(self.root), self.how.options.columns
+        return PartWriter(
+            dataset.store,
+            self.writer,
+            first_number(self.run),
+            columns,
+            self.how.commit_seconds,
+            partial(PageComparison, dataset, columns),
+        )
 
 
 def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> Iterator[Any]:
@@ -62,17 +80,15 @@ def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> 
     not complete. A site that fails has a row with the reason. Sites on the same host are crawled one
     after another. Needs the extras ``async`` and ``arrow``.
     """
-    pyarrow()
     given = options or FleetOptions()
-    wanted = replace(given, logins=dict(given.logins))  # filled while the sites come in
-    for item in crawl_tables(_sites_in(batches, wanted.logins), wanted):
+    for item in crawl_tables(_sites_in(batches), Job(FleetRun(options=given))):
         if item is not None:
             table, rows = item
             batch = rows if table == "pages" else rows_of(table, rows)
-            yield wrap(table, batch, wanted.columns)
+            yield wrap(table, batch, given.columns)
 
 
-def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batch]:
+def _sites_in(batches: Iterable[Any]) -> Iterator[Batch]:
     for batch in batches:
         names = batch.schema.names
         if "site" not in names:
@@ -80,18 +96,20 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
             raise ValueError(
                 f"the sites must be in a column named 'site'; the columns are: {there}"
             )
-        texts = (str(text) for text in batch.column("site").to_pylist() if text)
-        yield [(site, Assignment(host_key(site))) for site in homepages(texts, logins)]
+        found = (homepage(str(text)) for text in batch.column("site").to_pylist() if text)
+        yield [
+            (site, Assignment(host_key(site), extras=Extras(login)))
+            for site, login in found
+            if site
+        ]
 
 
-def crawl_tables(
-    batches: Iterator[Batch], options: FleetOptions, job: Job | None = None
-) -> Generator[Item | None]:
+def crawl_tables(batches: Iterator[Batch], job: Job) -> Generator[Item | None]:
     """Crawl sites; yield their rows, each time with the table; None after a second without any.
 
     The rows of a site are consecutive, that of ``visits`` last. Sites of one key take turns.
     """
-    crawler = _Crawler(batches, options, job)
+    crawler = _Crawler(batches, job)
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
     thread.start()
     try:
@@ -150,15 +168,15 @@ class HostTurns:
 class _Crawler:
     """The event loop: starts sites while there is room; ``failure`` is what ended everything."""
 
-    def __init__(self, batches: Iterator[Batch], options: FleetOptions, job: Job | None) -> None:
+    def __init__(self, batches: Iterator[Batch], job: Job) -> None:
         self.out: queue.Queue[Item | None] = queue.Queue(_WAITING)
         self.stopped, self.ended = threading.Event(), threading.Event()
         self.failure: BaseException | None = None
         self._batches = batches
-        self._options = options
+        self._options = options = job.how.options
         self._job = job
         self._visits = count(1)
-        self._prefix = f"{job.run}.{job.writer}" if job else secrets.token_hex(6)
+        self._prefix = f"{job.run}.{job.writer}" if job.root else secrets.token_hex(6)
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
         self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
@@ -166,7 +184,7 @@ class _Crawler:
         self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
         self._crawls: set[Any] = set()  # whose documents are received, or not read yet
         self._fetching: dict[Any, asyncio.Task[None]] = {}
-        self._alone = LeaveAlone(FileStore(job.root)) if job else None
+        self._alone = LeaveAlone(FileStore(job.root)) if job.root else None
 
     def run(self) -> None:
         """Crawl all sites; runs in a thread."""
@@ -239,29 +257,11 @@ class _Crawler:
         self._busy -= Counter([place.key])  # and forget a key that is free
 
     async def _crawl_site(self, site: str, place: Assignment) -> None:
-        job, previous = self._job, None
-        if place.login is not None:
-            self._options.logins[site] = place.login
-        if place.feeds:
-            self._options.feeds[site] = place.feeds
-        if place.known is not None:
-            all_due = job is not None and job.all_due
-            previous = PreviousVisit(place.known, self._options, all_due=all_due)
-        client = self._site.FleetClient(self._options, self._turns, previous)
-        reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
-        crawl = self._site.SiteCrawl(
-            site,
-            self._options,
-            f"{self._prefix}.{next(self._visits)}",
-            client,
-            previous,
-            job.run if job else None,
-            reason,
-            accept=job is not None and job.accept,
-        )
+        visit = f"{self._prefix}.{next(self._visits)}"
+        crawl = self._site.SiteCrawl(self._job, site, visit, self._turns, place)
         self._crawls.add(crawl)
         try:
-            if reason is None:
+            if not place.kills:
                 self._fetching[crawl] = work = asyncio.create_task(crawl.fetch())
                 await work
             async with self._reading:  # one at a time: the rows of a site are consecutive
@@ -274,7 +274,7 @@ class _Crawler:
             self._fetching.pop(crawl, None)
             self._crawls.discard(crawl)
             self._change.set()
-            await client.close()
+            await crawl.client.close()
 
     async def _put(self, item: Item) -> None:
         while not self.stopped.is_set():
@@ -290,37 +290,6 @@ class _Crawler:
 # What a worker does: crawl sites, write their rows, report parts ------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What all workers of a run need to know; ``writer`` is the name of this one.
-
-    With ``all_due``, sitemaps are requested whether they are due or not. With ``accept``, pages that
-    are suddenly gone are gone.
-    """
-
-    root: str
-    run: int
-    options: FleetOptions
-    commit_seconds: float = PART_SECONDS
-    writer: str = "0/1"
-    buckets: int = BUCKETS
-    all_due: bool = False
-    accept: bool = False
-
-    def part_writer(self) -> PartWriter:
-        """Return a writer of parts."""
-        dataset, options = Dataset(self.root), self.options
-        return PartWriter(
-            dataset.store,
-            self.writer,
-            first_number(self.run),
-            self.buckets,
-            options.columns,
-            self.commit_seconds,
-            partial(PageComparison, dataset, options.columns),
-        )
-
-
 def crawl_parts(
     job: Job,
     batches: Iterator[Batch],
@@ -333,7 +302,7 @@ def crawl_parts(
         writer = job.part_writer()
         table = "visits"  # of the last rows: there it is between two sites
         try:
-            with closing(crawl_tables(batches, job.options, job)) as items:
+            with closing(crawl_tables(batches, job)) as items:
                 for item in items:
                     if item is not None:
                         table, rows = item
@@ -353,6 +322,8 @@ def load_for_threads() -> None:
     """Load modules that several threads use: two that load one at a time may see half of it."""
     for part in (".compute", ".parquet", ".fs"):
         pyarrow(part)
+    for part in ("", ".exceptions", ".transaction", ".fs"):
+        deltalake(part)
 
 
 @contextmanager

@@ -1,30 +1,34 @@
-"""What a dataset has now, or had at a time: its pages, sitemaps and sites, as queries and as Arrow.
+"""What a dataset has now, or had at a time, and what has changed: as queries and as Arrow.
 
 The tables of a dataset are histories (:mod:`usp.fleet.tables`). What counts now are queries of them,
 which DuckDB, Polars and Spark all understand: :func:`current_sql`.
+
+A position of the changes is a version of the table ``visits``. What each writer had committed by
+then is in the log of that version, so that exactly the commits since are new.
 """
 
 from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp._base.files import NotADatasetError
+from usp._base.files import DatasetError, NotADatasetError, deltalake
 from usp._base.names import load_extra
+from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset
 from usp.fleet.page_changes import read_errors
 from usp.fleet.site_list import homepage
-from usp.fleet.tables import BUCKETS, GONE, bucket_of, domain_of, quoted, schema_of
+from usp.fleet.tables import CHANGES, bucket_of, columns_of, domain_of, quoted, schema_of, typed
 
 if TYPE_CHECKING:
     import os
     from contextlib import AbstractContextManager
 
-__all__ = ["CURRENT", "OpenDataset", "current_sql"]
+__all__ = ["CURRENT", "ChangesFeed", "OpenDataset", "current_sql"]
 
 _INTERNAL = frozenset({"bucket", "writer", "number", "document", "absent", "absent_at"})
 _TABLES = {"sites": ("visits",), "sitemaps": ("visits", "fetches")}
@@ -35,21 +39,21 @@ _OF_PAGES = ("site", "domain", "digest", "first_seen", "last_seen")
 _LAST_VISITS = """with ranked as (
     select bucket, visit, row_number() over (
         partition by bucket, site order by started desc, number desc, writer desc) as place
-    from visits{where})
+    from visits{seen})
 select {columns} from visits v join ranked r on v.bucket = r.bucket and v.visit = r.visit
-where r.place = 1{more}"""
+where r.place = 1"""
 
-_LAST_FETCHES = """with counted as (select bucket, visit from visits{where}),
+_LAST_FETCHES = """with counted as (select bucket, visit from visits{seen}),
 ranked as (
     select f.*, row_number() over (
         partition by f.bucket, f.site, f.sitemap
         order by f.fetched_at desc, f.number desc, f.writer desc) as place
-    from fetches f join counted c on f.bucket = c.bucket and f.visit = c.visit{only})
+    from fetches f join counted c on f.bucket = c.bucket and f.visit = c.visit{good})
 """
 
 _PAGES = """select {columns} from pages p join ranked r on p.bucket = r.bucket and p.site = r.site
-and p.sitemap = r.sitemap and p.visit = r.pages_visit where r.place = 1{more}"""
-_SITEMAPS = "select {columns} from ranked r where place = 1 and type <> '{gone}'"
+and p.sitemap = r.sitemap and p.visit = r.pages_visit where r.place = 1{only}"""
+_SITEMAPS = "select {columns} from ranked r where place = 1 and type <> 'gone'"
 
 CURRENT = {
     "pages": _LAST_FETCHES + _PAGES,
@@ -58,6 +62,8 @@ CURRENT = {
 }
 """What there is now, as queries of the tables ``visits``, ``fetches`` and ``pages``."""
 
+_ALIASES = {"pages": "p", "sitemaps": "r", "sites": "v"}
+
 
 def current_sql(
     view: str,
@@ -65,41 +71,34 @@ def current_sql(
     *,
     at: datetime | None = None,
     site: str | None = None,
-    buckets: int = BUCKETS,
 ) -> str:
     """Return the query of ``pages``, ``sitemaps`` or ``sites`` as they are now, or were at a time.
 
     It reads the tables ``visits``, ``fetches`` and ``pages`` of a dataset, whatever program knows them
-    by these names. ``columns`` are some of the columns; ``site`` is the only one, in a dataset of so
-    many ``buckets``. With ``at``, it is SQL of DuckDB.
+    by these names. ``columns`` are some of the columns; ``site`` is the only one. With ``at``, it is
+    SQL of DuckDB.
     """
     if view not in CURRENT:
         raise ValueError(f"unknown view {view!r}; choose from {', '.join(CURRENT)}")
-    where = only = _only(site, buckets)
+    seen = only = _only(site)
     if at is not None:
-        where = [*only, f"started <= timestamptz '{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"]
-
-    def clauses(begin: str, alias: str, wanted: Sequence[str]) -> str:
-        return "".join(
-            f"{begin if number == 0 else ' and '}{alias}{one}" for number, one in enumerate(wanted)
-        )
-
-    good = ["good"] if view == "pages" else []
+        seen = [*only, f"started <= timestamptz '{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"]
+    good = [f"f.{one}" for one in (*only, *["good"] * (view == "pages"))]
+    named = (f"{_ALIASES[view]}.{name}" for name in columns or view_columns(view))
     return CURRENT[view].format(
-        columns=", ".join(_expression(view, name) for name in columns or view_columns(view)),
-        where=clauses(" where ", "", where),
-        only=clauses(" where ", "f.", [*only, *good]),
-        more=clauses(" and ", "v." if view == "sites" else "p.", only),
-        gone=GONE,
+        columns=", ".join(named).replace("p.last_seen", "r.fetched_at as last_seen"),
+        seen=" where " * bool(seen) + " and ".join(seen),
+        good=" where " * bool(good) + " and ".join(good),
+        only="".join(f" and p.{one}" for one in only),
     )
 
 
-def _only(site: str | None, buckets: int) -> list[str]:
+def _only(site: str | None) -> list[str]:
     """Return the conditions for the rows of one site; none for all sites."""
     if site is None:
         return []
     home = homepage(site)[0]
-    return [f"bucket = {bucket_of(domain_of(home), buckets)}", f"site = {quoted(home)}"]
+    return [f"bucket = {bucket_of(domain_of(home))}", f"site = {quoted(home)}"]
 
 
 def view_columns(view: str, of_pages: Sequence[str] | None = None) -> list[str]:
@@ -107,14 +106,8 @@ def view_columns(view: str, of_pages: Sequence[str] | None = None) -> list[str]:
     if view == "pages":
         stored = of_pages or schema_of("pages").names
         return [*_OF_PAGES, *(n for n in stored if n not in {*_OF_PAGES, *_INTERNAL, "visit"})]
-    table = "visits" if view == "sites" else "fetches"
-    return [name for name in schema_of(table).names if name not in _INTERNAL]
-
-
-def _expression(view: str, name: str) -> str:
-    if name == "last_seen" and view == "pages":
-        return "r.fetched_at as last_seen"
-    return f"{ {'pages': 'p', 'sitemaps': 'r', 'sites': 'v'}[view] }.{name}"
+    names = columns_of("visits" if view == "sites" else "fetches")
+    return [name for name in names if name not in _INTERNAL]
 
 
 class OpenDataset:
@@ -149,7 +142,7 @@ class OpenDataset:
 
     def _read(self, view: str, site: str | None, columns: Sequence[str] | None) -> Any:
         query = self.sql(view, site, columns)
-        where = " and ".join(_only(site, self.dataset.buckets)) or "true"
+        where = " and ".join(_only(site)) or "true"
         with self.errors():
             database = self.connection(*_TABLES[view], where=where, columns=columns)
             return database.sql(query).to_arrow_reader()
@@ -159,11 +152,10 @@ class OpenDataset:
         known = view_columns(view, self.dataset.columns("pages"))
         if unknown := [name for name in columns or () if name not in known]:
             raise ValueError(f"unknown column {unknown[0]!r}; choose from {', '.join(known)}")
-        buckets = self.dataset.buckets
-        return current_sql(view, columns or known, at=self.at, site=site, buckets=buckets)
+        return current_sql(view, columns or known, at=self.at, site=site)
 
     def connection(
-        self, *tables: str, where: str = "true", columns: Sequence[str] | None = None
+        self, *tables: str, where: str = "true", columns: Iterable[str] | None = None
     ) -> Any:
         """Return a connection of DuckDB that knows tables by their names.
 
@@ -179,13 +171,10 @@ class OpenDataset:
             if not (dataset.store.is_remote or features):
                 database.register(table, dataset.arrow_dataset(table))
                 continue
-            needed = {*_JOINED, *columns} if table == "pages" and columns else None
-            named = [
-                name
-                for name in dataset.columns(table)
-                if name != "document" and (needed is None or name in needed)
-            ]
-            database.register("rows", dataset.rows(table, named, where))
+            names = [name for name in dataset.columns(table) if name != "document"]
+            if table == "pages" and columns:
+                names = [name for name in names if name in {*_JOINED, *columns}]
+            database.register("rows", dataset.rows(table, names, where))
             database.execute(f"create temp table {table} as from rows")
             database.unregister("rows")
         return database
@@ -193,3 +182,90 @@ class OpenDataset:
     def errors(self) -> AbstractContextManager[None]:
         """Turn errors of DuckDB and of the store into a :class:`DatasetError`."""
         return read_errors(self.dataset.store)
+
+
+# Changes --------------------------------------------------------------------------------------------
+
+_SHOWN = (
+    "seen_at",
+    "kind",
+    "url",
+    "title",
+    "lastmod",
+    "previous_lastmod",
+    "site",
+    "domain",
+    "sitemap",
+)
+_CHANGES = f"""select {", ".join(f"c.{name}" for name in _SHOWN)}
+from changes c join visits v on c.bucket = v.bucket and c.visit = v.visit
+join commits on commits.writer = c.writer and c.number > commits.number
+where {{conditions}} order by c.seen_at, c.site, c.url, c.kind"""  # noqa: S608 - our own words
+
+
+class ChangesFeed:
+    """What was added, changed, removed and moved in a dataset: each change once for every consumer."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self._open = OpenDataset(root)
+        self._dataset = self._open.dataset
+
+    def position(self) -> int:
+        """Return the position after the last commit."""
+        return int(self._dataset.table("visits").version())
+
+    def read(
+        self,
+        after: int | None = None,
+        since: datetime | None = None,
+        kinds: Sequence[str] = CHANGES,
+        site: str | None = None,
+    ) -> tuple[Any, int]:
+        """Return the changes as a ``pyarrow.RecordBatchReader``, and the position after them.
+
+        The oldest change is the first. ``after`` is such a position of an earlier call: then they are
+        those that it did not have.
+        """
+        with self._open.errors():
+            database = self._open.connection("visits", "changes")
+            visits = self._dataset.table("visits", update=False)  # with the rows that are read
+            commits = self._commits(database, visits, after)
+            types = typed({"writer": "string", "number": "int64"})
+            database.register("commits", pyarrow().Table.from_pylist(commits, types))
+            # Statistics of the files tell which of them have higher numbers.
+            least = min((one["number"] for one in commits), default=0)
+            wanted: dict[str, Any] = {"c.number > ?": least, "v.number > ?": least}
+            if since is not None:
+                wanted["c.seen_at >= ?"] = since
+            if site is not None:
+                wanted["c.site = ?"] = homepage(site)[0]
+            wanted["c.kind in (select unnest(?))"] = list(kinds)
+            query = _CHANGES.format(conditions=" and ".join(wanted))
+            found = database.sql(query, params=list(wanted.values())).to_arrow_reader()
+        return found, int(visits.version())
+
+    def _commits(self, database: Any, visits: Any, after: int | None) -> list[dict[str, Any]]:
+        """Return the number of the last commit of each writer at a position."""
+        then: Any = None
+        if after is not None:
+            if after > visits.version():
+                raise DatasetError(
+                    f"{self._dataset.store} has no position {after:,}: its last one is"
+                    f" {visits.version():,}; is {after:,} that of another dataset?"
+                )
+            then = self._at(after)
+        writers = database.execute("select distinct writer from visits").fetchall()
+        numbers = {one: then and then.transaction_version(f"usp {one}") for (one,) in writers}
+        return [{"writer": one, "number": int(number or 0)} for one, number in numbers.items()]
+
+    def _at(self, version: int) -> Any:
+        store = self._dataset.store
+        try:
+            return deltalake().DeltaTable(
+                store.path("visits"), version=version, storage_options=store.options
+            )
+        except (deltalake(".exceptions").DeltaError, OSError) as error:
+            raise DatasetError(
+                f"the log of {store} does not reach back to position {version:,}; begin anew with"
+                " --since"
+            ) from error

@@ -9,27 +9,18 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.files import DatasetError, FileStore, NotADatasetError, StoredFile, deltalake
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
-from usp.fleet.tables import (
-    BUCKETS,
-    TABLES,
-    Part,
-    Row,
-    file_schema,
-    rows_of,
-    schema_of,
-)
+from usp.fleet.tables import BUCKETS, TABLES, Part, Row, file_schema, rows_of, schema_of
 
 if TYPE_CHECKING:
     import os
@@ -47,11 +38,13 @@ _COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
 _CONFIGURATION = {"delta.checkpointInterval": "20"}
 """A commit reads all others since the last checkpoint, one request for each in an object store."""
 
-_DESCRIPTION = "usp crawl, {} buckets"
-_IN_BUCKETS = re.compile(r"usp crawl, (\d{1,6}) buckets")
 _DAY = 86_400  # seconds
 _ATTEMPTS = 8
 _PAUSE = 0.5  # seconds, at most, before the second attempt
+
+
+_Plan: TypeAlias = tuple[list[Any], Mapping[str, int]]
+"""What is committed: files that are added, and the versions of application transactions."""
 
 
 class Dataset:
@@ -60,7 +53,6 @@ class Dataset:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.store = FileStore(root)
         self._tables: dict[str, Any] = {}
-        self._buckets = 0
 
     # The tables -----------------------------------------------------------------------------------
 
@@ -74,7 +66,7 @@ class Dataset:
             return bool(self._opened(table, self.store.first_options))
         return False
 
-    def make(self, columns: Sequence[str] | None = None, buckets: int = BUCKETS) -> None:
+    def make(self, columns: Sequence[str] | None = None) -> None:
         """Create the tables that do not exist; raises :class:`NotADatasetError` if something else does.
 
         ``columns`` are those of the pages; columns that an existing table lacks are added to it.
@@ -93,7 +85,7 @@ class Dataset:
                         partition_by=None if table == "runs" else ["bucket"],
                         storage_options=self.store.options,
                         configuration=_CONFIGURATION,
-                        description=_DESCRIPTION.format(buckets),
+                        description=f"usp crawl, {BUCKETS} buckets",
                     )
                 known = self.columns(table)
                 new = [field for field in schema.fields if field.name not in known]
@@ -119,15 +111,6 @@ class Dataset:
                 f" ({names}); drop them with the program that has added them, or crawl into another"
                 " dataset"
             )
-
-    @property
-    def buckets(self) -> int:
-        """How many buckets the tables have."""
-        if not self._buckets:
-            with self.store.words():
-                found = _IN_BUCKETS.fullmatch(self.table("visits").metadata().description or "")
-            self._buckets = int(found[1]) if found else BUCKETS
-        return self._buckets
 
     def table(self, name: str, *, update: bool = True) -> Any:
         """Return a table as it is now, or as it was when it was last looked at."""
@@ -163,18 +146,18 @@ class Dataset:
         # is Python, and now and then abort the process when it ends.
         with self.store.words():
             builder = deltalake().QueryBuilder()
+            # One file at a time: with more, a driver needs a hundred megabytes more.
+            builder.execute("set datafusion.execution.target_partitions = 1")
             for table in tables:
                 builder.register(table, self.table(table))
             return pyarrow().RecordBatchReader.from_stream(builder.execute(sql))
 
     def outcomes(self) -> Counter[str]:
         """Return how many sites have which outcome."""
-        last = (
-            "row_number() over (partition by site order by started desc, number desc, writer desc)"
-        )
         found: Counter[str] = Counter()
-        for bucket in range(self.buckets):  # so that only some sites are in memory
-            query = f"""select outcome, count(*) as sites from (select outcome, {last} as place
+        for bucket in range(BUCKETS):  # so that only some sites are in memory
+            query = f"""select outcome, count(*) as sites from (select outcome, row_number() over (
+                partition by site order by started desc, number desc, writer desc) as place
                 from visits where bucket = {bucket}) where place = 1 group by outcome"""  # noqa: S608
             for row in self.query(query, "visits").read_all().to_pylist():
                 found[row["outcome"]] += row["sites"]
@@ -184,47 +167,59 @@ class Dataset:
 
     def begin_run(self) -> int:
         """Return the number of a new run, which no other one has."""
-        return self._write("visits", lambda last: last + 1, _RUNS)
+        return self._mark(_RUNS, lambda last: last + 1)
 
     def begin_again(self, run: int, shard: str) -> int:
         """Begin to crawl all sites of a shard again, or go on; return the run in which it was begun."""
         mark = f"{_AGAIN} {shard}"
-        return self._last("visits", mark) or self._write("visits", lambda _: run, mark)
+        return self._last("visits", mark) or self._mark(mark, lambda _: run)
 
     def end_again(self, shard: str) -> None:
         """Take note that all sites of a shard were crawled again."""
-        self._write("visits", lambda _: 0, f"{_AGAIN} {shard}")
+        self._mark(f"{_AGAIN} {shard}", lambda _: 0)
 
     def _last(self, table: str, application: str) -> int:
         with self.store.words():
             return int(self.table(table).transaction_version(application) or 0)
 
-    def _write(self, table: str, next_of: Callable[[int], int], application: str) -> int:
-        """Set the version of an application transaction, from the last one; return it."""
-        delta = deltalake()
+    def _mark(self, application: str, next_of: Callable[[int], int]) -> int:
+        """Set the version of an application transaction of ``visits``, from the last; return it."""
+        number = 0
+
+        def plan(_: int) -> _Plan:
+            nonlocal number
+            number = next_of(self._last("visits", application))
+            return [], {application: number}
+
+        self._repeated("visits", plan, deltalake(".exceptions").CommitFailedError)
+        return number
+
+    def _repeated(self, table: str, plan: Callable[[int], _Plan | None], *errors: Any) -> None:
+        """Commit what is planned, at each attempt anew: somebody was faster, or the store goes away."""
         for attempt in range(_ATTEMPTS):
-            number = next_of(self._last(table, application))
-            marks = [delta.Transaction(application, number)]
+            planned = plan(attempt)
+            if planned is None:
+                return
             with self.store.words():
                 try:
-                    self._append(self._tables[table], [], marks)
-                except delta.exceptions.CommitFailedError:  # somebody was faster
+                    self._append(self._tables[table], *planned)
+                except errors:
                     if attempt + 1 == _ATTEMPTS:
                         raise
-                    _rest(attempt)
+                    time.sleep(random.random() * _PAUSE * 2**attempt)  # noqa: S311 - not a secret
                 else:
-                    return number
-        raise AssertionError
+                    return
 
     @staticmethod
-    def _append(table: Any, actions: list[Any], marks: list[Any]) -> None:
-        properties = deltalake().CommitProperties(None, None, marks)
+    def _append(table: Any, actions: list[Any], marks: Mapping[str, int]) -> None:
+        delta = deltalake()
+        transactions = [delta.Transaction(name, number) for name, number in marks.items()]
         table.create_write_transaction(
             actions,
             "append",
             table.schema(),
             table.metadata().partition_columns,
-            commit_properties=properties,
+            commit_properties=delta.CommitProperties(None, None, transactions),
         )
 
     def commit(self, parts: Sequence[Part]) -> None:
@@ -234,28 +229,15 @@ class Dataset:
 
     def _commit(self, table: str, parts: Sequence[Part]) -> None:
         """Commit the files of a table, exactly once, also if the store goes away in the middle."""
-        delta = deltalake()
-        for attempt in range(_ATTEMPTS):
+
+        def plan(attempt: int) -> _Plan | None:
             new = [part for part in parts if self._is_new(table, part, first=not attempt)]
-            actions = [
-                _added(file.name, file.size, file.rows, bucket=str(file.bucket))
-                for part in new
-                for file in part.files
-                if file.table == table
-            ]
-            if not actions:
-                return
-            last = {part.writer: part.number for part in new}
-            marks = [delta.Transaction(f"usp {writer}", number) for writer, number in last.items()]
-            with self.store.words():
-                try:
-                    self._append(self._tables[table], actions, marks)
-                except (delta.exceptions.DeltaError, OSError):
-                    if attempt + 1 == _ATTEMPTS:
-                        raise
-                    _rest(attempt)
-                else:
-                    return
+            files = [file for part in new for file in part.files if file.table == table]
+            actions = [_added(f.name, f.size, f.rows, bucket=str(f.bucket)) for f in files]
+            last = {f"usp {part.writer}": part.number for part in new}
+            return (actions, last) if actions else None
+
+        self._repeated(table, plan, deltalake(".exceptions").DeltaError, OSError)
 
     def _is_new(self, table: str, part: Part, *, first: bool) -> bool:
         """Return whether a part is not in a table; raises an error if a newer run of its writer is."""
@@ -276,7 +258,7 @@ class Dataset:
         file.close()
         with self.store.words():
             table, size = self.table("runs"), file.stream.close()
-            self._append(table, [_added(name, size, 1)], [])
+            self._append(table, [_added(name, size, 1)], {})
 
     def vacuum(self, *, daily: bool = False) -> None:
         """Remove files that no version of the last week has, such as those of runs that were killed.
@@ -286,7 +268,7 @@ class Dataset:
         today = int(time.time() / _DAY)
         if daily and self._last("visits", _VACUUM) >= today:
             return
-        self._write("visits", lambda _: today, _VACUUM)
+        self._mark(_VACUUM, lambda _: today)
         for table in TABLES:
             current = self.table(table)
             with self.store.words():
@@ -302,10 +284,6 @@ def _added(name: str, size: int, rows: int, **partition: str) -> Any:
 def first_number(run: int) -> int:
     """Return the number of the first commit of every writer in a run."""
     return run * _COMMITS + 1
-
-
-def _rest(attempt: int) -> None:
-    time.sleep(random.random() * _PAUSE * 2**attempt)  # noqa: S311 - not a secret
 
 
 def _refuse_other_things(root: Path) -> None:

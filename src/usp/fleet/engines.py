@@ -95,9 +95,9 @@ def _take(part: Part, left: Assignments, given: dict[str, Assignment]) -> None:
 class LocalEngine:
     """Crawls with processes of this machine."""
 
-    def __init__(self, job: Job, workers: int | None = None) -> None:
+    def __init__(self, job: Job) -> None:
         self._jobs = _jobs(job)
-        self._most = workers or os.cpu_count() or 1
+        self._most = job.how.workers or os.cpu_count() or 1
         self._workers: dict[Any, _Worker] = {}  # by their pipes
         self._idle_ends = 0
 
@@ -279,11 +279,11 @@ def ray_module(part: str = "", address: str | None = None) -> Any:
 class RayEngine:
     """Crawls on the cluster at ``address``, or on one that is started here; it stops at once."""
 
-    def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
+    def __init__(self, job: Job) -> None:
         self._jobs = _jobs(job)
-        self._address = address
+        self._address = address = job.how.address
         # Not another one that happens to run on this machine: Ray would connect to that.
-        here = {"address": "local", "num_cpus": workers, "include_dashboard": False}
+        here = {"address": "local", "num_cpus": job.how.workers, "include_dashboard": False}
         self._cluster = here if address is None else {"address": address}
 
     def run(self, left: Assignments) -> Iterator[News]:

@@ -9,71 +9,51 @@ from __future__ import annotations
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
 
 from usp.export.schema import pyarrow
 from usp.fleet.page_changes import connected, read_errors
-from usp.fleet.previous_visit import Known
-from usp.fleet.site_list import host_key
-from usp.fleet.tables import domain_of, hash_of, quoted
+from usp.fleet.site_list import Known, host_key
+from usp.fleet.tables import BUCKETS, bucket_of, domain_of, quoted, typed
 
 if TYPE_CHECKING:
     from usp.fleet.dataset import Dataset
-
-T = TypeVar("T")
+    from usp.fleet.options import Shard
 
 _MEMORY = "100MB"
-_BATCH = 4096  # sites of a list that are looked for at a time
+_BATCH = 4096  # sites of a list that are looked for at a time, at first
+_MOST_BATCH = 1 << 15  # and later: each time, all that are known are read
 _ROWS = 256  # sites that are read from a dataset at a time
-_SLICE = 100_000  # rows of the table of fetches that are read at a time
+_SLICE = 25_000  # rows of the table of fetches that are read at a time
 _FEW = 500  # sites whose names a query of the table of fetches can have
 
+_LISTED = {"site": "string", "bucket": "int32"}
 _LAST = "row_number() over (partition by {} order by {} desc, number desc, writer desc) = 1"
 _LAST_VISIT = _LAST.format("site", "started")
-_LAST_VISITS = """select h, last % 2 = 1 as wanted from (
-    select hash(site) as h, max(epoch_us(started) * 2 + wanted::int) as last from rows {listed}
-    group by h) where wanted or {is_listed}"""
-"""Whether a site is wanted: 9 bytes, however long its name is. Others matter for a list only."""
+_LAST_VISITS = """select hash(site) as h, max(epoch_us(started) * 2 + wanted::int) % 2 = 1 as wanted
+    from rows semi join (from listed where bucket = {bucket}) using (site) group by h"""
+"""Whether the last visit of a site is wanted: 9 bytes, however long its name is."""
+
+_WANTED_VISITS = """select hash(site) as h from rows group by h
+    having max(epoch_us(started) * 2 + wanted::int) % 2 = 1"""
+_DELETE = "delete from listed where {} and hash(site) in (select h from wanted)"
 _LAST_FETCH = _LAST.format("site, sitemap", "fetched_at")
-_KNOWN = f"""with last as (select * from fetched qualify {_LAST_FETCH}),
+_KNOWN = f"""with visited as materialized (from visits semi join wanted on hash(site) = h),
+    last_visits as (from visited qualify {_LAST_VISIT}),
+    fetched as materialized (from fetches semi join visited using (site, visit)),
+    last as (from fetched qualify {_LAST_FETCH}),
     documents as (select site, sitemap, max_by(document, fetched_at) as document from fetched
         where document is not null group by all),
     whole as (select last.* replace (documents.document as document,
-            case when last.pages_visit is null or n is null or n = last.pages then digest end as digest)
+            case when pages_visit is null or not {{checks}} or n = pages then digest end as digest)
         from last left join documents using (site, sitemap)
-            left join listed_pages using (site, sitemap))
-    select any_value(wanted) as visit,
+            left join stored p on (p.site, p.sitemap, p.visit) = (last.site, last.sitemap, pages_visit))
+    select any_value(last_visits) as visit,
         list(whole) filter (where whole.sitemap is not null) as rows
-    from wanted left join whole using (site) group by wanted.site"""  # noqa: S608 - our own words
-
-
-_COUNTS = f"""with last as (select site, sitemap, pages_visit as visit from fetched
-        where {{checks}} qualify {_LAST_FETCH})
-    select site, sitemap, count(rows.visit) as n from last left join rows using (site, sitemap, visit)
-    group by all"""  # noqa: S608 - the same
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """One of several equal parts of all sites: those whose domain has a certain hash."""
-
-    number: int = 0
-    of: int = 1
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """Return a shard that is written as ``0/4``; raises ``ValueError`` if it is not."""
-        number, separator, of = text.partition("/")
-        if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
-            raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
-        return cls(int(number), int(of))
-
-    def __contains__(self, domain: str) -> bool:
-        return self.of == 1 or hash_of(domain) % self.of == self.number
+    from last_visits left join whole using (site) group by last_visits.site"""  # noqa: S608 - our own words
 
 
 class KnownSites(AbstractContextManager["KnownSites"]):
@@ -82,6 +62,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
     def __init__(self, dataset: Dataset, shard: Shard) -> None:
         self.dataset = dataset
         self._shard = shard
+        self._is_listed = False
         self._folder = tempfile.TemporaryDirectory(prefix="usp-", ignore_cleanup_errors=True)
         self._database = connected(self._folder.name, _MEMORY)
 
@@ -95,124 +76,99 @@ class KnownSites(AbstractContextManager["KnownSites"]):
             self._database.execute(f"create or replace table {table} as {query}")
         self._database.unregister("rows")
 
-    def new(self, sites: Iterable[str], found: Callable[[int], object]) -> Iterator[str]:
-        """Yield the sites of a list that are in no visit, each once.
+    def _ask(self, query: str) -> list[Any]:
+        """Return the values of a column."""
+        return [value for (value,) in self._database.execute(query).fetchall()]
 
-        ``found`` is called with the number of those that are.
-        """
-        hashes = "select hash(site) from rows"  # 8 bytes, however long the names are
+    def _names(self, sites: Iterable[str]) -> Iterator[Any]:
+        """Yield the sites of a list that are in this shard, with their buckets, in batches."""
+        left, size = iter(sites), _BATCH
+        while batch := list(islice(left, size)):
+            domains = {site: domain_of(site) for site in batch}
+            here = {site: bucket_of(one) for site, one in domains.items() if one in self._shard}
+            columns = {"site": list(here), "bucket": list(here.values())}
+            yield pyarrow().RecordBatch.from_pydict(columns, typed(_LISTED))
+            size = min(2 * size, _MOST_BATCH)
+
+    def new(self, sites: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        """Yield the sites of a list, and whether they are in any visit; those that are not, once."""
+        hashes = "select hash(site) as h from rows"  # 8 bytes, however long the names are
         self._fill("known", self.dataset.rows("visits", ["site"]), hashes)
-        for batch in _batches(sites, _BATCH):
-            names = [site for site in dict.fromkeys(batch) if domain_of(site) in self._shard]
-            rows = pyarrow().table({"site": names})
-            self._database.register("rows", rows)
-            fresh = "select site from rows where hash(site) not in (from known)"
-            new = [site for (site,) in self._database.execute(fresh).fetchall()]
-            found(len(names) - len(new))
-            self._database.execute("insert into known select hash(site) from rows")
-            yield from new
+        for batch in self._names(sites):
+            self._database.register("rows", pyarrow().Table.from_batches([batch]))
+            there = set(self._ask(f"select h from known semi join ({hashes}) using (h)"))  # noqa: S608
+            hashed = self._database.execute("select site, hash(site) from rows").fetchall()
+            self._database.execute(f"insert into known {hashes}")
+            yield from ((site, number in there) for site, number in hashed)
 
-    def listed(self, sites: Iterable[str]) -> int:
-        """Take a list of sites, so that only these are known; return how many there are."""
-        pa = pyarrow()
-        batches = (
-            pa.record_batch({"site": [site for site in batch if domain_of(site) in self._shard]})
-            for batch in _batches(sites, _BATCH)
-        )
-        schema = pa.schema([("site", pa.string())])
-        reader = pa.RecordBatchReader.from_batches(schema, batches)
-        self._fill("listed", reader, "select distinct site from rows")
-        ((count,),) = self._database.execute("select count(*) from listed").fetchall()
-        return int(count)
+    def listed(self, sites: Iterable[str]) -> None:
+        """Take a list of sites, so that only these are known."""
+        reader = pyarrow().RecordBatchReader.from_batches(typed(_LISTED), self._names(sites))
+        self._fill("listed", reader, "select distinct * from rows")
+        self._is_listed = True
 
     def unknown(self) -> Iterator[str]:
         """Yield the sites of the list that :meth:`known` has not found in any visit."""
-        reader = self._database.sql("from listed").to_arrow_reader(_BATCH)
-        for batch in reader:
-            yield from batch.column("site").to_pylist()
+        if self._is_listed:
+            for batch in self._database.sql("select site from listed").to_arrow_reader(_BATCH):
+                yield from batch.column("site").to_pylist()
 
-    def known(
-        self, where: str, *, is_listed: bool = False, checks: bool = False
-    ) -> Iterator[Known]:
+    def known(self, where: str, *, checks: bool = False) -> Iterator[Known]:
         """Yield what is known of the sites whose last visit fulfils a condition.
 
         With ``checks``, a sitemap some of whose pages somebody has deleted is as good as unknown.
         """
-        for bucket in range(self.dataset.buckets):
-            if self._may_have(bucket):
-                yield from self._in_bucket(bucket, where, is_listed=is_listed, checks=checks)
+        # Both the bucket and the shard depend on the same hash.
+        common = math.gcd(BUCKETS, self._shard.of)
+        for bucket in range(self._shard.number % common, BUCKETS, common):
+            for here in self._parts(bucket, where):
+                yield from self._known(here, checks=checks)
 
     def requests_of_last_hour(self) -> Counter[str]:
         """Return how many requests the visits of the last hour have sent, by host."""
         found: Counter[str] = Counter()
-        recent = """select site, cast(sum(requests) as bigint) as n from visits
-            where started > now() - interval '1 hour' group by site"""
+        recent = "select site, requests from visits where started > now() - interval '1 hour'"
         for batch in self.dataset.query(recent, "visits"):
             for site, count in zip(*batch.to_pydict().values(), strict=True):
                 found[host_key(site)] += count or 0
         return found
 
-    def _may_have(self, bucket: int) -> bool:
-        """Return whether sites of this shard may be in a bucket: both depend on the same hash."""
-        common = math.gcd(self.dataset.buckets, self._shard.of)
-        return bucket % common == self._shard.number % common
-
-    def _in_bucket(
-        self, bucket: int, where: str, *, is_listed: bool, checks: bool
-    ) -> Iterator[Known]:
-        database, here = self._database, f"bucket = {bucket}"
+    def _parts(self, bucket: int, where: str) -> Iterator[str]:
+        """Yield conditions of the rows of some sites of a bucket, among them those that are wanted."""
+        here, database = f"bucket = {bucket}", self._database
         visits = (
             f"select site, started, coalesce({where}, false) as wanted from visits where {here}"  # noqa: S608
         )
-        self._fill(
-            "last_visits",
-            self.dataset.query(visits, "visits"),
-            _LAST_VISITS.format(
-                listed="semi join listed using (site)" * is_listed, is_listed=is_listed
-            ),
-        )
-        if is_listed:
-            database.execute("delete from listed where hash(site) in (select h from last_visits)")
-            database.execute("delete from last_visits where not wanted")
-        ((found,),) = database.execute("select count(*) from last_visits").fetchall()
-        slices = 1
+        last = _LAST_VISITS.format(bucket=bucket) if self._is_listed else _WANTED_VISITS
+        self._fill("wanted", self.dataset.query(visits, "visits"), last)
+        if self._is_listed:
+            database.execute(_DELETE.format(here))
+            database.execute("delete from wanted where not wanted")
+        (found,) = self._ask("select count(*) from wanted")
         if found > _FEW:
             counting = f"select count(*) as n from fetches where {here}"  # noqa: S608
-            (rows,) = self.dataset.query(counting, "fetches").read_all()["n"]
-            slices = math.ceil(rows.as_py() / _SLICE)
+            (rows,) = self.dataset.query(counting, "fetches").read_all()["n"].to_pylist()
+            slices = math.ceil(rows / _SLICE)
+            edges = [f"{(part << 16) // slices:04x}" for part in range(slices)] + ["g"]
+            for low, high in pairwise(edges):
+                yield f"{here} and md5(site) >= '{low}' and md5(site) < '{high}'"
         elif found:
             names = self.dataset.rows("visits", ["site"], f"{here} and ({where})")
-            self._fill(
-                "named",
-                names,
-                "select distinct site from rows semi join last_visits on hash(site) = h",
-            )
-            few = database.execute("from named").fetchall()
-            here += f" and site in ({', '.join(quoted(site) for (site,) in few)})"
-        for part in range(slices if found else 0):
-            yield from self._known(here, f"h % {slices} = {part}", checks=checks)
+            few = "select distinct site from rows semi join wanted on hash(site) = h"
+            self._fill("named", names, few)
+            yield f"{here} and site in ({', '.join(map(quoted, self._ask('from named')))})"
 
-    def _known(self, here: str, part: str, *, checks: bool) -> Iterator[Known]:
+    def _known(self, here: str, *, checks: bool) -> Iterator[Known]:
         """Yield what is known of a part of the sites, which is all in memory."""
-        database = self._database
-        database.execute(f"create or replace table chosen as from last_visits where {part}")
-        chosen = "from rows semi join chosen on hash(site) = h"
-        self._fill("visited", self.dataset.rows("visits", where=here), chosen)
-        database.execute(f"create or replace table wanted as from visited qualify {_LAST_VISIT}")
-        self._fill(
-            "fetched",
-            self.dataset.rows("fetches", where=here),
-            "from rows semi join wanted using (site) semi join visited using (visit)",
-        )
-        pages = self.dataset.rows("pages", ["site", "sitemap", "visit"], f"{here} and {checks}")
-        self._fill("listed_pages", pages, _COUNTS.format(checks=checks))
-        for batch in database.sql(_KNOWN).to_arrow_reader(_ROWS):
+        stored = f"""select site, sitemap, visit, count(*) as n from pages where {here} and {checks}
+            group by site, sitemap, visit"""  # noqa: S608
+        for table, rows in (
+            ("visits", self.dataset.rows("visits", where=here)),
+            ("fetches", self.dataset.rows("fetches", where=here)),
+            ("stored", self.dataset.query(stored, "pages")),
+        ):
+            self._database.register(table, rows)
+        for batch in self._database.sql(_KNOWN.format(checks=checks)).to_arrow_reader(_ROWS):
             for one in batch.to_pylist():
                 if one["visit"]["domain"] in self._shard:
-                    yield Known(one["visit"], tuple(one["rows"] or ()))
-
-
-def _batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    left = iter(values)
-    while batch := list(islice(left, size)):
-        yield batch
+                    yield Known.of(one["visit"], one["rows"] or ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from usp._base.files import DatasetError, FileStore, NoSuchFileError
 from usp.fleet.site_list import SiteListError, homepage, host_key
@@ -51,41 +51,37 @@ class LeaveAlone:
         except (DatasetError, OSError):
             return self
         listed = (line.strip() for line in lines)
-        self._hosts = frozenset(
-            host_key(homepage(one)[0]) for one in listed if one and one[0] != "#"
-        )
+        hosts = (host_key(homepage(one)[0]) for one in listed if one and one[0] != "#")
+        self._hosts = frozenset(hosts)
         return self
 
     def covers(self, site: str) -> bool:
         """Return whether a site, or the host of a URL, is to be left alone."""
-        if not self._hosts:
-            return False
-        host = host_key(site)
-        while host:
-            if host in self._hosts:
-                return True
+        host = host_key(site) if self._hosts else ""
+        while host and host not in self._hosts:
             host = host.partition(".")[2]
-        return False
+        return bool(host)
 
     def add(self, sites: Iterable[str]) -> None:
-        """Add sites to the list; its comments and its order stay."""
-        new = dict.fromkeys(map(_host, sites))
+        """Add sites to the list; raises :class:`SiteListError` for one that is none.
+
+        The comments of the list, and its order, stay.
+        """
+        homes = {text: homepage(text)[0] for text in sites}
+        for text, home in homes.items():
+            if "://" not in home:
+                raise SiteListError(
+                    f"{text!r} is neither a host nor a URL; use for example example.org"
+                )
         self.refresh()
-        text = ""
+        before = ""
         if self._hosts:
             with self._store.reading(FILE) as file:
-                text = file.read().decode("utf-8", "replace").rstrip("\n") + "\n"
-        text += "".join(f"{host}\n" for host in new if host not in self._hosts)
-        self._store.replace(FILE, text.encode())
+                before = file.read().decode("utf-8", "replace").rstrip("\n") + "\n"
+        new = dict.fromkeys(map(host_key, homes.values()))
+        more = "".join(f"{host}\n" for host in new if host not in self._hosts)
+        self._store.replace(FILE, (before + more).encode())
         self.refresh()
-
-
-def _host(text: str) -> str:
-    """Return the host that a line names; raises :class:`SiteListError` if it names none."""
-    site, _ = homepage(text)
-    if "://" not in site:
-        raise SiteListError(f"{text!r} is neither a host nor a URL; use for example example.org")
-    return host_key(site)
 
 
 def forget(data: OpenDataset, sites: Sequence[str] = ()) -> dict[str, int]:
@@ -96,19 +92,16 @@ def forget(data: OpenDataset, sites: Sequence[str] = ()) -> dict[str, int]:
     """
     dataset = data.dataset
     alone = LeaveAlone(dataset.store)
-    alone.refresh()
-    if sites:
-        alone.add(sites)
+    alone.add(sites)
     found: defaultdict[int, list[str]] = defaultdict(list)
     with data.errors():
-        known: Any = data.connection("visits").sql("select distinct bucket, site from visits")
+        known = data.connection("visits").sql("select distinct bucket, site from visits")
         for batch in known.to_arrow_reader():
-            for row in batch.to_pylist():
-                if alone.covers(row["site"]):
-                    found[row["bucket"]].append(quoted(row["site"]))
+            for bucket, site in zip(*batch.to_pydict().values(), strict=True):
+                if alone.covers(site):
+                    found[bucket].append(quoted(site))
     for bucket, gone in found.items():
-        names = ", ".join(gone)
         for table in reversed(TABLES):  # visits first: without them, nobody sees the rest
             with dataset.store.words():
-                dataset.table(table).delete(f"bucket = {bucket} and site in ({names})")
+                dataset.table(table).delete(f"bucket = {bucket} and site in ({', '.join(gone)})")
     return {"listed": len(alone), "deleted": sum(map(len, found.values()))}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.files import replacing
 from usp._base.progress_line import repeated
@@ -24,8 +24,8 @@ DELAYS = (60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400)
 
 _TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _EVERY = 15.0  # seconds between two versions of the file
-_PATIENCE = 5.0  # seconds for a request
 _PORTS = range(1, 65_536)
+_Current: TypeAlias = Callable[[], "FleetProgress | None"]
 
 
 def openmetrics(progress: FleetProgress) -> str:
@@ -36,29 +36,25 @@ def openmetrics(progress: FleetProgress) -> str:
 def _lines(progress: FleetProgress) -> Iterator[str]:
     outcomes = {f'_total{{outcome="{one}"}}': n for one, n in sorted(progress.outcomes.items())}
     statuses = {f'_total{{status="{one}"}}': n for one, n in sorted(progress.statuses.items())}
-    yield from _series("sites", "counter", "Sites that were visited.", outcomes)
-    yield from _series("requests", "counter", "Requests that were sent.", statuses)
-    for name, what in (("bytes", "Received"), ("pages", "Read"), ("sitemaps", "Read")):
-        total = {"_total": getattr(progress, name)}
-        yield from _series(name, "counter", f"{what} {name}.", total)
-    for name, text, value in (
-        ("due_sites", "Sites of which something is due.", len(progress.active)),
-        ("due_lag_seconds", "How long the first of them has been due.", progress.lag),
-        ("workers_lost", "Workers that died.", progress.workers_lost),
-    ):
-        yield from _series(name, "gauge", text, {"": value})
     limits = (f'_bucket{{le="{limit}"}}' for limit in (*DELAYS, "+Inf"))
     fresh = dict(zip(limits, accumulate(progress.delays), strict=True))
-    text = "How long ago a sitemap was the same that has now changed."
-    yield from _series("freshness_seconds", "histogram", text, fresh)
+    changed = "How long ago a sitemap was the same that has now changed."
+    for name, kind, text, values in (
+        ("sites", "counter", "Sites that were visited.", outcomes),
+        ("requests", "counter", "Requests that were sent.", statuses),
+        ("bytes", "counter", "Received bytes.", {"_total": progress.bytes}),
+        ("pages", "counter", "Read pages.", {"_total": progress.pages}),
+        ("sitemaps", "counter", "Read sitemaps.", {"_total": progress.sitemaps}),
+        ("due_sites", "gauge", "Sites of which something is due.", {"": len(progress.active)}),
+        ("due_lag_seconds", "gauge", "How long the first has been due.", {"": progress.lag}),
+        ("workers_lost", "gauge", "Workers that died.", {"": progress.workers_lost}),
+        ("freshness_seconds", "histogram", changed, fresh),
+    ):
+        yield f"# TYPE usp_{name} {kind}"
+        yield f"# HELP usp_{name} {text}"
+        numbers: Mapping[str, float] = values
+        yield from (f"usp_{name}{suffix} {value}" for suffix, value in numbers.items())
     yield "# EOF"
-
-
-def _series(name: str, kind: str, text: str, values: Mapping[str, float]) -> Iterator[str]:
-    yield f"# TYPE usp_{name} {kind}"
-    yield f"# HELP usp_{name} {text}"
-    for suffix, value in values.items():
-        yield f"usp_{name}{suffix} {value}"
 
 
 def read_target(text: str) -> Path | tuple[str, int]:
@@ -75,54 +71,49 @@ def read_target(text: str) -> Path | tuple[str, int]:
 
 
 @contextmanager
-def exporting(
-    target: Path | tuple[str, int] | None, progress: Callable[[], FleetProgress | None]
-) -> Iterator[int | None]:
+def exporting(target: Path | tuple[str, int] | None, current: _Current) -> Iterator[int | None]:
     """Write the counts to a file during the block, or answer requests for them; yield the port."""
     if target is None:
         yield None
-        return
-    if isinstance(target, Path):
+    elif isinstance(target, Path):
+
+        def write() -> None:
+            if (progress := current()) is not None:
+                with replacing(target) as file:  # a reader never sees half of it
+                    file.write(openmetrics(progress).encode())
+
         try:
-            with repeated(lambda: _write(target, progress()), _EVERY):
+            with repeated(write, _EVERY):
                 yield None
         finally:
-            _write(target, progress())
-        return
-    server = _Server(target, progress)
-    threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def _write(path: Path, progress: FleetProgress | None) -> None:
-    if progress is not None:
-        with replacing(path) as file:  # a reader never sees half of it
-            file.write(openmetrics(progress).encode())
+            write()
+    else:
+        server = _Server(target, current)
+        threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            server.server_close()
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(
-        self, address: tuple[str, int], progress: Callable[[], FleetProgress | None]
-    ) -> None:
-        self.progress = progress
+    def __init__(self, address: tuple[str, int], current: _Current) -> None:
+        self.current = current
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         super().__init__(address, _Handler)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = _PATIENCE
+    timeout = 5.0  # seconds for a request
     server: _Server
 
     def do_GET(self) -> None:
         """Answer with the counts, at the usual path."""
-        progress = self.server.progress()
+        progress = self.server.current()
         found = self.path.partition("?")[0] == "/metrics" and progress is not None
         body = openmetrics(progress).encode() if found and progress else b"see /metrics\n"
         self.send_response(200 if found else 404)

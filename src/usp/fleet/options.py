@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from usp.limits import Limits
+from usp.objects.failure_codes import BY_VALUE
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
 if TYPE_CHECKING:
-    from usp._base.urls import Login
     from usp._http.identity import Timeout
     from usp.events import Listener
     from usp.selection import Selection
     from usp.web_client.zones import Zones
 
-__all__ = ["FLEET_LIMITS", "FleetOptions"]
+__all__ = ["FLEET_LIMITS", "FleetOptions", "FleetRun"]
 
 ENGINES = ("local", "ray")  # what distributes the sites: processes on this machine, or a cluster
+MAX_FAILED = 0.2  # the share of the good sites of which it is no alarm if they fail
+COMMIT_SECONDS = 30.0  # after which a worker reports what it has
 SITE_SECONDS = 900.0  # the default maximum time for the sitemaps of one site, in seconds
 FLEET_LIMITS = Limits(
     seconds=SITE_SECONDS, spool_bytes=2 << 30, sitemaps=20_000, document_seconds=300
@@ -49,8 +52,7 @@ class FleetOptions(CrawlOptions):
     ``verify`` is whether certificates are verified, or a file or folder of trusted authorities;
     ``wait`` is the pause in seconds between two requests of a worker to one host. ``headers`` are sent
     to every site, those that may be secret to its own host only; ``proxy`` is for all requests.
-    ``logins`` are those in the URLs of sites. None of these three is ever written anywhere. ``feeds``
-    are more known paths of some sites.
+    Neither is ever written anywhere, and no login in the URL of a site.
     """
 
     zones: Zones = field(default_factory=_public_only)
@@ -67,8 +69,6 @@ class FleetOptions(CrawlOptions):
     problems: bool = False
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     proxy: str | None = field(default=None, repr=False)
-    logins: dict[str, Login] = field(default_factory=dict, repr=False)
-    feeds: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         CrawlOptions.__post_init__(self)  # super() is another class: that of before the slots
@@ -111,15 +111,125 @@ class FleetOptions(CrawlOptions):
         alone = selection is None or not (selection.unique or selection.limit is not None)
         return alone and self.effective_limits.pages is None
 
-    def for_site(self, on_event: Listener, paths: tuple[str, ...] | None = None) -> CrawlOptions:
+    def for_site(
+        self,
+        on_event: Listener,
+        paths: tuple[str, ...] | None = None,
+        more_paths: tuple[str, ...] = (),
+    ) -> CrawlOptions:
         """Return the crawl options for one site; ``on_event`` gets its events.
 
-        ``paths`` are the known ones that are worth a request, all by default.
+        ``paths`` are the known ones that are worth a request, all by default, and ``more_paths`` those
+        of its feeds.
 
         The worker itself pauses between requests, for all of its sites together, and a site whose
         crawl is cancelled is crawled again.
         """
-        site = replace(self, wait=0.0, keep_partial=False, on_event=on_event)
-        if paths is None:
-            return site
-        return replace(site, use_known_paths=False, extra_known_paths=paths)
+        extra = (*((self.extra_known_paths or ()) if paths is None else paths), *more_paths)
+        return replace(
+            self,
+            wait=0.0,
+            keep_partial=False,
+            on_event=on_event,
+            use_known_paths=self.use_known_paths and paths is None,
+            extra_known_paths=extra or None,
+        )
+
+
+# A run ----------------------------------------------------------------------------------------------
+
+
+def hash_of(domain: str) -> int:
+    """Return the hash of a domain that decides about its bucket, and its shard."""
+    return zlib.crc32(domain.encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several equal parts of all sites: those whose domain has a certain hash."""
+
+    number: int = 0
+    of: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return a shard that is written as ``0/4``; raises ``ValueError`` if it is not."""
+        number, separator, of = text.partition("/")
+        if not (separator and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
+            raise ValueError(f"{text!r} is not a shard; write 0/4 for the first of four")
+        return cls(int(number), int(of))
+
+    def __contains__(self, domain: str) -> bool:
+        return self.of == 1 or hash_of(domain) % self.of == self.number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRun:
+    """How a run is executed, as opposed to how each site is crawled.
+
+    ``workers`` is the number of processes on this machine, or the maximum number of CPUs of a cluster;
+    ``address`` is that of a Ray cluster. ``shard``, as ``"0/4"``, is the part of the sites that is
+    crawled: other runs may crawl the others at the same time. With ``same_address``, hosts are looked
+    up first, and sites at one address are kept together.
+
+    With ``retry_failed``, sites that failed are crawled again; with ``again`` all, and with ``due``
+    those of which something is due. With ``every``, that is looked for again after so many seconds,
+    until the run is stopped; ``per_hour`` is then how many requests are sent to a host in an hour: what
+    is more stays due. With ``codes``, ``retry_failed`` is for sites with one of these reasons, also if
+    only a part of them is missing. What fails then keeps what it had, and so does a site that has lost
+    more than half of its pages, until the next visit finds the same; ``accept`` takes what there is. If
+    more than the share ``max_failed`` of the sites fail that were good before, the summary says so.
+    """
+
+    engine: str = ENGINES[0]
+    workers: int | None = None
+    address: str | None = None
+    shard: str = "0/1"
+    same_address: bool = False
+    retry_failed: bool = False
+    again: bool = False
+    due: bool = False
+    every: float | None = None
+    per_hour: int | None = None
+    codes: tuple[str, ...] = ()
+    accept: bool = False
+    max_failed: float = MAX_FAILED
+    commit_seconds: float = COMMIT_SECONDS
+    options: FleetOptions = field(default_factory=FleetOptions)
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
+        Shard.read(self.shard)
+        if self.again + self.retry_failed + self.is_due > 1:
+            raise ValueError(
+                "again is for all sites, retry_failed and due for some: choose one of them"
+            )
+        if self.accept and not self.replaces:
+            raise ValueError(
+                "accept is for sites that are crawled again: add again, retry_failed or due"
+            )
+        if self.every is not None and not self.every > 0:
+            raise ValueError("every must be a positive number of seconds")
+        if self.per_hour is not None and not (self.is_due and self.per_hour > 0):
+            raise ValueError(
+                "per_hour must be a positive number of requests, and is for due or every"
+            )
+        if unknown := [code for code in self.codes if code not in BY_VALUE]:
+            raise ValueError(f"unknown code {unknown[0]!r}; 'usp stats' shows those of a dataset")
+        if self.codes and not self.retry_failed:
+            raise ValueError("codes are for retry_failed")
+        if not 0 <= self.max_failed <= 1:
+            raise ValueError("max_failed must be from 0 to 1")
+        if self.address is not None and self.engine != "ray":
+            raise ValueError("address is that of a Ray cluster: it needs engine='ray'")
+
+    @property
+    def is_due(self) -> bool:
+        """Whether sites are crawled of which something is due."""
+        return self.due or self.every is not None
+
+    @property
+    def replaces(self) -> bool:
+        """Whether sites that are in the dataset are crawled again."""
+        return self.again or self.retry_failed or self.is_due

@@ -17,7 +17,7 @@ from usp._base.files import DatasetError, FileStore
 from usp._base.names import load_extra
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
-from usp.fleet.tables import bucket_of, file_schema, quoted, rows_in
+from usp.fleet.tables import bucket_of, file_schema, quoted, typed
 
 if TYPE_CHECKING:
     from usp.fleet.dataset import Dataset
@@ -31,45 +31,44 @@ _REPLACED = {
     "seen_at": "moment",
 }
 _OLD = ("site", "sitemap", "url", "visit", "first_seen", "lastmod", "news")
-_PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as first_seen),
-    replaced.bucket
-    from new join replaced using (site, sitemap, visit)
-    left join old on old.site = new.site and old.sitemap = new.sitemap and old.url = new.url
-    order by replaced.bucket, new.site, new.sitemap"""
 _OLD_PAGES = """select site, sitemap, url, min(first_seen) as first_seen, {lastmod}, {title}
-    from old_pages semi join replaced r on r.site = old_pages.site
-        and r.sitemap = old_pages.sitemap and r.old = old_pages.visit
+    from old_pages p semi join replaced r on (r.site, r.sitemap, r.old) = (p.site, p.sitemap, p.visit)
     group by site, sitemap, url"""
-_CHANGES = """with there as (
+_FOUND = """with there as (
         select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, new.url, {lastmod}, {title}
         from replaced r join new using (site, sitemap, visit)
         group by all),
     before as (
         select r.bucket, r.site, r.domain, r.sitemap, r.visit, r.seen_at, old.* exclude (site, sitemap)
-        from replaced r join old on old.site = r.site and old.sitemap = r.sitemap),
-    found as (
-        select coalesce(there.bucket, before.bucket) as bucket,
-            coalesce(there.site, before.site) as site,
-            coalesce(there.domain, before.domain) as domain,
-            coalesce(there.visit, before.visit) as visit,
-            coalesce(there.url, before.url) as url,
-            coalesce(there.sitemap, before.sitemap) as sitemap,
-            case when before.url is null then 'added' when there.url is null then 'removed'
-                else 'changed' end as kind,
-            coalesce(there.seen_at, before.seen_at) as seen_at,
-            there.lastmod, before.lastmod as previous_lastmod,
-            coalesce(there.title, before.title) as title
-        from there full join before using (site, sitemap, url)
-        where before.url is null or there.url is null or there.lastmod is distinct from before.lastmod
-            or there.title is distinct from before.title),
-    sorted as (
-        select *, max(kind = 'removed') over same as is_removed,
+        from replaced r join old on old.site = r.site and old.sitemap = r.sitemap)
+    select coalesce(there.bucket, before.bucket) as bucket, site,
+        coalesce(there.domain, before.domain) as domain,
+        coalesce(there.visit, before.visit) as visit, url, sitemap,
+        case when before.bucket is null then 'added' when there.bucket is null then 'removed'
+            else 'changed' end as kind,
+        coalesce(there.seen_at, before.seen_at) as seen_at,
+        there.lastmod, before.lastmod as previous_lastmod,
+        coalesce(there.title, before.title) as title
+    from there full join before using (site, sitemap, url)
+    where before.bucket is null or there.bucket is null or there.lastmod is distinct from before.lastmod
+        or there.title is distinct from before.title"""
+_ELSEWHERE = """select distinct site, url from elsewhere_pages p semi join found using (site, url)
+    semi join kept k on (k.site, k.sitemap, k.visit) = (p.site, p.sitemap, p.visit)"""
+_PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as first_seen),
+    replaced.bucket
+    from new join replaced using (site, sitemap, visit)
+    left join old on old.site = new.site and old.sitemap = new.sitemap and old.url = new.url
+    order by replaced.bucket, new.site, new.sitemap"""
+_CHANGES = """with sorted as (
+        select found.*, e.url is not null as is_there, max(kind = 'removed') over same as was_there,
             max(kind = 'added') over same as is_added, max(previous_lastmod) over same as moved_lastmod
-        from found window same as (partition by site, url))
-    select * exclude (is_removed, is_added, moved_lastmod)
-        replace (case when kind = 'added' and is_removed then 'moved' else kind end as kind,
+        from found left join elsewhere e using (site, url)
+        window same as (partition by site, found.url))
+    select * exclude (is_there, was_there, is_added, moved_lastmod)
+        replace (case when kind = 'added' and (was_there or is_there) then 'moved' else kind end
+                as kind,
             case when kind = 'added' then moved_lastmod else previous_lastmod end as previous_lastmod)
-    from sorted where not (kind = 'removed' and is_added) order by bucket, site, url"""
+    from sorted where not (kind = 'removed' and (is_added or is_there)) order by bucket, site, url"""
 
 
 def connected(folder: str, memory: str = MEMORY) -> Any:
@@ -104,6 +103,7 @@ class PageComparison:
     """New pages of a part, and ``replaced``: of which sitemaps they are, and what was there before.
 
     A row of ``replaced`` has the ``visit`` with the new pages, if there are any, and the ``old`` one.
+    Both are the same for the other sitemaps of the site: what is in these is neither new nor gone.
     """
 
     def __init__(self, dataset: Dataset, columns: Sequence[str] | None = None) -> None:
@@ -123,48 +123,45 @@ class PageComparison:
         """Yield the new pages and the changes, in batches: the table, the bucket, the batch."""
         self._file.close()
         self._file.stream.close()
+        rows: dict[str, list[dict[str, Any]]] = {"replaced": [], "kept": []}
         for row in self.replaced:
-            row["bucket"] = bucket_of(row["domain"], self._dataset.buckets)
+            name = "kept" if row["old"] == row["visit"] else "replaced"
+            rows[name].append(row | {"bucket": bucket_of(row["domain"])})
         there = set(self._dataset.columns("pages"))
         named = there.intersection(file_schema("pages", self._columns).names)
         fields = {
             "lastmod": f"{'max(lastmod)' if 'lastmod' in named else 'null::timestamptz'} as lastmod",
             "title": f"{'max(news.title)' if 'news' in named else 'null::varchar'} as title",
         }
+        old = [name for name in _OLD if name in there]
         with connected(self._folder.name) as database, read_errors(self._dataset.store):
-            database.register("replaced", rows_in(_REPLACED, self.replaced))
+            for name, listed in rows.items():
+                database.register(name, pyarrow().Table.from_pylist(listed, typed(_REPLACED)))
             database.execute(f"create view new as from read_parquet('{self._path}')")
-            database.register("old_pages", self._old([name for name in _OLD if name in there]))
-            database.execute(f"create temp table old as {_OLD_PAGES.format(**fields)}")
-            for table, query in (("pages", _PAGES), ("changes", _CHANGES.format(**fields))):
+            for table, query, name, columns in (
+                ("old", _OLD_PAGES.format(**fields), "replaced", old),
+                ("found", _FOUND.format(**fields), "", []),
+                ("elsewhere", _ELSEWHERE, "kept", _OLD[:4]),
+            ):
+                if name:
+                    database.register(f"{table}_pages", self._stored(rows[name], columns))
+                database.execute(f"create temp table {table} as {query}")
+            for table, query in (("pages", _PAGES), ("changes", _CHANGES)):
                 for batch in database.sql(query).to_arrow_reader(_BATCH):
-                    yield from self._by_bucket(table, batch)
+                    start = 0
+                    runs = pyarrow(".compute").run_end_encode(batch.column("bucket"))
+                    for bucket, end in zip(runs.values, runs.run_ends, strict=True):
+                        yield table, bucket.as_py(), batch.slice(start, end.as_py() - start)
+                        start = end.as_py()
 
-    def _old(self, names: Sequence[str]) -> Any:
-        """Return the pages that are replaced."""
-        visits = {row["old"] for row in self.replaced if row["old"] is not None}
-        buckets = {row["bucket"] for row in self.replaced if row["old"] is not None}
+    def _stored(self, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> Any:
+        """Return the pages of the old visits of some sitemaps."""
+        visits = {row["old"]: row["bucket"] for row in rows if row["old"] is not None}
         where = "false"
         if visits:
-            where = f"bucket in ({', '.join(map(str, buckets))})"
+            where = f"bucket in ({', '.join(map(str, set(visits.values())))})"
             where += f" and visit in ({', '.join(map(quoted, visits))})"
-        return self._dataset.rows("pages", names, where)
-
-    def _by_bucket(self, table: str, batch: Any) -> Iterator[tuple[str, int, Any]]:
-        """Yield the rows of each bucket, which are consecutive, as the files have them."""
-        pa, schema = pyarrow(), file_schema(table, self._columns)
-        runs = pyarrow(".compute").run_end_encode(batch.column("bucket"))
-        start = 0
-        for bucket, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            rows = batch.slice(start, end - start)
-            start = end
-            arrays = [
-                rows.column(field.name).cast(field.type)
-                if field.name in rows.schema.names
-                else pa.nulls(len(rows), field.type)
-                for field in schema
-            ]
-            yield table, bucket, pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return self._dataset.rows("pages", columns, where)
 
     def close(self) -> None:
         """Remove the file."""

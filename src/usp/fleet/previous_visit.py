@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,14 @@ from usp._http.flow import Conditions, conditions_of
 from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.sitemaps import places_in
+from usp.fleet.site_list import Known
 from usp.fleet.tables import GONE, Row
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import BY_VALUE, FailureCode
 from usp.objects.sitemap import KINDS, AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
 
 if TYPE_CHECKING:
-    from usp.fleet.options import FleetOptions
+    from usp.fleet.options import FleetRun
 
 _CUT = ("limit-", "internal-error")
 """How codes begin with which the pages that were found may not be all that there are."""
@@ -36,23 +37,11 @@ _CUT = ("limit-", "internal-error")
 _NOT_MODIFIED = 304
 _NO_PAGES = b"<urlset/>"
 _KINDS = {kind.name: node for node, kind in KINDS.items() if issubclass(node, AbstractPagesSitemap)}
-_VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
+VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
 _MOST_DOCUMENT = 1 << 20  # bytes of robots.txt or an index that are kept
 _SOON = 0.1  # of its interval: a sitemap that is due so soon is requested with the others
 _PATHS_AGAIN = timedelta(days=30)
 """After this time, known paths at which nothing was found are tried again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a site: the ``row`` of its last visit, the last ``rows`` of its sitemaps.
-
-    ``room`` is how many of the sitemaps that are due may be requested now, if not all.
-    """
-
-    row: Row
-    rows: tuple[Row, ...] = ()
-    room: int | None = None
 
 
 def packed_document(document: Document) -> bytes:
@@ -69,41 +58,58 @@ class PreviousVisit(HasEarlierResults):
     index says; ``recalled`` those that were not due.
     """
 
-    def __init__(self, known: Known, options: FleetOptions, *, all_due: bool = False) -> None:
-        self.row = known.row
-        self.rows = {row["sitemap"]: row for row in known.rows}
+    def __init__(self, how: FleetRun, known: Known | None = None) -> None:
+        known = known or Known("")
+        self.row, rows = known.rows()
+        self.rows = {row["sitemap"]: row for row in rows}
+        self._asked = {row["declared"] or url: row for url, row in self.rows.items()}
         self.there = {url: row for url, row in self.rows.items() if row["type"] != GONE}
         self.count = sum(row["pages"] or 0 for row in self.there.values())
-        self.now = datetime.now(UTC)
         self.same: dict[str, Row] = {}
         self.recalled: dict[str, Row] = {}
-        self._all_due = all_due
+        self._now = datetime.now(UTC)
+        self._all_due = not how.is_due
         self._room = math.inf if known.room is None else known.room
-        self._trusts = options.trust_lastmod
+        self._options = options = how.options
         self.is_comparable = self.row["options"] == options.digest
-        is_whole = not (self.row["code"] or "").startswith(_CUT)
         self._usable: dict[str, Row] = {}
-        if self.is_comparable and is_whole and options.keeps_unchanged:
-            for url, row in self.there.items():
-                is_whole = row["code"] is None or not row["good"]
-                if is_whole and row["digest"] and (row["type"] in _KINDS or row["document"]):
-                    self._usable[_text(row["declared"] or url)] = row
+        is_cut = (self.row["code"] or "").startswith(_CUT)
+        self._may_keep = self.is_comparable and options.keeps_unchanged
+        for url, row in self.there.items() if self._may_keep and not is_cut else ():
+            is_whole = row["code"] is None or not row["good"]
+            if is_whole and row["digest"] and (row["type"] in _KINDS or row["document"]):
+                self._usable[_text(row["declared"] or url)] = row
 
-    def known_paths(self, options: FleetOptions) -> tuple[str, ...] | None:
-        """Return the known paths that are to be tried, None if all are."""
+    @property
+    def known_paths(self) -> tuple[str, ...] | None:
+        """The known paths that are to be tried, None if all are."""
         at = self.row["absent_at"]
-        if at is None or self.now - at > _PATHS_AGAIN:
+        if at is None or self._now - at > _PATHS_AGAIN:
             return None
-        absent = set(self.row["absent"] or ())
-        paths = in_order(
-            KNOWN_SITEMAP_PATHS if options.use_known_paths else (), options.extra_known_paths or ()
-        )
-        return tuple(path for path in paths if path not in absent)
+        usual = KNOWN_SITEMAP_PATHS if self._options.use_known_paths else ()
+        paths = in_order(usual, self._options.extra_known_paths or ())
+        absent, home = set(self.row["absent"] or ()), self.row["site"]
+        return tuple(path for path in paths if path not in absent or self.had(f"{home}{path}"))
+
+    def had(self, url: str) -> bool:
+        """Return whether there was a sitemap at a URL, and not only long ago."""
+        row = self._asked.get(url)
+        if row is None or row["type"] != GONE:
+            return row is not None
+        return row["changed_at"] is None or self._now - row["changed_at"] < _PATHS_AGAIN
+
+    def keeps(self, url: str) -> bool:
+        """Return whether a sitemap was found to be the same, or was not due."""
+        return url in self.same or url in self.recalled
+
+    def has(self, url: str, digest: str) -> bool:
+        """Return whether a sitemap had a document with this digest, and its rows can be kept."""
+        return self._may_keep and self.there.get(url, {}).get("digest") == digest
 
     def conditions(self) -> Conditions:
         """Return the headers that ask for robots.txt and sitemaps only if they have changed."""
         return conditions_of(
-            (url, row["sitemap"], {name: row[key] for key, name in _VALIDATORS.items()}.get)
+            (url, row["sitemap"], {name: row[key] for key, name in VALIDATORS.items()}.get)
             for url, row in self._usable.items()
         )
 
@@ -115,7 +121,7 @@ class PreviousVisit(HasEarlierResults):
         if row is None:
             return self._failure(order)
         is_dated = bool(order.lastmod) and row["good"]
-        if is_dated and order.lastmod == row["index_lastmod"] and self._trusts:
+        if is_dated and order.lastmod == row["index_lastmod"] and self._options.trust_lastmod:
             self.same[row["sitemap"]] = row
         elif (is_dated and order.lastmod != row["index_lastmod"]) or (
             self._is_due(row) and self._room > 0
@@ -129,7 +135,7 @@ class PreviousVisit(HasEarlierResults):
 
     def _is_due(self, row: Row) -> bool:
         soon = timedelta(seconds=_SOON * (row["interval"] or 0.0))
-        return self._all_due or row["due"] is None or row["due"] - soon <= self.now
+        return self._all_due or row["due"] is None or row["due"] - soon <= self._now
 
     def _failure(self, order: FetchOrder) -> Failed | None:
         """Return why a sitemap was missing the last time, if it is not due again."""
@@ -147,7 +153,7 @@ class PreviousVisit(HasEarlierResults):
         row = self._usable.get(order.url) if exchange.status == _NOT_MODIFIED else None
         if row is None:
             return None
-        newer = {key: exchange.header(name) for key, name in _VALIDATORS.items()}
+        newer = {key: exchange.header(name) for key, name in VALIDATORS.items()}
         self.same[row["sitemap"]] = row | {key: value for key, value in newer.items() if value}
         return self._document(row, order, replace(exchange, final_url=row["sitemap"]))
 

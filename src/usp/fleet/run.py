@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -25,98 +25,30 @@ from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
 from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
-from usp.fleet.known_sites import KnownSites, Shard
+from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
-from usp.fleet.options import ENGINES, FleetOptions
-from usp.fleet.previous_visit import Known
-from usp.fleet.site_list import Assignment, Assignments, by_address, homepages, host_key
-from usp.fleet.tables import OUTCOMES, PART_SECONDS, Part, Row, quoted
+from usp.fleet.options import MAX_FAILED, FleetRun, Shard
+from usp.fleet.site_list import (
+    Assignment,
+    Assignments,
+    Extras,
+    Known,
+    by_address,
+    homepages,
+    host_key,
+)
+from usp.fleet.tables import OUTCOMES, Part, Row, quoted
 from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
     import os
-
-    from usp._base.urls import Login
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
 _LAST_SECONDS = 5.0  # in which a store must respond to each request of a run that was interrupted
 _SLOWEST = 5
 SUMS = ("sitemaps", "pages", "bytes", "requests")
-MAX_FAILED = 0.2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetRun:
-    """How a run is executed, as opposed to how each site is crawled.
-
-    ``workers`` is the number of processes on this machine, or the maximum number of CPUs of a cluster;
-    ``address`` is that of a Ray cluster. ``shard``, as ``"0/4"``, is the part of the sites that is
-    crawled: other runs may crawl the others at the same time. With ``same_address``, hosts are looked
-    up first, and sites at one address are kept together.
-
-    With ``retry_failed``, sites that failed are crawled again; with ``again`` all, and with ``due``
-    those of which something is due. With ``every``, that is looked for again after so many seconds,
-    until the run is stopped; ``per_hour`` is then how many requests are sent to a host in an hour: what
-    is more stays due. With ``codes``, ``retry_failed`` is for sites with one of these reasons, also if
-    only a part of them is missing. What fails then keeps what it had, and so does a site that has lost
-    more than half of its pages, until the next visit finds the same; ``accept`` takes what there is. If
-    more than the share ``max_failed`` of the sites fail that were good before, the summary says so.
-    """
-
-    engine: str = "local"
-    workers: int | None = None
-    address: str | None = None
-    shard: str = "0/1"
-    same_address: bool = False
-    retry_failed: bool = False
-    again: bool = False
-    due: bool = False
-    every: float | None = None
-    per_hour: int | None = None
-    codes: tuple[str, ...] = ()
-    accept: bool = False
-    max_failed: float = MAX_FAILED
-    commit_seconds: float = PART_SECONDS
-    options: FleetOptions = field(default_factory=FleetOptions)
-
-    def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
-        Shard.read(self.shard)
-        if self.again + self.retry_failed + self.is_due > 1:
-            raise ValueError(
-                "again is for all sites, retry_failed and due for some: choose one of them"
-            )
-        if self.accept and not self.replaces:
-            raise ValueError(
-                "accept is for sites that are crawled again: add again, retry_failed or due"
-            )
-        if self.every is not None and not self.every > 0:
-            raise ValueError("every must be a positive number of seconds")
-        if self.per_hour is not None and not (self.is_due and self.per_hour > 0):
-            raise ValueError(
-                "per_hour must be a positive number of requests, and is for due or every"
-            )
-        if unknown := [code for code in self.codes if code not in BY_VALUE]:
-            raise ValueError(f"unknown code {unknown[0]!r}; 'usp stats' shows those of a dataset")
-        if self.codes and not self.retry_failed:
-            raise ValueError("codes are for retry_failed")
-        if not 0 <= self.max_failed <= 1:
-            raise ValueError("max_failed must be from 0 to 1")
-        if self.address is not None and self.engine != "ray":
-            raise ValueError("address is that of a Ray cluster: it needs engine='ray'")
-
-    @property
-    def is_due(self) -> bool:
-        """Whether sites are crawled of which something is due."""
-        return self.due or self.every is not None
-
-    @property
-    def replaces(self) -> bool:
-        """Whether sites that are in the dataset are crawled again."""
-        return self.again or self.retry_failed or self.is_due
 
 
 def crawl_fleet(
@@ -135,7 +67,8 @@ def crawl_fleet(
     how = run or FleetRun()
     site_module()
     load_for_threads()
-    if how.engine == "ray":
+    is_ray = how.engine == "ray"
+    if is_ray:
         ray_module(address=how.address)
     dataset = Dataset(root)
     if sites is None and not how.replaces:
@@ -145,50 +78,50 @@ def crawl_fleet(
         sites = chain(list(islice(rest, 1)), rest)
     aside = InterruptibleThread()
     how, number, first = aside(_begin, dataset, how, sites is None)
-    progress = FleetProgress()
+    progress, started = FleetProgress(again=how.replaces), datetime.now(UTC)
     on_progress(progress)
-    started = datetime.now(UTC)
-    job = Job(
-        dataset.store.root,
-        number,
-        how.options,
-        how.commit_seconds,
-        how.shard,
-        dataset.buckets,
-        all_due=not how.is_due,
-        accept=how.accept,
-    )
-    ray = how.engine == "ray"
-    engine = RayEngine(job, how.workers, how.address) if ray else LocalEngine(job, how.workers)
+    job = Job(how, dataset.store.root, number, how.shard)
+    engine = RayEngine(job) if is_ray else LocalEngine(job)
+    alone = LeaveAlone(dataset.store)
+
+    def is_left_alone(site: str) -> bool:
+        if alone.is_stale:
+            alone.refresh()
+        is_covered = alone.covers(site)
+        if is_covered:
+            progress.left_alone += 1
+            progress.active.discard(site)
+        return is_covered
+
+    def end(*, is_whole: bool) -> dict[str, Any]:
+        summary = progress.summary(how.max_failed)
+        what = "again" * how.again or "retry_failed" * how.retry_failed or "due" * how.is_due
+        row = summary | {
+            **{name: progress.outcomes[name] for name in ("failed", "kept")},
+            "run": number,
+            "shard": how.shard,
+            "what": what or "new",
+            "version": usp.__version__,
+            "started": started,
+            "ended": datetime.now(UTC),
+            "is_whole": is_whole,
+            "failures": json.dumps({one["code"]: one["sites"] for one in summary["failures"]}),
+        }
+        aside(dataset.add_run, row)
+        known = {"run": number, "engine": how.engine}
+        return summary | known | {"started": started.isoformat(timespec="seconds")}
+
     with KnownSites(Dataset(root), Shard.read(how.shard)) as known:
-        alone = LeaveAlone(dataset.store)
-        wanted = _Wanted(known, how, first, progress).all(sites)
-        left = Assignments(wanted, lambda site: _is_left_alone(alone, site, progress))
+        left = Assignments(_Wanted(known, how, first, progress).all(sites), is_left_alone)
         try:
             _crawl(engine, left, Committer(dataset), aside, progress, on_progress)
         except BaseException:
             with suppress(Exception):  # the first one says more
-                aside(dataset.add_run, _run_row(how, number, started, progress, is_whole=False))
+                end(is_whole=False)
             raise
         finally:
             left.close()
-    aside(dataset.add_run, _run_row(how, number, started, progress, is_whole=True))
-    summary = progress.summary(how.max_failed) | {
-        "run": number,
-        "engine": how.engine,
-        "started": started.isoformat(timespec="seconds"),
-    }
-    return aside(_finish, dataset, how, summary)
-
-
-def _is_left_alone(alone: LeaveAlone, site: str, progress: FleetProgress) -> bool:
-    if alone.is_stale:
-        alone.refresh()
-    is_covered = alone.covers(site)
-    progress.left_alone += is_covered
-    if is_covered:
-        progress.active.discard(site)
-    return is_covered
+    return aside(_finish, dataset, how, end(is_whole=True))
 
 
 class _Wanted:
@@ -201,79 +134,58 @@ class _Wanted:
         self._how = how
         self._first = first
         self._progress = progress
-        self._logins: dict[str, Login] = {}
-        self._feeds: dict[str, tuple[str, ...]] = {}
 
     def all(self, sites: Iterable[str] | None) -> Iterator[tuple[str, Assignment]]:
         """Yield the sites in the order in which they are to be crawled, with their assignments."""
-        known: dict[str, Known] = {}
-
-        def names() -> Iterator[str]:
-            for one in self._wanted(sites):
-                if isinstance(one, Known):
-                    known[one.row["site"]] = one
-                    yield one.row["site"]
-                else:
-                    yield one
-
+        extras: dict[str, Extras] = {}
+        found = self._wanted(None if sites is None else homepages(sites, extras))
         keyed = (
-            by_address(names()) if self._how.same_address else ((s, host_key(s)) for s in names())
+            by_address(found) if self._how.same_address else ((o, host_key(o.site)) for o in found)
         )
-        for site, key in keyed:
-            login = self._logins.pop(site, self._how.options.logins.get(site))
-            yield site, Assignment(key, known.pop(site, None), login, self._feeds.pop(site, ()))
+        for one, key in keyed:
+            yield one.site, Assignment(key, one, extras.pop(one.site, Extras()))
 
-    def _wanted(self, sites: Iterable[str] | None) -> Iterator[str | Known]:
-        how, known = self._how, self._known
+    def _wanted(self, sites: Iterator[str] | None) -> Iterator[Known]:
+        how, known, progress = self._how, self._known, self._progress
         if not how.replaces:
             assert sites is not None
-            yield from known.new(self._homepages(sites), self._count_before)
+            for site, is_there in known.new(sites):
+                progress.before += is_there
+                if not is_there:
+                    yield Known(site)
             return
         if sites is not None:
-            self._progress.listed = known.listed(self._homepages(sites))
-        is_listed = sites is not None
-        if how.retry_failed:
+            known.listed(sites)
+        if how.is_due:
+            yield from self._due()
+        elif how.again:
+            yield from known.known(f"coalesce(run, 0) < {self._first}", checks=True)
+            yield from map(Known, known.unknown())
+        else:
             codes = ", ".join(map(quoted, how.codes))
             failed = f"code in ({codes})" if codes else "outcome in ('failed', 'kept')"
-            yield from known.known(failed, is_listed=is_listed, checks=True)
-            self._progress.unknown = sum(1 for _ in known.unknown()) if is_listed else 0
-        elif how.again:
-            older = f"coalesce(run, 0) < {self._first}"
-            yield from known.known(older, is_listed=is_listed, checks=True)
-            if is_listed:
-                yield from known.unknown()
-        else:
-            yield from self._due(is_listed=is_listed)
+            yield from known.known(failed, checks=True)
+            progress.unknown = sum(1 for _ in known.unknown())
 
-    def _due(self, *, is_listed: bool) -> Iterator[Known]:
+    def _due(self) -> Iterator[Known]:
         """Yield the sites of which something is due; with ``every``, for ever."""
-        progress = self._progress
+        progress, most = self._progress, self._how.per_hour
         while True:
-            began = time.monotonic()
+            began, now = time.monotonic(), datetime.now(UTC)
             self._known.dataset.vacuum(daily=True)
-            now = datetime.now(UTC)
             progress.lag = 0.0
-            most = self._how.per_hour
             sent = Counter() if most is None else self._known.requests_of_last_hour()
-            for one in self._known.known("due is null or due <= now()", is_listed=is_listed):
-                progress.lag = max(progress.lag, (now - (one.row["due"] or now)).total_seconds())
-                host = host_key(one.row["site"])
-                room = None if most is None else min(most - sent[host], len(one.rows) or 1)
-                if one.row["site"] not in progress.active and (room is None or room > 0):
-                    progress.active.add(one.row["site"])
+            for one in self._known.known("due is null or due <= now()"):
+                progress.lag = max(progress.lag, (now - (one.due or now)).total_seconds())
+                host = host_key(one.site)
+                room = None if most is None else min(most - sent[host], one.sitemaps or 1)
+                if one.site not in progress.active and (room is None or room > 0):
+                    progress.active.add(one.site)
                     sent[host] += room or 0
-                    yield replace(one, room=room)
+                    yield one._replace(room=room)
             if self._how.every is None:
                 return
             time.sleep(max(0.0, self._how.every - (time.monotonic() - began)))
-
-    def _homepages(self, sites: Iterable[str]) -> Iterator[str]:
-        for site in homepages(sites, self._logins, self._feeds):
-            self._progress.listed += not self._how.replaces
-            yield site
-
-    def _count_before(self, number: int) -> None:
-        self._progress.before += number
 
 
 def _crawl(
@@ -344,26 +256,6 @@ def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[FleetRun,
     return how, number, dataset.begin_again(number, how.shard) if how.again else number
 
 
-def _run_row(
-    how: FleetRun, number: int, started: datetime, progress: FleetProgress, *, is_whole: bool
-) -> Row:
-    """Return the row of a run."""
-    summary = progress.summary(how.max_failed)
-    whats = [name for name in ("again", "retry_failed", "is_due") if getattr(how, name)]
-    return {
-        **{name: summary[name] for name in (*SUMS, "sites", "seconds")},
-        **{name: progress.outcomes[name] for name in ("failed", "kept")},
-        "run": number,
-        "shard": how.shard,
-        "what": (whats or ["new"])[0].removeprefix("is_"),
-        "version": usp.__version__,
-        "started": started,
-        "ended": datetime.now(UTC),
-        "is_whole": is_whole,
-        "failures": json.dumps({one["code"]: one["sites"] for one in summary["failures"]}),
-    }
-
-
 def _finish(dataset: Dataset, how: FleetRun, summary: dict[str, Any]) -> dict[str, Any]:
     """End a run; return its summary, with what is in the dataset now."""
     if how.again:
@@ -398,15 +290,16 @@ def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, A
 class FleetProgress:
     """Counts what a run has done: ``line`` for people, ``summary`` for programs.
 
-    ``total`` is the number of sites to crawl once that is known, ``listed`` that of the list as far as
-    it was read, and ``before`` how many of these were in the dataset already. ``safe`` counts those
-    that this run has committed, ``slowest`` are the seconds and the sites of those that took longest;
-    ``active`` are sites that are due and not finished. ``is_ending`` is true after Ctrl-C.
+    ``total`` is the number of sites to crawl once that is known, and ``before`` how many of the list
+    were in the dataset already. ``safe`` counts those that this run has committed, ``slowest`` are the
+    seconds and the sites of those that took longest; ``active`` are sites that are due and not
+    finished. ``is_ending`` is true after Ctrl-C. With ``again``, all sites were in the dataset before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, again: bool = False) -> None:
+        self._again = again
         self.total: int | None = None
-        self.before = self.listed = 0
+        self.before = 0
         self.active: set[str] = set()
         self.outcomes: Counter[str] = Counter()
         self.pages = self.sitemaps = self.bytes = self.requests = 0
@@ -468,12 +361,14 @@ class FleetProgress:
 
     def position(self, dataset: object) -> str:
         """Return how many sites are safe if the run ends now, and how to go on."""
-        there = self.safe + self.before
-        of = f" of {counted(self.total + self.before, 'site')}" if self.total is not None else ""
-        text = f"{there:,}{of}" if of else counted(there, "site")
-        return (
-            f"{text} {'is' if there == 1 else 'are'} in {dataset}; run the same command to resume"
-        )
+        there, text = self.safe + self.before, counted(self.safe + self.before, "site")
+        if self.total is not None:
+            text = f"{there:,} of {counted(self.total + self.before, 'site')}"
+        is_one = there == 1
+        done = f"{'is' if is_one else 'are'} in {dataset}"
+        if self._again:
+            done = f"of {dataset} {'was' if is_one else 'were'} visited again, and none is lost"
+        return f"{text} {done}; run the same command to resume"
 
     def line(self) -> str:
         """Return the progress of the run as one line."""

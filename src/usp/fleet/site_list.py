@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import pickle
 import queue
 import socket
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
@@ -22,10 +23,11 @@ from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, ope
 from usp._base.urls import BadUrl, Login, is_http_url, read_url, redact_url
 from usp._formats.opml import outlines
 from usp.export.schema import pyarrow
+from usp.fleet.tables import Row, columns_of
 from usp.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from usp.fleet.previous_visit import Known
+    from datetime import datetime
 
 __all__ = ["SiteListError", "read_sites"]
 
@@ -42,6 +44,7 @@ _CSV = {".csv": ",", ".tsv": "\t"}
 _RESOLVERS = 64
 _AHEAD = 8192  # names that are being looked up
 _WINDOW = 1 << 14  # sites that are read ahead
+_QUEUE = 1 << 10  # of them, from the thread that reads
 _LOOK_SECONDS = 0.2
 _CLOSE_SECONDS = 1.0
 
@@ -221,19 +224,21 @@ class SiteWithFeeds(str):
         return made
 
 
-def homepages(
-    texts: Iterable[str], logins: dict[str, Login], feeds: dict[str, tuple[str, ...]] | None = None
-) -> Iterator[str]:
-    """Yield the homepage of each site; logins in the URLs are put into ``logins``.
+class Extras(NamedTuple):
+    """What a list says of a site beside its name: the login in its URL, the paths of feeds."""
 
-    The paths of feeds are put into ``feeds``, by their sites.
-    """
+    login: Login | None = None
+    feeds: tuple[str, ...] = ()
+
+
+def homepages(texts: Iterable[str], extras: dict[str, Extras]) -> Iterator[str]:
+    """Yield the homepage of each site; what else is said of it is put into ``extras``."""
     for text in texts:
         site, login = homepage(text)
-        if login is not None:
-            logins.setdefault(site, login)
-        if feeds is not None and isinstance(text, SiteWithFeeds):
-            feeds[site] = text.paths
+        feeds = text.paths if isinstance(text, SiteWithFeeds) else ()
+        if login is not None or feeds:
+            before = extras.get(site, Extras())
+            extras[site] = Extras(before.login or login, feeds or before.feeds)
         if site:
             yield site
 
@@ -270,28 +275,51 @@ def address_of(host: str) -> str:
 
 
 def by_address(
-    sites: Iterable[str], resolve: Callable[[str], str] = address_of
-) -> Iterator[tuple[str, str]]:
+    sites: Iterable[Known], resolve: Callable[[str], str] = address_of
+) -> Iterator[tuple[Known, str]]:
     """Yield each site with the address of its host; 64 names are looked up at a time."""
     left = iter(sites)
     with ThreadPoolExecutor(_RESOLVERS, "usp-fleet-names") as pool:
         while some := list(islice(left, _AHEAD)):
-            yield from zip(some, pool.map(resolve, map(host_key, some)), strict=True)
+            addresses = pool.map(resolve, (host_key(one.site) for one in some))
+            yield from zip(some, addresses, strict=True)
 
 
 # Batches --------------------------------------------------------------------------------------------
 
 
+class Known(NamedTuple):
+    """What is known of a site; of many that wait, the rows are packed.
+
+    ``room`` is how many of the sitemaps that are due may be requested now, if not all.
+    """
+
+    site: str
+    due: datetime | None = None
+    sitemaps: int = 0
+    packed: bytes = b""
+    room: int | None = None
+
+    @classmethod
+    def of(cls, row: Row, rows: Sequence[Row]) -> Self:
+        """Return what is known by the row of the last visit, and the last rows of the sitemaps."""
+        return cls(row["site"], row["due"], len(rows), pickle.dumps((row, rows)))
+
+    def rows(self) -> tuple[Row, Sequence[Row]]:
+        """Return the row of the last visit, all None if there was none, and those of the sitemaps."""
+        nothing: Row = dict.fromkeys(columns_of("visits"))
+        return pickle.loads(self.packed) if self.packed else (nothing, ())  # noqa: S301 - our own
+
+
 class Assignment(NamedTuple):
-    """The ``key`` that a site shares with others, and what is ``known`` of it from earlier visits.
+    """The ``key`` that a site shares with others, and what is known of it.
 
     A site that ``kills`` workers is not crawled: it fails.
     """
 
     key: str
     known: Known | None = None
-    login: Login | None = None
-    feeds: tuple[str, ...] = ()  # their paths
+    extras: Extras = Extras()
     kills: bool = False
 
 
@@ -314,7 +342,7 @@ class Assignments:
     ) -> None:
         self._is_left_alone = is_left_alone
         self._queue: queue.Queue[tuple[str, Assignment] | BaseException | None] = queue.Queue(
-            _WINDOW
+            _QUEUE
         )
         self._waiting: dict[str, deque[tuple[str, Assignment]]] = {}
         self._waiting_sites = 0

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import secrets
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -40,6 +39,7 @@ from usp._base.files import FileStore, StoredFile
 from usp._base.urls import BadUrl, read_url
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
+from usp.fleet.options import COMMIT_SECONDS, hash_of
 
 if TYPE_CHECKING:
     from usp.fleet.page_changes import PageComparison
@@ -62,17 +62,18 @@ CHANGES = ("added", "changed", "removed", "moved")
 GONE = "gone"
 
 BUCKETS = 16
-"""Of a new dataset; how many it has is in the description of its table ``visits``."""
 
-_WRITTEN = {"writer": "string", "number": "int64"}
+_WHO = ("site", "domain", "visit")
+_WRITTEN = {"writer": "string*", "number": "int64*"}
 _KINDS: Mapping[str, Mapping[str, str]] = {
     "visits": {
-        **dict.fromkeys(("site", "domain", "visit", "outcome", "reason", "code"), "string"),
+        **dict.fromkeys(_WHO, "string"),
+        **dict.fromkeys(("outcome", "reason", "code"), "string*"),
         **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), "int64"),
         "duration": "float64",
         "started": "moment",
-        "run": "int64",
-        "options": "string",  # a digest: only rows of the same options can be compared
+        "run": "int64*",
+        "options": "string*",  # a digest: only rows of the same options can be compared
         "due": "moment",  # when the first of its sitemaps is to be asked for again
         "failures": "int32",  # in a row, of the whole site
         "absent": "texts",  # known paths at which nothing was found,
@@ -80,12 +81,14 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         **_WRITTEN,
     },
     "fetches": {
-        **dict.fromkeys(("site", "domain", "visit", "sitemap", "parent"), "string"),
+        **dict.fromkeys(_WHO, "string*"),
+        **dict.fromkeys(("sitemap", "parent"), "string"),
         "declared": "string",  # the URL that was asked for, if a redirect led to another one
-        "depth": "int32",
-        "type": "string",  # of the document, "invalid", or GONE
-        "status": "int32",
-        **dict.fromkeys(("failure", "code", "etag", "last_modified"), "string"),
+        "depth": "int32*",
+        "type": "string*",  # of the document, "invalid", or GONE
+        "status": "int32*",
+        "failure": "string*",
+        **dict.fromkeys(("code", "etag", "last_modified"), "string"),
         "digest": "string",  # of the decoded content; null if there is none
         "document": "binary",
         "good": "bool",
@@ -101,9 +104,17 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "news": "bool",
         **_WRITTEN,
     },
+    "pages": {  # and, before the last two, the columns of the page itself
+        **dict.fromkeys((*_WHO, "digest"), "string*"),
+        "first_seen": "moment*",
+        **_WRITTEN,
+    },
     "changes": {
-        **dict.fromkeys(("site", "domain", "visit", "url", "sitemap", "kind"), "string"),
-        **dict.fromkeys(("seen_at", "lastmod", "previous_lastmod"), "moment"),
+        **dict.fromkeys(_WHO, "string*"),
+        "url": "string",
+        **dict.fromkeys(("sitemap", "kind"), "string*"),
+        "seen_at": "moment*",
+        **dict.fromkeys(("lastmod", "previous_lastmod"), "moment"),
         "title": "string",
         **_WRITTEN,
     },
@@ -118,38 +129,18 @@ _KINDS: Mapping[str, Mapping[str, str]] = {
         "failures": "string",  # JSON: the reasons, with the number of sites
     },
 }
-_BEFORE_PAGE = {
-    **dict.fromkeys(("site", "domain", "visit", "digest"), "string"),
-    "first_seen": "moment",
-}
-"""The columns of ``pages`` before those of the page itself, which always has a sitemap and a URL."""
+"""The columns of the tables with their types; those with an asterisk get a dictionary in the files."""
 
 PART_SITES = 2000
 PART_ROWS = 2_000_000
-PART_SECONDS = 30.0
-"""A part is finished once it has this many sites or pages, or is this old (in seconds)."""
+"""A part is finished once it has this many sites or pages, if it is not too old before."""
 
 _MOST_WAITING = 48 << 20  # bytes of rows that are not in a file yet
-_REPEATING = {
-    "pages": (
-        *("site", "domain", "visit", "digest", "first_seen", "writer", "number"),
-        *(name for name, spec in COLUMNS.items() if spec.kind in REPEATING),
-    ),
-    "fetches": (
-        "site",
-        "domain",
-        "visit",
-        "type",
-        "status",
-        "depth",
-        "failure",
-        "writer",
-        "number",
-    ),
-    "visits": ("outcome", "reason", "code", "run", "options", "writer", "number"),
-    "changes": ("site", "domain", "visit", "sitemap", "kind", "seen_at", "writer", "number"),
-}
-"""The columns that get a dictionary."""
+
+
+def columns_of(table: str) -> tuple[str, ...]:
+    """Return the columns of a table, without the bucket, and without those of a page itself."""
+    return tuple(_KINDS[table])
 
 
 def page_columns(columns: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -175,30 +166,34 @@ def _plain(kind: Any) -> Any:
 @lru_cache(maxsize=64)
 def file_schema(table: str, columns: Sequence[str] | None = None) -> Any:
     """Return the schema of the files of a table."""
-    pa = pyarrow()
-    if table != "pages":
-        return pa.schema(_typed(_KINDS[table]))
-    own = [(name, arrow_type(ALL_COLUMNS[name])) for name in page_columns(columns)]
-    return pa.schema([*_typed(_BEFORE_PAGE), *own, *_typed(_WRITTEN)])
+    fields = {field.name: field.type for field in typed(_KINDS[table])}
+    if table == "pages":  # which always has a sitemap and a URL
+        own = {name: arrow_type(ALL_COLUMNS[name]) for name in page_columns(columns)}
+        fields |= own | {name: fields.pop(name) for name in _WRITTEN}
+    return pyarrow().schema(fields)
 
 
-def _typed(kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
+def typed(kinds: Mapping[str, str]) -> Any:
+    """Return the schema of columns of these kinds."""
     pa = pyarrow()
     types = {
         "moment": pa.timestamp("us", "UTC"),
         "texts": pa.list_(pa.string()),
         "bool": pa.bool_(),
     }
+    words = {name: kind.removesuffix("*") for name, kind in kinds.items()}
+    return pa.schema(
+        [(name, types.get(word) or pa.type_for_alias(word)) for name, word in words.items()]
+    )
+
+
+def _repeating(table: str) -> list[str]:
+    """Return the columns that get a dictionary."""
+    of_pages = COLUMNS if table == "pages" else {}
     return [
-        (name, types[kind] if kind in types else pa.type_for_alias(kind))
-        for name, kind in kinds.items()
+        *(name for name, kind in _KINDS[table].items() if kind.endswith("*")),
+        *(name for name, spec in of_pages.items() if spec.kind in REPEATING),
     ]
-
-
-def rows_in(kinds: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return rows as a table with columns of these kinds."""
-    pa = pyarrow()
-    return pa.Table.from_pylist(list(rows), pa.schema(_typed(kinds)))
 
 
 def quoted(text: str) -> str:
@@ -229,14 +224,9 @@ def domain_of(site: str) -> str:
     return ".".join(labels[-3 if is_below else -2 :])
 
 
-def hash_of(domain: str) -> int:
-    """Return the hash of a domain that decides about its bucket, and its shard."""
-    return zlib.crc32(domain.encode("utf-8", "replace"))
-
-
-def bucket_of(domain: str, buckets: int = BUCKETS) -> int:
+def bucket_of(domain: str) -> int:
     """Return the bucket of a domain."""
-    return hash_of(domain) % buckets
+    return hash_of(domain) % BUCKETS
 
 
 # Rows -----------------------------------------------------------------------------------------------
@@ -258,23 +248,29 @@ def _clean(value: Any) -> Any:
 def pages_of(
     batch: Any, visit: Mapping[str, Any], digests: Mapping[str, str], columns: Sequence[str] | None
 ) -> Any:
-    """Return a batch of the pages of a visit with the columns that come before those of a page."""
-    pa = pyarrow()
+    """Return a batch of the pages of a visit with all columns of the table."""
     sitemaps = batch.column("sitemap")
-    known = pa.array([digests.get(url) for url in sitemaps.dictionary.to_pylist()], pa.string())
-    values = [_clean(visit[name]) for name in ("site", "domain", "visit")]
-    arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
-    arrays |= {
-        name: pa.repeat(pa.scalar(value), len(batch))
-        for name, value in zip(("site", "domain", "visit"), values, strict=True)
-    }
-    since = pa.scalar(visit["started"], pa.timestamp("us", "UTC"))
-    arrays |= {"digest": known.take(sitemaps.indices), "first_seen": pa.repeat(since, len(batch))}
-    schema = file_schema("pages", columns)
-    nothing = {name: pa.nulls(len(batch), schema.field(name).type) for name in _WRITTEN}
-    return pa.RecordBatch.from_arrays(
-        [(arrays | nothing)[name] for name in schema.names], schema=schema
-    )
+    known = [digests.get(url) for url in sitemaps.dictionary.to_pylist()]
+    own = {name: _clean(visit[name]) for name in _WHO} | {"first_seen": visit["started"]}
+    own["digest"] = pyarrow().array(known, pyarrow().string()).take(sitemaps.indices)
+    return _fitted(batch, file_schema("pages", columns), own)
+
+
+def _fitted(batch: Any, schema: Any, values: Mapping[str, Any]) -> Any:
+    """Return a batch with the columns of a schema; ``values`` are arrays, or the same for all rows."""
+    pa, there = pyarrow(), set(batch.schema.names)
+
+    def column(field: Any) -> Any:
+        value = values.get(field.name)
+        if isinstance(value, pa.Array):
+            return value
+        if value is not None:
+            return pa.repeat(pa.scalar(value, field.type), len(batch))
+        if field.name in there:
+            return batch.column(field.name).cast(field.type)
+        return pa.nulls(len(batch), field.type)
+
+    return pa.RecordBatch.from_arrays([column(field) for field in schema], schema=schema)
 
 
 # Files ----------------------------------------------------------------------------------------------
@@ -313,9 +309,8 @@ class PartWriter:
     store: FileStore
     writer: str
     number: int
-    buckets: int = BUCKETS
     columns: Sequence[str] | None = None
-    seconds: float = PART_SECONDS
+    seconds: float = COMMIT_SECONDS
     comparing: Callable[[], PageComparison] | None = None
 
     def __post_init__(self) -> None:
@@ -347,9 +342,9 @@ class PartWriter:
             return []
         if table == "pages":
             self._pages += len(rows)
-            self._add_batch(table, bucket_of(rows.column("domain")[0].as_py(), self.buckets), rows)
+            self._add_batch(table, bucket_of(rows.column("domain")[0].as_py()), rows)
             return []
-        bucket = bucket_of(rows[0]["domain"], self.buckets)
+        bucket = bucket_of(rows[0]["domain"])
         known = {"writer": self.writer, "number": self.number}
         self._waiting.setdefault((table, bucket), []).extend(row | known for row in rows)
         if table != "visits":
@@ -361,12 +356,8 @@ class PartWriter:
 
     def _add_batch(self, table: str, bucket: int, batch: Any) -> None:
         """Add a batch of pages or changes; write what waits if that is too much."""
-        pa = pyarrow()
-        schema = file_schema(table, self.columns)
-        named = dict(zip(batch.schema.names, batch.columns, strict=True))
-        named["writer"] = pa.repeat(pa.scalar(self.writer), len(batch))
-        named["number"] = pa.repeat(pa.scalar(self.number, pa.int64()), len(batch))
-        whole = pa.RecordBatch.from_arrays([named[name] for name in schema.names], schema=schema)
+        who = {"writer": self.writer, "number": self.number}
+        whole = _fitted(batch, file_schema(table, self.columns), who)
         self._file(table, bucket).add(whole)
         self._size += whole.nbytes
         if self._size >= _MOST_WAITING:
@@ -375,15 +366,11 @@ class PartWriter:
                 file.flush()
 
     def _file(self, table: str, bucket: int) -> ParquetFileWriter:
-        name = f"{table}/bucket={bucket}/{self._name}"
-        return self._files.setdefault(
-            (table, bucket),
-            ParquetFileWriter(
-                partial(StoredFile, self.store, name),
-                file_schema(table, self.columns),
-                _REPEATING[table],
-            ),
-        )
+        if (table, bucket) not in self._files:
+            opened = partial(StoredFile, self.store, f"{table}/bucket={bucket}/{self._name}")
+            schema = file_schema(table, self.columns)
+            self._files[table, bucket] = ParquetFileWriter(opened, schema, _repeating(table))
+        return self._files[table, bucket]
 
     def tick(self) -> list[Part]:
         """Finish a part that is old enough; call it only between two sites."""
@@ -429,26 +416,18 @@ class PartWriter:
 def wide_schema(columns: Sequence[str] | None = None) -> Any:
     """Return the schema of the wide table."""
     pa = pyarrow()
-    structs = [(table, pa.struct(_inner(table, columns))) for table in CRAWLED]
+    # Of each table all columns but the bucket and the site.
+    structs = [(table, pa.struct(list(schema_of(table, columns))[2:])) for table in CRAWLED]
     return pa.schema([("site", pa.string()), ("table", pa.string()), *structs])
-
-
-def _inner(table: str, columns: Sequence[str] | None) -> list[Any]:
-    """Return the fields of a table without its bucket and its site."""
-    return list(schema_of(table, columns))[2:]
 
 
 def wrap(table: str, batch: Any, columns: Sequence[str] | None = None) -> Any:
     """Return a batch of one table as a batch of the wide one."""
-    pa = pyarrow()
-    schema = wide_schema(columns)
-    fields = _inner(table, columns)
-    site = batch.column("site").cast(pa.string())
-    inner = [batch.column(field.name).cast(field.type) for field in fields]
-    structs = {name: pa.nulls(len(batch), schema.field(name).type) for name in CRAWLED}
-    structs[table] = pa.StructArray.from_arrays(inner, fields=fields)
-    named = pa.repeat(pa.scalar(table), len(batch))
-    return pa.RecordBatch.from_arrays([site, named, *structs.values()], schema=schema)
+    pa, schema = pyarrow(), wide_schema(columns)
+    fields = list(schema.field(table).type)
+    inner = _fitted(batch, pa.schema(fields), {})
+    struct = pa.StructArray.from_arrays(inner.columns, fields=fields)
+    return _fitted(batch.select(["site"]), schema, {"table": table, table: struct})
 
 
 def unwrap(batches: Iterable[Any], table: str) -> Iterator[Any]:

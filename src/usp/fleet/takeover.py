@@ -58,19 +58,17 @@ def take_over(old: str | os.PathLike[str], root: str | os.PathLike[str]) -> dict
     dataset = Dataset(root)
     dataset.make(tuple(name for name in names if name != "site"))
     data = OpenDataset(root)
-    buckets, written = dataset.buckets, {}
     with data.errors():
         database = data.connection("visits")
         for name in stored:
             database.register(f"old_{name}", before.arrow_dataset(name))
-        database.create_function("domain_of", domain_of, ["VARCHAR"], "VARCHAR")
-        database.create_function(
-            "bucket_of", lambda domain: bucket_of(domain, buckets), ["VARCHAR"], "INTEGER"
-        )
+        for name, function, kind in (
+            ("domain_of", domain_of, "VARCHAR"),
+            ("bucket_of", bucket_of, "INTEGER"),
+        ):
+            database.create_function(name, function, ["VARCHAR"], kind)
         database.execute(_SITES)
-        for name, (source, others) in _ROWS.items():
-            written[name] = _write(dataset, database, name, source, others)
-    return written
+        return {name: _write(dataset, database, name) for name in _ROWS}
 
 
 def _table(dataset: Dataset, name: str) -> Any:
@@ -82,21 +80,20 @@ def _table(dataset: Dataset, name: str) -> Any:
         ) from error
 
 
-def _write(dataset: Dataset, database: Any, name: str, source: str, others: dict[str, str]) -> int:
-    """Append the rows of a table, unless that was done before; what nothing is known of is null."""
+def _write(dataset: Dataset, database: Any, name: str) -> int:
+    """Append the rows of a table, unless that was done before; return how many these are."""
     mark, table = f"usp {_WRITER}", dataset.table(name)
     if table.transaction_version(mark) is not None:
         return 0
-    old = {"pages": "old_pages", "fetches": "old_sitemaps", "visits": "known"}[name]
-    columns = {column: f"o.{column}" for column in _columns_of(database, old)}
-    columns |= dict.fromkeys(("site", "domain", "bucket", "visit"), "k.{0}")
+    source, others = _ROWS[name]
+    old = database.sql(f"select o.* from {source}").columns  # noqa: S608 - our own words
+    columns = {column: f"o.{column}" for column in old}
+    columns |= {column: f"k.{column}" for column in ("site", "domain", "bucket", "visit")}
     columns |= {"writer": f"'{_WRITER}'", "number": "1::bigint", **others}
-    chosen = ", ".join(
-        f"{columns[column].format(column)} as {column}"
-        for column in dataset.columns(name)
-        if column in columns
-    )
-    rows = database.sql(f"select {chosen} from {source}")  # noqa: S608 - our own words
+    # What nothing is known of is null.
+    known = [column for column in dataset.columns(name) if column in columns]
+    chosen = ", ".join(f"{columns[column]} as {column}" for column in known)
+    rows = database.sql(f"select {chosen} from {source}")  # noqa: S608 - the same
     delta = deltalake()
     once = delta.CommitProperties(app_transactions=[delta.Transaction(mark, 1)])
     with dataset.store.words():
@@ -107,9 +104,5 @@ def _write(dataset: Dataset, database: Any, name: str, source: str, others: dict
             schema_mode="merge",
             commit_properties=once,
         )
-    query = f"select count(*) from {source}"  # noqa: S608 - the same
-    return int(database.execute(query).fetchall()[0][0])
-
-
-def _columns_of(database: Any, table: str) -> list[str]:
-    return [row[0] for row in database.execute(f"describe {table}").fetchall()]
+    ((count,),) = database.execute(f"select count(*) from {source}").fetchall()  # noqa: S608
+    return int(count)

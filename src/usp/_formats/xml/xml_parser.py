@@ -183,14 +183,6 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
-    def learn(self) -> None:
-        """Look up the usual names, written as the root is: those of entries and their fields."""
-        prefix, colon, _ = self.root_tag[0].rpartition(":")
-        for local, entry in self.entries.items():
-            self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
-            for field in entry.core_fields:
-                self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
-
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""
         if "xmlns" not in attributes:
@@ -463,8 +455,9 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     def _begin_entry(
         self, entry: type[RawEntry], attributes: str, *, implied: bool = False
     ) -> None:
-        self._entry = entry(self.scanner.line, self._bases[-1][1])
-        self._entry.column = self.scanner.column
+        line, column = self.scanner.place
+        self._entry = entry(line, self._bases[-1][1])
+        self._entry.column = column
         if attributes:
             self._entry.written = attributes
         self._entry_depth = len(self._stack)

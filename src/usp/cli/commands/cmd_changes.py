@@ -24,7 +24,7 @@ from usp.cli.output import naming, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp.fleet.changes_feed import ChangesFeed
+    from usp.fleet.current import ChangesFeed
 
 _FORMATS = ("text", "jsonl", "csv", "parquet", "atom")
 _ENDLESS = ("text", "jsonl")
@@ -78,7 +78,7 @@ def command(
       usp changes dataset --follow --only added   new pages as they are found
     """
     from usp.cli.run_options import handling
-    from usp.fleet.changes_feed import ChangesFeed
+    from usp.fleet.current import ChangesFeed
 
     form = options.format_for(output, form, _FORMATS, "text")
     if follow and (form not in _ENDLESS or output is not None):

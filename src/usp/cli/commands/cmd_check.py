@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -18,7 +17,7 @@ from click.exceptions import Exit
 from usp._base.display import counted
 from usp.cli import options
 from usp.cli.command import MORE
-from usp.cli.errors import PARTIAL, messages, remedy
+from usp.cli.errors import PARTIAL, hint_of, messages, remedy
 from usp.cli.option_values import Choice, SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
 
@@ -151,7 +150,7 @@ def command(
     _refuse_contradictions(given, starts, form)
     checking = _checking(run, given)
     with value_of("--ignores"):
-        ignores = Ignores(map(json.loads, given["ignores"]))
+        ignores = Ignores(given["ignores"])
     least, fails = Severity(given["min_severity"]), given["fail_on"]
     fail_on = None if fails == "never" else Severity(fails)
     target: Path | None = given["write_baseline"]
@@ -197,6 +196,7 @@ def command(
                 counts=counts,
                 trees=trees,
                 remedy=remedy,
+                hint=hint_of,
             )
             if baseline is not None:
                 baseline.follow(tree.url for tree in trees)
@@ -216,8 +216,6 @@ def _refuse_contradictions(
     given: dict[str, Any], starts: Sequence[options.Input], form: str | None
 ) -> None:
     """Raise ``UsageError`` for options that do not go together."""
-    if sum(start.is_stdin for start in (*starts, *map(given.get, _OTHERS)) if start) > 1:
-        raise click.UsageError("standard input can be checked only once")
     if (given["write"] or given["write_to"]) and not given["fix"]:
         raise click.UsageError("--write and --write-to need --fix")
     if given["fix"] and form not in (None, "text"):

@@ -174,8 +174,7 @@ def _wrong(summary: dict[str, Any], root: str, run: FleetRun) -> Iterator[str]:
 
 
 def _read_run(values: dict[str, Any]) -> FleetRun:
-    from usp.fleet.known_sites import Shard
-    from usp.fleet.run import FleetRun
+    from usp.fleet.options import FleetRun, Shard
 
     usual = dataclasses.replace(FLEET_LIMITS, seconds=values["site_seconds"])
     crawl, client = options.read_requests(values, usual, trust_start=False)

@@ -118,8 +118,6 @@ def command(
         selecting(kinds, include, exclude)
     except ValueError as error:  # which names the parameter
         raise click.UsageError(f"--{error}") from error
-    if before.is_stdin and after.is_stdin:
-        raise click.UsageError("only one of A and B can be standard input")
     messages.failed = TROUBLE
     hosts = _hosts(map_hosts)
     with run.running() as progress:

@@ -64,8 +64,6 @@ def command(
 
     if is_opened and output is None:
         raise click.UsageError("--open needs a file: -o cannot be -")
-    if start.is_stdin and former is not None and former.is_stdin:
-        raise click.UsageError("only one of URL and --compare can be standard input")
 
     with run.running() as progress:
         tree = run.tree(start, on_event=progress)
