@@ -1,6 +1,7 @@
 """The page as a text: complete in itself, of bounded size, and deaf to what websites write."""
 
 import json
+import re
 import unicodedata
 
 import pytest
@@ -107,6 +108,9 @@ def test_an_empty_website_has_a_page_too():
     assert "No pages, news stories, images, videos or links to other languages were found." in text
     assert "No sitemaps were found" in text
     assert "verdict amber" in text
+    assert not {"news stories", "images", "videos", "alternates"} & set(
+        re.findall("<dt>(.*?)</dt>", text)
+    )
 
 
 def test_long_tables_are_cut_and_the_rest_is_counted():

@@ -48,6 +48,11 @@ def sections(*paths: str, most: int = 20_000) -> Sections:
         ("/de/tee/", "/de/"),
         ("/us/en/tea/green/sencha", "/us/en/tea/"),
         ("/ch/de-CH/tee/sencha", "/ch/de-CH/tee/"),
+        # letters beyond ASCII, escaped or not; what is no letter stays escaped
+        ("/%D1%87%D0%B0%D0%B9/%d0%b0", "/\u0447\u0430\u0439/"),
+        ("/\u0447\u0430\u0439/oolong", "/\u0447\u0430\u0439/"),
+        ("/a%2Fb%20c%25/x", "/a%2Fb%20c%25/"),
+        ("/%E2%80%AE%FF/x", "/%E2%80%AE%FF/"),
         # forums, wikis, docs
         ("/viewtopic.php?t=1", "/"),
         ("/forum/?topic=/1/2", "/forum/"),
@@ -81,6 +86,8 @@ def test_the_section_of_a_page_is_the_first_folders_of_its_path_without_its_own(
         ([f"/questions/{n}/title" for n in range(50)] + ["/tags/a"], {"/questions/": 50, "/tags/": 1}),
         # a forum whose topics have a few pages each
         ([f"/f/topic-{n}/{page}" for n in range(500) for page in range(3)], {"/f/": 1500}),
+        # a folder that is written in two ways is one
+        (["/\u8336/a", "/%E8%8C%B6/b", "/%e8%8c%b6/c", "/x/d"], {"/\u8336/": 3, "/x/": 1}),
         # some folders of one page are shown
         (["/a/1", "/b/1", "/2021/one/", "/2021/two/"], {"/2021/": 2, "/a/": 1, "/b/": 1}),
     ],

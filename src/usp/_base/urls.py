@@ -416,6 +416,22 @@ Folders = tuple[str, str]
 """The first and the second folder of a path, empty if there is none; ``us/en`` is one folder."""
 
 
+_BEYOND_ASCII = re.compile(r"(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
+
+
+def readable(url: str) -> str:
+    """Return a URL as browsers show it: letters beyond ASCII instead of their escapes."""
+    return _BEYOND_ASCII.sub(_letters, url) if "%" in url else url
+
+
+def _letters(escaped: re.Match[str]) -> str:
+    try:
+        text = unquote(escaped[0], errors="strict")
+    except UnicodeDecodeError:
+        return escaped[0]
+    return text if text.isprintable() else escaped[0]
+
+
 def folder_of(url: str) -> str:
     """Return the URL of the folder that a page is in, without a slash at its end."""
     path, _, query = url.partition("#")[0].partition("?")
@@ -425,8 +441,8 @@ def folder_of(url: str) -> str:
 
 
 def first_folders(folder: str) -> Folders:
-    """Return the first folders of the URL of a folder."""
-    first, second, third = [*folder.split("/", _SLASHES)[3:6], "", "", ""][:3]
+    """Return the first folders of the URL of a folder; escaped letters are the letters."""
+    first, second, third = [*readable(folder).split("/", _SLASHES)[3:6], "", "", ""][:3]
     return (
         (f"{first}/{second}", third) if _LOCALE.fullmatch(f"{first}/{second}") else (first, second)
     )

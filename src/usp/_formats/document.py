@@ -86,6 +86,18 @@ def _is_clear(start: str) -> bool:
     )
 
 
+def _kind_of_robots(start: str) -> type[FormatParser] | Reason | None:
+    """Return what reads a document that was requested as robots.txt; None if it may be XML."""
+    prolog = _PROLOG.match(start)
+    content = start[prolog.end() :] if prolog else start
+    if content.startswith("<"):
+        if _HTML.match(content):
+            return html_refusal(content)
+        if _ROOT.match(content) or not has_directive(content):
+            return None
+    return RobotsParser
+
+
 @lru_cache(maxsize=16)
 def _end_of(root: str) -> re.Pattern[str]:
     """Return the pattern of the end tag of a root element, with or without a prefix."""
@@ -290,63 +302,66 @@ class DocumentParser:
 
     def _recognise(self, head: str, *, final: bool) -> bool:
         """Decide what the document is; False if more of it is needed."""
+        kind = self._kind_of(head, final=final)
+        if isinstance(kind, Reason):
+            self.refusal = kind
+        elif kind is RootFinder:
+            self._xml = RootFinder(*self._given)
+        elif kind is not None:
+            self.parser = kind(*self._given)
+            self._page = self.parser if isinstance(self.parser, HtmlSitemapParser) else None
+        return kind is not None
+
+    def _kind_of(self, head: str, *, final: bool) -> type[FormatParser] | Reason | None:
+        """Return what reads the document, or why nothing does; None if more of it is needed."""
         if self._role is Role.HOMEPAGE:
-            self.parser = HomepageLinksParser(*self._given)
-            return True
+            return HomepageLinksParser
         start = head.lstrip(_BLANKS)
         if len(head) - len(start) > _MAX_BLANK:
-            self.refusal = _BLANK
-            return True
+            return _BLANK
         if start[:1] == "<" and self._is_sitemap:
-            return self._recognise_markup(start, final=final)
+            return self._kind_of_markup(start, final=final)
         if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
-            self.parser = JsonFeedParser(*self._given)
-            return True
+            return JsonFeedParser
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:
-            return False
-        self._recognise_text(start[: self._look])
-        return True
+            return None
+        return self._kind_of_text(start[: self._look])
 
-    def _recognise_markup(self, start: str, *, final: bool) -> bool:
+    def _kind_of_markup(self, start: str, *, final: bool) -> type[FormatParser] | Reason | None:
         if not _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
-            self._xml = RootFinder(*self._given)
-            return True
+            return RootFinder
         if len(start) < _LOOK_SHORT and not final:
-            return False
+            return None
         after = start[:_LOOK_SHORT].partition(">")[2]
         root = _ROOT.search(after)
         is_xml = root and not _HTML.search(after[: root.start()])  # some write it before any XML
         if len(start) < len(_HTML_DOCTYPE) or is_xml:
-            self._xml = RootFinder(*self._given)
-        elif self._role is Role.HTML_SITEMAP:
-            self._page = self.parser = HtmlSitemapParser(*self._given)
-        else:
-            self.refusal = html_refusal(start)
-        return True
+            return RootFinder
+        return HtmlSitemapParser if self._role is Role.HTML_SITEMAP else html_refusal(start)
 
-    def _recognise_text(self, start: str) -> None:
-        """Decide what a document is that does not begin like XML, or need not be XML."""
-        if self._role is Role.ROBOTS and self._recognise_robots(start):
-            return
+    def _kind_of_text(self, start: str) -> type[FormatParser] | Reason:
+        """Return what reads a document that does not begin like XML, or need not be XML."""
         root = _ROOT.search(start)
-        if start.startswith("<") or (root and not has_url(start[: root.start()])):
-            self._xml = RootFinder(*self._given)
+        kind: type[FormatParser] | Reason = _NEITHER
+        if self._role is Role.ROBOTS and (found := _kind_of_robots(start)):
+            kind = found
+        elif start.startswith("<") or (root and not has_url(start[: root.start()])):
+            kind = RootFinder
         elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
-            self.parser = RobotsParser(*self._given)
+            kind = RobotsParser
         elif not start:
-            self.refusal = self._why_empty()
+            kind = self._why_empty()
         elif _PAGE.search(start):
-            self.refusal = html_refusal(start)
+            kind = html_refusal(start)
         elif _ENTRY.search(start):
-            self._xml = RootFinder(*self._given)
+            kind = RootFinder
         elif is_list_of_links(start, self.url):
-            self.parser = LlmsTxtParser(*self._given)
+            kind = LlmsTxtParser
         elif has_url(start):
-            self.parser = PlainTextParser(*self._given)
-        else:
-            self.refusal = _NEITHER
+            kind = PlainTextParser
+        return kind
 
     def _why_empty(self) -> Reason:
         """Return why there is nothing to read: what was sent may be more than what came out of it."""
@@ -354,21 +369,6 @@ class DocumentParser:
         if not problems:
             return _EMPTY
         code = problems[0].code
-        return Reason(
-            code if isinstance(code, FailureCode) else FailureCode.NOT_A_SITEMAP,
-            f"nothing in it can be read: {problems[0].message}",
-            limit_advice(code),
-        )
-
-    def _recognise_robots(self, start: str) -> bool:
-        """Read a document that was requested as robots.txt as that, unless it is HTML or XML."""
-        prolog = _PROLOG.match(start)
-        content = start[prolog.end() :] if prolog else start
-        if content.startswith("<"):
-            if _HTML.match(content):
-                self.refusal = html_refusal(content)
-                return True
-            if _ROOT.match(content) or not has_directive(content):
-                return False
-        self.parser = RobotsParser(*self._given)
-        return True
+        text = f"nothing in it can be read: {problems[0].message}"
+        known = code if isinstance(code, FailureCode) else FailureCode.NOT_A_SITEMAP
+        return Reason(known, text, limit_advice(code))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
+from usp._base.urls import readable
 from usp.objects.page import SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, InvalidSitemap
 from usp.report.markup import (
@@ -240,7 +241,7 @@ class Cards:
         if len(fetches) > 1:
             self.charts["fetches"] = {
                 "type": "waterfall",
-                "labels": [addresses.url(fetch.url, 60) for fetch in fetches],
+                "labels": [addresses.url(readable(fetch.url), 60) for fetch in fetches],
                 "begin": [fetch.begin or 0 for fetch in fetches],
                 "seconds": [fetch.seconds for fetch in fetches],
                 "texts": [duration(fetch.seconds) for fetch in fetches],

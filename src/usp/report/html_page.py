@@ -142,11 +142,15 @@ def _tiles(summary: Summary, content: str) -> str:
         ("pages", counted(totals.pages, "page")),
         ("findings", counted(errors, "error")),
         ("findings", counted(totals.findings, "finding")),
-        ("news", counted(totals.news, "news story")),
-        ("images", counted(totals.images, "image")),
-        ("videos", counted(totals.videos, "video")),
-        ("languages", counted(totals.alternates, "alternate")),
     ]
+    kinds = [
+        ("news", totals.news, "news story"),
+        ("images", totals.images, "image"),
+        ("videos", totals.videos, "video"),
+        ("languages", totals.alternates, "alternate"),
+    ]
+    # What there is not is said in a sentence.
+    counts += [(name, counted(number, noun)) for name, number, noun in kinds if number]
     if (changes := summary.changes) is not None:
         titles = [title for _, title, _ in changes.listed()] or [counted(0, "change")]
         counts += [("changes", title) for title in titles]

@@ -152,9 +152,8 @@ class BlockParser(XmlParser):
             if entries is not None:
                 self._size = min(2 * self._size, self.largest)
                 if not self.fast and isinstance(entries[0], PageBatch):
-                    entries[0].block = BlockText(
-                        block, self.scanner.line, self._name, self.scanner.column
-                    )
+                    line, column = self.scanner.place
+                    entries[0].block = BlockText(block, line, self._name, column)
                 if self.report_problems:
                     self.scanner.skip(block)
                 self.scanner.damage = 0

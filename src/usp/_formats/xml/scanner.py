@@ -145,11 +145,6 @@ class Scanner:
         return self._line
 
     @property
-    def column(self) -> int:
-        """The current column of the scanner on its line, counted from 1."""
-        return self.place[1]
-
-    @property
     def place(self) -> tuple[int, int]:
         """The current line and column."""
         return self.line, self.offset - self._line_start + 1
@@ -233,7 +228,8 @@ class Scanner:
 
     def repair(self, code: ProblemCode, excerpt: str | None = None) -> None:
         """Note damage that was repaired; give up where there is nothing else."""
-        self.problems.add(code, self.line, excerpt, column=self.column)
+        line, column = self.place
+        self.problems.add(code, line, excerpt, column=column)
         self.count_damage()
 
     def count_damage(self) -> None:

@@ -113,7 +113,8 @@
       };
     },
     treemap: (chart, boxes) => ({
-      tooltip: tooltip((box) => `${box.treePathInfo.slice(1).map((part) => part.name).join("  ")}: ${number.format(box.value)}`, "item"),
+      // The space between boxes belongs to the chart itself.
+      tooltip: tooltip((box) => box.treePathInfo.length > 1 && `${box.treePathInfo.slice(1).map((part) => part.name).join("  ")}: ${number.format(box.value)}`, "item"),
       color: [1, 2, 3, 4, 5, 6, 7, 8].map((at) => color(`c${at}`)),
       series: [{
         type: "treemap",

@@ -24,6 +24,19 @@ async function decompress(id) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// A URL, or lines of them, as browsers show it: letters beyond ASCII instead of their escapes.
+function readable(text) {
+  if (!text.includes("%")) return text;
+  return text.replace(/(?:%[89a-f][0-9a-f])+/gi, (escaped) => {
+    try {
+      const letters = decodeURIComponent(escaped);
+      return /[\p{C}\p{Z}]/u.test(letters) ? escaped : letters;
+    } catch {
+      return escaped;
+    }
+  });
+}
+
 // What a website wrote is a link only if it is on the web and was not shortened.
 function link(url, shown = url) {
   if (!/^https?:\/\//.test(url) || url.includes("…")) return document.createTextNode(shown);

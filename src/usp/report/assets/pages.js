@@ -31,6 +31,7 @@
   }
 
   const urls = lines(data.urls);
+  const names = lines(readable(data.urls)); // which are shown and searched
   const dates = lines(data.dates);
   const titles = lines(data.titles);
   const newsDates = lines(data.newsDates);
@@ -43,6 +44,7 @@
     sitemapOf.fill(at, filled, (filled += pages));
   });
   const home = data.origin;
+  const sitemapNames = data.sitemaps.map(([name]) => readable(name));
   const whole = (path) => (path.startsWith("/") ? home + path : path);
   const codesOf = (at) => data.codeSets[codes[at] ?? 0];
 
@@ -65,20 +67,20 @@
   }
   const sectionOf = new Uint16Array(count);
   for (let at = 0, folder = "", found = root; at < count; at++) {
-    const here = folderOf(urls.get(at));
+    const here = folderOf(names.get(at));
     if (here !== folder) [folder, found] = [here, findSection(here)];
     sectionOf[at] = found;
   }
 
   // Named as in the tables that "usp ls" writes.
   const columns = [
-    { name: "url", title: "page", text: urls.get, full: (at) => whole(urls.get(at)), is: true },
+    { name: "url", title: "page", text: names.get, full: (at) => whole(urls.get(at)), is: true },
     { name: "lastmod", title: "last modified", width: 9.3, text: dates.get, is: data.dates },
     { name: "section", title: "section", width: 7.5, text: (at) => data.sections[sectionOf[at]], is: data.sections.length > 1 },
     { name: "news.title", title: "news title", width: 9, text: titles.get, is: data.titles },
     { name: "news.date", title: "news date", width: 9.3, text: newsDates.get, is: data.newsDates },
     { name: "image_count", title: "images", width: 5.5, text: (at) => (images[at] ? number.format(images[at]) : ""), value: (at) => images[at], is: images.length },
-    { name: "sitemap", title: "sitemap", width: 8.5, text: (at) => data.sitemaps[sitemapOf[at]][0], full: (at) => whole(data.sitemaps[sitemapOf[at]][0]), is: true },
+    { name: "sitemap", title: "sitemap", width: 8.5, text: (at) => sitemapNames[sitemapOf[at]], full: (at) => whole(data.sitemaps[sitemapOf[at]][0]), is: true },
     { name: "findings", title: "findings", width: 8.5, text: (at) => codesOf(at).join(" "), is: codes.length },
   ].filter((column) => column.is);
 
@@ -108,8 +110,8 @@
   if (data.sitemaps.length > 1) {
     const suggested = element("datalist");
     suggested.id = "pages-sitemaps";
-    const names = new Set(data.sitemaps.slice(0, MAX_SUGGESTED).map(([name]) => name));
-    suggested.append(...[...names].map((name) => Object.assign(element("option"), { value: name })));
+    const some = new Set(sitemapNames.slice(0, MAX_SUGGESTED));
+    suggested.append(...[...some].map((name) => Object.assign(element("option"), { value: name })));
     tools.append(suggested);
     field("sitemap", "Sitemap", sitemap).setAttribute("list", suggested.id);
   }
@@ -160,13 +162,13 @@
   // A test for each filter that is set.
   function tests() {
     const wanted = [];
-    let word = search.value.trim().toLowerCase();
+    let word = readable(search.value.trim()).toLowerCase();
     // Rows have the path alone: what stands before it may be the end of the scheme and host.
     const path = word.indexOf("/", word.indexOf("//") + 2);
     if (path > 0 && home.toLowerCase().endsWith(word.slice(0, path))) word = word.slice(path);
     if (word) {
       const found = new Uint8Array(count);
-      mark(urls, word, found);
+      mark(names, word, found);
       if (titles.text) mark(titles, word, found);
       wanted.push((at) => found[at]);
     }
@@ -175,11 +177,11 @@
       const inside = data.sections.map((one) => (name === "/" ? one === name : one.startsWith(name)));
       wanted.push((at) => inside[sectionOf[at]]);
     }
-    const part = sitemap.value.trim().toLowerCase();
+    const part = readable(sitemap.value.trim()).toLowerCase();
     if (part) {
-      const names = data.sitemaps.map(([name]) => name.toLowerCase());
-      const exact = names.includes(part);
-      const chosen = names.map((name) => (exact ? name === part : whole(name).includes(part)));
+      const all = sitemapNames.map((name) => name.toLowerCase());
+      const exact = all.includes(part);
+      const chosen = all.map((name) => (exact ? name === part : whole(name).includes(part)));
       wanted.push((at) => chosen[sitemapOf[at]]);
     }
     if (from.value || to.value) {
@@ -246,9 +248,9 @@
   titlesRow.setAttribute("role", "row");
   const classOf = (column) => `at-${column.name.replace(".", "_")}${column.value ? " number" : ""}`;
   // On a phone all rows are as high as the one with most lines.
-  const isLong = (end, at) => end - (at ? urls.ends[at - 1] + 1 : 0) > ONE_LINE;
+  const isLong = (end, at) => end - (at ? names.ends[at - 1] + 1 : 0) > ONE_LINE;
   const hasDetails = Boolean(data.dates || images.length || codes.length);
-  table.style.setProperty("--url-lines", urls.ends.some(isLong) ? 2 : 1);
+  table.style.setProperty("--url-lines", names.ends.some(isLong) ? 2 : 1);
   table.style.setProperty("--lines", hasDetails + (Boolean(titles.text) || data.sitemaps.length > 1));
   table.style.setProperty("--width", `${columns.reduce((sum, one) => sum + (one.width ?? URL_WIDTH), 0)}rem`);
   table.classList.toggle("one-sitemap", data.sitemaps.length < 2);
@@ -278,11 +280,11 @@
     const full = whole(path);
     const inside = link(full, "");
     if (inside instanceof Text) {
-      url.append(full);
+      url.append(readable(full));
     } else {
       // Not seen, but copied.
       if (full !== path) inside.append(element("span", "origin", home));
-      inside.append(path);
+      inside.append(names.get(at));
       url.append(inside);
     }
     return url;
@@ -430,5 +432,5 @@
   }).observe(place);
   update();
   place.dataset.ready = "yes";
-  setTimeout(() => [urls, titles].forEach(lower)); // before the first search needs it
+  setTimeout(() => [names, titles].forEach(lower)); // before the first search needs it
 })();

@@ -25,8 +25,9 @@
   const home = tree.origin ? `${tree.origin}/` : "\n";
   const total = count - tree.website + tree.leftOut.reduce((sum, n) => sum + n, 0);
   const isWebsite = (at) => at === 0 && tree.website;
-  const shown = (at) => (isWebsite(at) || !urls[at].startsWith(home) ? urls[at] : urls[at].slice(home.length - 1));
-  const lower = urls.map((url) => url.toLowerCase());
+  const names = urls.map(readable);
+  const shown = (at) => (isWebsite(at) || !names[at].startsWith(home) ? names[at] : names[at].slice(home.length - 1));
+  const lower = names.map((name) => name.toLowerCase());
   const all = matches.textContent;
   let kept = null; // rows that a search keeps: 1 for an ancestor of a match, 2 for a match
   let word = "";
@@ -50,7 +51,7 @@
     url.title = urls[at];
     const path = shown(at);
     // A match in the hidden part shows that part again.
-    const text = word && lower[at].includes(word) && !path.toLowerCase().includes(word) ? urls[at] : path;
+    const text = word && lower[at].includes(word) && !path.toLowerCase().includes(word) ? names[at] : path;
     const found = word ? text.toLowerCase().indexOf(word) : -1;
     let inside = link(urls[at], "");
     if (inside instanceof Text) inside = url;
@@ -151,7 +152,7 @@
   }
 
   function draw() {
-    word = search.value.trim().toLowerCase();
+    word = readable(search.value.trim()).toLowerCase();
     const filtered = word || damaged.checked;
     kept = filtered ? new Uint8Array(count) : null;
     let found = 0;
