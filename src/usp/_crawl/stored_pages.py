@@ -373,8 +373,12 @@ class ExaminedBlock:
         line, column = self.places[at]
         begin, end = (*self._starts[at : at + 2], None)[:2]
         written = self._block.text[begin:end]
-        tags = _tag_of(element).finditer(written) if element else ()
-        offset = place_among([(tag.start(), tag[0]) for tag in tags], text) or 0
+        tags = (
+            [(tag.start(), tag[0]) for tag in _tag_of(element).finditer(written)] if element else []
+        )
+        if element in CORE_FIELDS and not text:
+            tags = tags[-1:]  # of two, the last one is too many
+        offset = place_among(tags, text) or 0
         before = written.rfind("\n", 0, offset) + 1
         column = offset - before + 1 if before else column + offset
         return SourcePosition(line + written.count("\n", 0, offset), column)

@@ -205,6 +205,8 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
             what = "is not allowed in" if local in NAMES else "is unknown in"
             prefix = "; its prefix xhtml: is missing" if local == "link" else ""
             where = f"<{entries.get(seen.inside, markup.root_name)}>{prefix}"
+        elif seen.inside is type(None):
+            what, where = "is outside of", f"<{next(iter(entries.values()), 'url')}>"
         elif local not in names:
             what, where = "is unknown in", f"the extension for {_ABOUT[seen.name.space.name]}"
         else:
@@ -238,6 +240,8 @@ def _meaningless(markup: XmlParser) -> Iterator[tuple[SeenElement, frozenset[str
         is_link = seen.name.local == "link" and seen.role is ElementRole.RECORD
         if seen.name.uri in own and (is_other or is_link):
             yield seen, NAMES
+        elif is_other and seen.name.space.name == "XHTML" and seen.inside is type(None):
+            yield seen, frozenset({"link"})
         elif is_other and seen.name.space.name in _ABOUT:
             yield seen, _FIELDS[seen.name.space.name]
 
