@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -338,11 +339,12 @@ class ExaminedBlock:
                     ],
                 )
 
-    def links(self) -> Iterator[tuple[int, Mapping[str, str]]]:
-        """Yield the attributes of links as written, with their entries."""
+    def links(self) -> Iterator[tuple[tuple[int, int], Mapping[str, str]]]:
+        """Yield the attributes of links as written, with their entries and their numbers in these."""
         for at, entry in enumerate(self.entries):
             records = entry.records.get(Space.XHTML, ()) if isinstance(entry, RawEntry) else ()
-            yield from ((at, given_in(one[2], ignore)) for one in records)
+            for number, one in enumerate(records):
+                yield (at, number), given_in(one[2], ignore)
 
     def odd_fields(self) -> Iterator[tuple[int, str, str]]:
         """Yield the protocol's fields that are ``empty`` or there ``twice``, with their entries."""
@@ -358,27 +360,36 @@ class ExaminedBlock:
                 for found in _EMPTY_FIELD.finditer(text):
                     yield bisect(self._starts, found.start()) - 1, found[1], "empty"
 
-    def place(self, at: int, element: str = "", text: str = "") -> SourcePosition:
+    def place(
+        self,
+        at: int,
+        element: str = "",
+        text: str = "",
+        record: str = "",
+        number: int | None = None,
+    ) -> SourcePosition:
         """Return where an element of an entry is, or else the entry.
 
-        Of several elements with that name, it is the one with little more than a ``text``.
+        Of several elements with that name, it is the one with little more than a ``text``, or the
+        first: in the ``record`` with a ``number``, if that is given; -1 is the last one.
         """
         if self._block is None:
             entry = self.entries[at] if self.entries else None
             if entry is not None:
-                return SourcePosition(*entry.place_of(element, text))
+                return SourcePosition(*entry.place_of(element, text, record, number))
             return SourcePosition(self._lines[at], 1) if self._lines else _NOWHERE
         if at >= len(self.places):
             return _NOWHERE
         line, column = self.places[at]
         begin, end = (*self._starts[at : at + 2], None)[:2]
         written = self._block.text[begin:end]
-        tags = (
-            [(tag.start(), tag[0]) for tag in _tag_of(element).finditer(written)] if element else []
+        tags, records = (
+            [(tag.start(), tag[0]) for tag in _tag_of(one).finditer(written)] if one else []
+            for one in (element, record)
         )
         if element in CORE_FIELDS and not text:
             tags = tags[-1:]  # of two, the last one is too many
-        offset = place_among(tags, text) or 0
+        offset = place_among(tags, text, records, number) or 0
         before = written.rfind("\n", 0, offset) + 1
         column = offset - before + 1 if before else column + offset
         return SourcePosition(line + written.count("\n", 0, offset), column)
@@ -510,7 +521,7 @@ class Examination:
         pages: list[SitemapPage] = []
         read: list[PageEntry] = []
         for entry in entries:
-            page = entry.page(partial(self._note, entry))
+            page = entry.page(partial(self._note, entry, Counter()))
             if self._limits.too_long(page.url):
                 note_length(self.parser.problems, self._limits, page.url, entry.line)
             else:
@@ -520,8 +531,12 @@ class Examination:
             written, lines = [one.as_written for one in read], [one.line for one in read]
             yield ExaminedBlock(PageList(pages), written, None, lines, read)
 
-    def _note(self, entry: PageEntry, code: ProblemCode, excerpt: str) -> None:
-        line, column = entry.place_of(*_element_of(code, excerpt))
+    def _note(self, entry: PageEntry, noted: Counter[str], code: ProblemCode, excerpt: str) -> None:
+        element, text = _element_of(code, excerpt)
+        lacking = _records_without(entry, excerpt) if element and not text else []
+        number = next(islice(lacking, noted[excerpt], None), None)
+        noted[excerpt] += 1
+        line, column = entry.place_of(element, text, element, number)
         self.parser.problems.add(code, line, excerpt or None, page=entry.url, column=column)
         self.on_page_problem(code, entry.url)
 
@@ -533,7 +548,22 @@ def _element_of(code: ProblemCode, excerpt: str) -> tuple[str, str]:
     core = next((name for name, field in CORE_FIELDS.items() if field.problem is code), "")
     name, _, text = excerpt.partition(": ")  # such as "video:duration: 3:45", or what is missing
     prefix, _, local = name.rpartition(":")
+    local = local.partition("[")[0]  # without the name of an attribute
     return (core, "") if core else (local, text) if text else (prefix, "")
+
+
+def _records_without(entry: PageEntry, name: str) -> list[int]:
+    """Return the numbers of the records of an entry that lack a field, such as ``image:loc``."""
+    prefix, _, local = name.rpartition(":")
+    if not isinstance(entry, RawEntry) or prefix.upper() not in Space.__members__:
+        return []
+    return [
+        number
+        for number, one in enumerate(entry.records.get(Space[prefix.upper()], ()))
+        if not any(
+            text_of(raw) for field, raw in zip(one[::3], one[1::3], strict=True) if field == local
+        )
+    ]
 
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:

@@ -59,9 +59,11 @@ class PageEntry:
     as_written: str | None = None
     """The URL as written, if it is known."""
 
-    def place_of(self, element: str = "", text: str = "") -> tuple[int | None, int | None]:
-        """Return where its element is, the only one or the one with a text, or else the entry."""
-        del element, text
+    def place_of(
+        self, element: str = "", text: str = "", record: str = "", number: int | None = None
+    ) -> tuple[int | None, int | None]:
+        """Return where one of its elements is, or else the entry."""
+        del element, text, record, number
         return self.line, self.column
 
     @property

@@ -80,14 +80,14 @@ class Finding:
 class Hit:
     """What a rule yields; the rest of a finding is known to the check.
 
-    ``at`` is the number of the page in its block. Rules about sitemaps may give a ``line``, and a
-    ``page``; rules about the website the URL of the ``sitemap``. What is about a page is at an
-    ``element`` of its entry, usually the one that all rules of a kind are about; of several, at the
-    one with a ``text``.
+    ``at`` is the number of the page in its block; also, the number of a story, link, image or video of
+    it. Rules about sitemaps may give a ``line``, and a ``page``; rules about the website the URL of the
+    ``sitemap``. What is about a page is at an ``element`` of its entry, usually the one that all rules
+    of a kind are about; of several, at the one with a ``text``.
     """
 
     message: str
-    at: int | None = None
+    at: int | tuple[int, int] | None = None
     page: str | None = None
     line: int | None = None
     column: int | None = None

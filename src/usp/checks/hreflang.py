@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import get_logger
 from usp._base.seen_urls import SeenUrls, UrlFingerprints
+from usp.checks.finding import Hit
 from usp.checks.page_urls import normal_all
 
 if TYPE_CHECKING:
@@ -72,15 +73,15 @@ def versions_of(
 class HreflangGroups:
     """The links between languages of all sitemaps.
 
-    ``other_codes`` are the pages that call a version otherwise than another page does, with their
-    sitemap, line and column: some of them.
+    ``other_codes`` says where pages call a version otherwise than another page does: some of them.
     """
 
     def __init__(self) -> None:
         # Pages that name the same versions: these in one text, the pages with their sitemap and place.
         self._groups: dict[int, tuple[str, dict[str, tuple[int, int]]]] = {}
-        self._codes: dict[int, int] = {}  # the codes of the versions of a group, as hashes
-        self.other_codes: list[tuple[str, int, int, int]] = []
+        # The codes of the versions of a group on its first page: a hash, and in one text.
+        self._codes: dict[int, tuple[int, str]] = {}
+        self.other_codes: list[Hit] = []
         self._size = 0
         self._cut: dict[int, str] = {}  # the last page of each sitemap that breaks off
         self._pages = SeenUrls()
@@ -100,7 +101,8 @@ class HreflangGroups:
         new = self._pages.add_all(urls)
         self._repeated.add_all([url for at, url in enumerate(urls) if new and not new[at]])
         sitemap, groups = block.sitemap.number, self._groups
-        for at, url, codes, links in versions:
+        for version in versions:
+            at, url, codes, links = version
             if DEFAULT in codes:
                 others = {link for code, link in zip(codes, links, strict=True) if code != DEFAULT}
                 self._defaults.add_all([link for link in links if link not in others])
@@ -109,11 +111,12 @@ class HreflangGroups:
             pairs = zip(codes, links, strict=True)
             named = hash(frozenset(pair for pair in pairs if pair[0] != DEFAULT))
             if key not in groups:
-                groups[key] = "\n".join(sorted(members)), {}
+                ordered, names = sorted(members), _names(version)
+                groups[key] = "\n".join(ordered), {}
                 self._size += len(groups[key][0])
-                self._codes[key] = named
-            elif self._codes[key] != named and len(self.other_codes) < _MOST_REPORTED:
-                self.other_codes.append((url, sitemap, *(places[at] if places else (0, 0))))
+                self._codes[key] = named, "\n".join(names.get(link, DEFAULT) for link in ordered)
+            elif self._codes[key][0] != named and len(self.other_codes) < _MOST_REPORTED:
+                self.other_codes.append(self._other_code(block, version, key))
             joined, pages = groups[key]
             line, column = places[at] if places else (0, 0)
             pages.setdefault(url, (sitemap, line * _LONGEST_LINE + column))
@@ -124,6 +127,15 @@ class HreflangGroups:
                 self._size -= len(joined)
         if self._size > MOST_CHARACTERS:
             self._spill()
+
+    def _other_code(self, block: PageColumns, version: Version, key: int) -> Hit:
+        """Return what a page calls otherwise than the first page of its group."""
+        known = zip(self._groups[key][0].split("\n"), self._codes[key][1].split("\n"), strict=True)
+        here = _names(version)
+        link, there = next(one for one in known if here.get(one[0], DEFAULT) != one[1])
+        said = f"{link} is {here.get(link, DEFAULT)!r} here, and {there!r} on another page"
+        href = dict(block.alternates)[version.at][version.links.index(link)][1]
+        return block.located(Hit(said, version.at, text=href), "link")
 
     def _spill(self) -> None:
         """Put all groups into the database."""
@@ -145,11 +157,13 @@ class HreflangGroups:
         self._codes.clear()
         self._size = 0
 
-    def missing_returns(self, listed: UrlFingerprints) -> Iterator[tuple[str, str, int, int, int]]:
+    def missing_returns(
+        self, listed: UrlFingerprints
+    ) -> Iterator[tuple[str, str, int, tuple[int, int]]]:
         """Yield the links that are not returned by a page that is listed too, in the order of pages.
 
-        A link is the page, its version, and the number of the sitemap, the line and the column where it
-        is, 0 if they are not known. A page without links may be the x-default of others: where
+        A link is the page, its version, the number of the sitemap, and the line and the column of the
+        page, 0 if they are not known. A page without links may be the x-default of others: where
         visitors choose their language.
         """
         if self._groups or self._database is not None:
@@ -178,7 +192,16 @@ class HreflangGroups:
             is_chooser = other in self._defaults and other not in self._pages
             is_cut = not {url, other}.isdisjoint(cut)
             if url not in self._repeated and not is_chooser and not is_cut:
-                yield url, other, sitemap, *divmod(place, _LONGEST_LINE)
+                yield url, other, sitemap, divmod(place, _LONGEST_LINE)
+
+
+def _names(version: Version) -> dict[str, str]:
+    """Return what a page calls its versions, those that are only for all other languages left out."""
+    names: dict[str, str] = {}
+    for code, link in sorted({*zip(version.codes, version.links, strict=True)}):
+        if code != DEFAULT:
+            names[link] = f"{names[link]} {code}" if link in names else code
+    return names
 
 
 _encoded = methodcaller("encode", "utf-8", "surrogatepass")

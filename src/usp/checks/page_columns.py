@@ -44,15 +44,24 @@ class PageColumns:
     def located(self, hit: Hit, element: str = "") -> Hit:
         """Return a hit with its page, and where that is, or an element of it."""
         assert hit.at is not None
-        place = self.place(hit.at, hit.element or element, hit.text)
-        return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
+        at, number = (hit.at, None) if isinstance(hit.at, int) else hit.at
+        place = self.place(at, hit.element or element, hit.text, element, number)
+        here = self.urls[at], place.line, place.column, self.sitemap.url
+        return Hit(hit.message, None, *here)
 
-    def place(self, at: int, element: str = "loc", text: str = "") -> SourcePosition:
-        """Return where an element of a page is, the one with a text, or else its entry."""
+    def place(
+        self,
+        at: int,
+        element: str = "loc",
+        text: str = "",
+        record: str = "",
+        number: int | None = None,
+    ) -> SourcePosition:
+        """Return where an element of a page is, as :class:`ExaminedBlock` does."""
         written = self.examined.written
-        if element == "loc":
+        if element == "loc" and number is None:
             text = text or (written[at] if written else "") or self.urls[at]
-        return self.examined.place(at, element, text)
+        return self.examined.place(at, element, text, record, number)
 
     @cached_property
     def joined(self) -> str:
@@ -100,9 +109,10 @@ class PageColumns:
         return [(at, value) for at, row in rows if (value := getattr(row, name))]
 
     @cached_property
-    def stories(self) -> Sequence[tuple[int, SitemapNewsStory]]:
-        """The news stories with the numbers of their pages; those of feeds are not among them."""
-        return self._with("news_story") if self.sitemap.kind == "urlset" else ()
+    def stories(self) -> Sequence[tuple[tuple[int, int], SitemapNewsStory]]:
+        """The news stories, of several the last one of a page; those of feeds are not among them."""
+        is_news = self.sitemap.kind == "urlset"
+        return [((at, -1), story) for at, story in self._with("news_story")] if is_news else ()
 
     @cached_property
     def images(self) -> Sequence[tuple[int, list[SitemapImage]]]:
@@ -115,15 +125,16 @@ class PageColumns:
         return self._with("alternates")
 
     @cached_property
-    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
-        """All videos with the numbers of their pages."""
-        return [(at, video) for at, videos in self._with("videos") for video in videos]
+    def videos(self) -> Sequence[tuple[tuple[int, int], SitemapVideo]]:
+        """All videos with the numbers of their pages, and their numbers in these."""
+        found = self._with("videos")
+        return [((at, number), one) for at, videos in found for number, one in enumerate(videos)]
 
     @cached_property
     def media(self) -> Sequence[tuple[int, str, str]]:
         """What is shown on pages: the number of the page, the element, and the URL in it."""
         found = [(at, "loc", image.loc) for at, images in self.images for image in images]
-        for at, one in self.videos:
+        for (at, _), one in self.videos:
             found += [(at, name, getattr(one, name) or "") for name in VIDEO_ELEMENTS]
         return [one for one in found if one[2]]
 
@@ -139,8 +150,8 @@ class PageColumns:
         return list(versions_of(self.alternates, self.normal_urls))
 
     @cached_property
-    def links(self) -> Sequence[tuple[int, Mapping[str, str]]]:
-        """The attributes of links to other versions as written, with the numbers of their pages."""
+    def links(self) -> Sequence[tuple[tuple[int, int], Mapping[str, str]]]:
+        """The attributes of links as written, with the numbers of their pages, and theirs in these."""
         return list(self.examined.links()) if self.extended else ()
 
     def written(self, prefix: str, *names: str) -> Iterator[tuple[int, str, str]]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_TEXT = 8 * 1024
 """The length of an entry's own text that is kept, in case it is the URL."""
 
+MAX_FIELDS = 10_000
+"""The maximum number of elements of an entry; the rest is ignored."""
+
 MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
 
@@ -38,7 +41,7 @@ Place: TypeAlias = "tuple[int | None, int | None]"
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""
 
-P = TypeVar("P")
+P = TypeVar("P", bound=Any)
 
 _ADDRESS_ATTRIBUTES = ("loc", "href", "url")
 
@@ -88,13 +91,25 @@ def loc_text(text: str, written: Written, notes: Notes) -> str:
     return text
 
 
-def place_among(elements: Sequence[tuple[P, str]], text: str) -> P | None:
-    """Return where the only one of some elements is, or the one with little more than a text."""
+def place_among(
+    elements: Sequence[tuple[P, str]],
+    text: str = "",
+    records: Sequence[tuple[P, str]] = (),
+    number: int | None = None,
+) -> P | None:
+    """Return where the first of some elements is, or the one with little more than a text.
+
+    With the ``number`` of a record, it is that of an element in that record, or else of the record.
+    """
+    if number is not None and -1 <= number < len(records):
+        first, *after = records[number:]
+        inside = (one for one in elements if one[0] >= first[0])
+        elements = [one for one in inside if not after or one[0] < after[0][0]] or [first]
     if text and len(elements) > 1:
         either = text, text.replace("&", "&amp;")
         found = [one for one in elements if any(map(one[1].__contains__, either))]
-        elements = sorted(found, key=lambda one: len(one[1]))[:1]
-    return elements[0][0] if len(elements) == 1 else None
+        elements = sorted(found, key=lambda one: len(one[1])) or elements
+    return elements[0][0] if elements else None
 
 
 def note_scheme(loc: str, entry: RawEntry, notes: Notes) -> None:
@@ -148,8 +163,8 @@ class RawEntry:
     elements: dict[str, list[tuple[Place, str]]] | None = None
     """Where its elements are, and how they are written, by their names; if it was read tag by tag."""
 
-    size = 0
-    """How many elements were added."""
+    size = noted = 0
+    """How many elements were added, and how many places of elements were noted."""
 
     odd_fields: tuple[tuple[str, str], ...] = ()
     """The fields that are ``empty``, and those that are there ``twice``."""
@@ -163,16 +178,22 @@ class RawEntry:
         self.places: dict[str, Place] = {}
 
     def note_place(self, name: str, place: Place, written: str, *, own: bool) -> None:
-        """Remember where a field or a record begins; of its own fields, the last one of a name."""
+        """Remember where an element begins; of its own fields, the last one of a name."""
+        self.noted += 1
+        if self.noted > MAX_FIELDS:
+            return
         self.elements = self.elements or {}
         self.elements.setdefault(name, []).append((place, written))
         if own:
             self.places[name] = place
 
-    def place_of(self, element: str = "", text: str = "") -> Place:
-        """Return where its own field is, or an element, the only one or that with a text, or itself."""
+    def place_of(
+        self, element: str = "", text: str = "", record: str = "", number: int | None = None
+    ) -> Place:
+        """Return where its own field is, or an element (see :func:`place_among`), or itself."""
         own = None if text else self.places.get(element)
-        found = own or place_among((self.elements or {}).get(element, ()), text)
+        known = self.elements or {}
+        found = own or place_among(known.get(element, ()), text, known.get(record, ()), number)
         return found or (self.line, self.column)
 
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:

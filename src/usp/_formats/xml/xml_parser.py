@@ -26,6 +26,7 @@ from usp._formats.abstract_parser import (
 )
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import (
+    MAX_FIELDS,
     MAX_NAME,
     MAX_NAMES,
     Dialect,
@@ -43,9 +44,6 @@ from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 MAX_DEPTH = 200
 """Elements that are nested more deeply are only counted."""
-
-MAX_FIELDS = 10_000
-"""The maximum number of elements of an entry; the rest is ignored."""
 
 _MAX_OPEN = 10  # elements around entries
 _CUT_ENTRY = Reason(FailureCode.TRUNCATED, "the document breaks off inside an entry")
@@ -265,6 +263,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         meaning = self._scope.meanings(type(self._entry)).get(name) or self._known(name)
         role = meaning.role
         if role is ElementRole.OTHER:
+            if self._entry is not None:
+                self._entry.note_place(meaning.local, self.scanner.place, attributes, own=False)
             if self._field is not None or not self._has_entries:
                 self._take_unknown(name, attributes)
         elif role is ElementRole.ENTRY and self._field and self._field.is_empty_loc:

@@ -399,7 +399,7 @@ def disallowed_url(block: PageColumns) -> Iterator[Hit]:
     robots = block.site.robots
     found = dict(robots.disallowed(block.urls, block.joined))
     if robots.has_special("news"):
-        numbers = [at for at, _ in block.stories]
+        numbers = [at for (at, _), _ in block.stories]
         news = robots.disallowed([block.urls[at] for at in numbers], kind="news")
         found |= {numbers[at]: whom for at, whom in news.items()}
     for at, whom in sorted(found.items()):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import DEFAULT, wrong_with
-from usp.checks.page_columns import SCHEME
+from usp.checks.page_columns import SCHEME, PageColumns
+from usp.checks.page_urls import normal_url
 from usp.checks.registry import block_rule, site_rule, sitemap_rule
+from usp.objects.sitemap import stored_of
 
 if TYPE_CHECKING:
     from usp.checks.context import CheckedSitemap, Site
-    from usp.checks.page_columns import PageColumns
 
 
 @block_rule("SM601", Severity.ERROR)
@@ -77,9 +80,27 @@ def no_return_link(site: Site) -> Iterator[Hit]:
     Fix: Give each version the same links: one to each version, and one to itself.
     """
     found = site.hreflang_groups.missing_returns(site.seen_pages.urls)
-    for page, version, number, line, column in found:
-        place = page, line or None, column or None, site.sitemaps[number].url
-        yield Hit(f"{version} does not link back", None, *place)
+    for number, some in groupby(found, key=itemgetter(2)):
+        yield from _at_links(site.sitemaps[number], some)
+
+
+def _at_links(
+    sitemap: CheckedSitemap, found: Iterable[tuple[str, str, int, tuple[int, int]]]
+) -> Iterator[Hit]:
+    """Yield links of a sitemap that are not returned, each at its element: the document is read again."""
+    left: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    for page, version, _, place in found:
+        left.setdefault(place, []).append((page, version))
+    stored = stored_of(sitemap.node)
+    for examined in () if stored is None else stored.examination().blocks():
+        block = PageColumns(sitemap, examined)
+        for at in [at for at, place in enumerate(examined.places) if place in left]:
+            for _, version in left.pop(examined.places[at]):
+                links = (href for _, href in dict(block.alternates).get(at, ()))
+                text = next((href for href in links if normal_url(href) == version), "")
+                yield block.located(Hit(f"{version} does not link back", at, text=text), "link")
+    for page, version in chain.from_iterable(left.values()):
+        yield Hit(f"{version} does not link back", page=page, sitemap=sitemap.url)
 
 
 @block_rule("SM603", Severity.WARNING)
@@ -156,7 +177,6 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
             yield Hit(
                 f"the URL of a link to another language is relative: {written[:80]!r}",
                 at,
-                text=written,
             )
 
 
@@ -177,7 +197,7 @@ def link_without_rel(block: PageColumns) -> Iterator[Hit]:
         is_meant = not rel or rel.lower().startswith("alt")  # not canonical, amphtml and so on
         if code and is_meant and "alternate" not in rel.lower().split():
             said = f"has the relation {rel[:40]!r}" if rel else "has no rel"
-            yield Hit(f"the link with the hreflang {code!r} {said}", at, text=given.get("href", ""))
+            yield Hit(f"the link with the hreflang {code!r} {said}", at)
 
 
 @site_rule("SM607", Severity.WARNING, "hreflang_groups")
@@ -202,9 +222,7 @@ def language_called_otherwise(site: Site) -> Iterator[Hit]:
     Good: with "en" instead of "en-GB"
     Fix: Write the same links on all pages of a group.
     """
-    for page, number, line, column in site.hreflang_groups.other_codes:
-        message = "another page of its group calls these versions otherwise"
-        yield Hit(message, None, page, line or None, column or None, site.sitemaps[number].url)
+    yield from site.hreflang_groups.other_codes
 
 
 @sitemap_rule("SM608", Severity.INFO)

@@ -230,4 +230,4 @@ def several_stories(block: PageColumns) -> Iterator[Hit]:
     counts = Counter(at for at, _ in block.examined.records("news")) if block.stories else {}
     for at, count in counts.items():
         if count > 1:
-            yield Hit(f"the page has {count:,} <news:news>", at)
+            yield Hit(f"the page has {count:,} <news:news>", (at, 1))

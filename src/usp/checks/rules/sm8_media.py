@@ -51,7 +51,8 @@ def too_many_images(block: PageColumns) -> Iterator[Hit]:
     """
     for at, images in block.images:
         if len(images) > MAX_IMAGES:
-            yield Hit(f"the page has {len(images):,} images; at most {MAX_IMAGES:,} are read", at)
+            message = f"the page has {len(images):,} images; at most {MAX_IMAGES:,} are read"
+            yield Hit(message, (at, MAX_IMAGES))
 
 
 @block_rule("SM802", Severity.ERROR)
@@ -217,7 +218,7 @@ def video_is_page(block: PageColumns) -> Iterator[Hit]:
     Fix: Write the URL of the video file as <video:content_loc>, or that of a player alone as <video:player_loc>.
     """
     for at, video in block.videos:
-        url, page = video.content_loc, block.urls[at]
+        url, page = video.content_loc, block.urls[at[0]]
         if page in (url, video.player_loc):
             name = "content_loc" if page == url else "player_loc"
             yield Hit("the video has the URL of its page", at, element=name, text=page)
@@ -256,9 +257,9 @@ def too_many_videos(block: PageColumns) -> Iterator[Hit]:
     Good: with 1000 instead of 1001
     Fix: Give each video a page of its own.
     """
-    for at, videos in Counter(at for at, _ in block.videos).items():
+    for at, videos in Counter(at for (at, _), _ in block.videos).items():
         if videos > MAX_VIDEOS:
-            yield Hit(f"the page has {videos:,} videos", at)
+            yield Hit(f"the page has {videos:,} videos", (at, MAX_VIDEOS))
 
 
 @block_rule("SM825", Severity.ERROR)
@@ -274,14 +275,14 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     for (at, written), name in sorted(relative.items()):
         message = f"a URL of the video is relative: {written[:80]!r}"
         yield Hit(message, at, element=name, text=written)
-    for at, video in block.videos:
+    for number, video in block.videos:
         for name in VIDEO_ELEMENTS:
             url = getattr(video, name)
             is_file = name == "content_loc" and url and url.startswith("ftp://")
-            if url and not _can_be_fetched(url) and (at, url) not in relative and not is_file:
-                yield Hit(
-                    f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at, element=name, text=url
-                )
+            is_known = is_file or (number[0], url) in relative
+            if url and not is_known and not _can_be_fetched(url):
+                said = f"<video:{name}> is not an HTTP URL: {url[:80]!r}"
+                yield Hit(said, number, element=name, text=url)
 
 
 _WEB_PAGE = re.compile(
@@ -361,7 +362,7 @@ def too_many_video_tags(block: PageColumns) -> Iterator[Hit]:
     """
     for at, video in block.videos:
         if len(video.tags) > MAX_TAGS:
-            yield Hit(f"the video has {len(video.tags):,} tags", at)
+            yield Hit(f"the video has {len(video.tags):,} tags", at, text=video.tags[MAX_TAGS])
 
 
 @block_rule("SM830", Severity.WARNING)
@@ -462,12 +463,13 @@ def video_value(block: PageColumns) -> Iterator[Hit]:
         <video:publication_date>2024-05-06</video:publication_date>
     Fix: Write the value as the documentation of video sitemaps says.
     """
-    for at, video in block.videos:
-        for name, message in _odd_values(video, block.urls[at]):
-            yield Hit(message, at, element=name)
+    for number, video in block.videos:
+        for name, message in _odd_values(video, block.urls[number[0]]):
+            yield Hit(message, number, element=name)
         published = video.publication_date
         if published is not None and in_utc(published) > block.sitemap.now + TOLERANCE:
-            yield Hit(f"dated {published:%Y-%m-%d}, in the future", at, element="publication_date")
+            said = f"dated {published:%Y-%m-%d}, in the future"
+            yield Hit(said, number, element="publication_date")
     if block.videos:
         for at, name, text in block.written("video", *_YES_OR_NO):
             if text.lower() in _LIKE_ANSWERS:
