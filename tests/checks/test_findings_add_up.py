@@ -10,7 +10,7 @@ from itertools import combinations, product
 import pytest
 from check_examples import HOME, filled, found_in, found_in_file, locs
 
-from usp.checks import RULES
+from usp.checks import RULES, check
 from usp.checks.registry import RuleScope
 
 
@@ -99,6 +99,11 @@ VIDEO = (
     f"<video:video><video:thumbnail_loc>{HOME}/a.jpg</video:thumbnail_loc><video:title>Tea</video:title>"
     f"<video:description>Tea</video:description><video:content_loc>{HOME}/a.mp4</video:content_loc>"
 )
+STORY = (
+    "<news:news><news:publication><news:name>Tea</news:name><news:language>en</news:language>"
+    "</news:publication><news:publication_date>2024-05-06</news:publication_date>"
+    "<news:title>Tea</news:title></news:news>"
+)
 # What is found at which element of an entry: the one after §.
 PLACED = {
     "SM356": f"§<loc>{HOME}/tea?a=1&b=2</loc>",
@@ -112,15 +117,29 @@ PLACED = {
     "SM512": f"<loc>{HOME}/tea</loc><priority>0.5</priority>§<priority>0.6</priority>",
     "SM550": f"<loc>{HOME}/tea</loc>{IMAGES}§<lastmod>soon</lastmod>",
     "SM601": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="en-UK" href="{HOME}/uk"/>',
+    "SM602": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="fr" href="{HOME}/fr?a=1&amp;b=2"/>'
+    f"</url><url><loc>{HOME}/fr?a=1&amp;b=2</loc></url>"
+    f"<url><loc>{HOME}/de</loc>{LINKS}</url><url><loc>{HOME}/x-default</loc>{LINKS}",
+    "SM603": f"<loc>{HOME}/tea</loc><lastmod>2024-05-06</lastmod>§{LINKS}",
     "SM604": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="de" href="{HOME}/at"/>',
     "SM606": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="fr" href="/fr"/>',
+    "SM607": f"<loc>{HOME}/en</loc>{LINKS}</url><url><loc>{HOME}/de</loc>"
+    + LINKS.replace('"en"', '"en-GB"').replace("<xhtml", "§<xhtml", 1),
     "SM609": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link hreflang="fr" href="{HOME}/fr"/>',
     "SM650": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" href="{HOME}/fr"/>',
+    "SM709": f"<loc>{HOME}/tea</loc>{STORY}§{STORY}",
     "SM802": f"<loc>{HOME}/tea</loc>{IMAGES}<image:image>§<image:loc>/b.jpg</image:loc></image:image>",
+    "SM820": f"<loc>{HOME}/tea</loc>{VIDEO}</video:video>§"
+    f"{VIDEO.replace('<video:title>Tea</video:title>', '')}</video:video>",
     "SM822": f"<loc>{HOME}/tea</loc>{VIDEO.replace('/a.mp4', '/tea').replace('<video:con', '§<video:con')}</video:video>",
     "SM826": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:duration>0</video:duration></video:video>",
+    "SM827": f"<loc>{HOME}/tea</loc>{VIDEO}<video:rating>5</video:rating></video:video>"
+    f"{VIDEO}§<video:rating>6</video:rating></video:video>",
     "SM832": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:restriction>DE</video:restriction></video:video>",
     "SM850": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:duration>3:45</video:duration></video:video>",
+    "SM833": f"<loc>{HOME}/tea</loc>{VIDEO}§<video:tvshow><video:show_title>Tea</video:show_title></video:tvshow>"
+    "</video:video>",
+    "SM851": f"<loc>{HOME}/tea</loc>{IMAGES}§<image:image></image:image>",
 }
 
 
@@ -144,6 +163,37 @@ def test_a_finding_is_at_its_element_however_the_document_is_read(tmp_path, end,
         if not found and code != "SM401":
             wrong[code] = None
     assert wrong == {}
+
+
+def test_two_links_with_the_same_fault_are_at_two_places():
+    link = '<xhtml:link rel="alternate" hreflang="{}" href="/fr"/>'
+    text = locs("/en").replace("</url>", f"{link.format('fr')}{link.format('fr-CH')}</url>")
+    columns = [one.column for one in found_in(text, select=["SM606"])]
+    assert len({*columns}) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("SM354", "<urlset><url><loc>https://example.org/tea</loc></url>§"),
+        (
+            "SM360",
+            '<?xml version="1.0" encoding="UTF-8"?>\n<urlset><url><loc>https://example.org/caf§\udce9</loc></url></urlset>',
+        ),
+        ("SM374", '\n  §Warning: <?xml version="1.0"?><urlset></urlset>'),
+        ("SM374", " §<div><urlset></urlset></div>"),
+        ("SM375", "\n §<!DOCTYPE urlset><urlset></urlset>"),
+    ],
+)
+def test_a_finding_about_a_document_has_a_line_and_a_column(tmp_path, code, text):
+    path = tmp_path / "sitemap.xml"
+    before, _, after = text.partition("§")
+    path.write_bytes(f"{before}{after}".encode(errors="surrogateescape"))
+    (found,) = check(path, select=[code])
+    assert (found.line, found.column) == (
+        before.count("\n") + 1,
+        len(before.rpartition("\n")[2]) + 1,
+    )
 
 
 def test_a_finding_about_a_sitemap_is_at_the_loc_or_the_date_that_declares_it():

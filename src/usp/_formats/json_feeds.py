@@ -303,7 +303,7 @@ class JsonFeedParser(Notes, FormatParser):
         rest = self._held[0]
         if not (self._is_complete or self._is_over):
             is_inside = bool(rest) or self._depth is not None
-            self.problems.end(TRUNCATED, self._line + rest.count("\n"), int(is_inside))
+            self.problems.end(TRUNCATED, self._line + rest.count("\n"), lost=int(is_inside))
         given = {*self._feed, *(("items",) if self._has_items else ())}
         for name in ("version", "title", "items"):
             if self._is_complete and name not in given:

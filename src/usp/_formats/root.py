@@ -138,11 +138,11 @@ class RootFinder(TokenHandler, FormatParser):
         self.scanner.before_root = True
         self._stray = False
         self._wrapper: str | None = None  # an element around what may be the root,
-        self._wrapper_line = 1  # and its line
+        self._wrapper_place = 1, 1  # and its place
         self._open = 0  # elements that are open around what may be the root
         self._is_direct = False  # whether nothing is between the wrapper and what comes next
         self._silent: str | None = None  # an element of HTML that may quote anything
-        self._rss_doctype: int | None = None  # its line
+        self._rss_doctype: tuple[int, int] | None = None  # its place
         self._is_page = False  # whether there were elements that pages have
 
     def look(self, text: str, *, final: bool = False) -> str:
@@ -222,9 +222,11 @@ class RootFinder(TokenHandler, FormatParser):
     def _begin(self, parser: type[XmlParser], *, case_insensitive: bool = False) -> XmlParser:
         """Hand over to the concrete parser, with all that was noted so far."""
         if self._wrapper is not None and not self._stray:
-            self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, self._wrapper_line)
+            line, column = self._wrapper_place
+            self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, line, column=column)
         if self._rss_doctype is not None and parser is not RssParser:
-            self._before.add(ProblemCode.DOCTYPE_IGNORED, self._rss_doctype)
+            line, column = self._rss_doctype
+            self._before.add(ProblemCode.DOCTYPE_IGNORED, line, column=column)
         self.problems.add_all(self._before.listed())
         self.scanner.problems = self.problems
         self.scanner.before_root = False
@@ -253,7 +255,7 @@ class RootFinder(TokenHandler, FormatParser):
             self._is_direct = not (empty or self._open or ":" in name)
             self._open += not empty
             if self._wrapper is None:
-                self._wrapper, self._wrapper_line = excerpt(name), self.scanner.line
+                self._wrapper, self._wrapper_place = excerpt(name), self.scanner.place
 
     def end(self, name: str) -> None:
         """Pass over an end tag in front of the root."""
@@ -271,7 +273,7 @@ class RootFinder(TokenHandler, FormatParser):
         text = raw.lstrip(" \t\r\n\ufeff\0")
         if text:
             self._is_direct = False
-            self._note_stray(raw.count("\n", 0, len(raw) - len(text)))
+            self._note_stray(raw[: len(raw) - len(text)])
 
     def cdata(self, text: str) -> None:
         """Pass over CDATA in front of the root."""
@@ -287,12 +289,13 @@ class RootFinder(TokenHandler, FormatParser):
         if kind != "DOCTYPE" or "[" in written:
             self.refuse(DOCTYPE)
         elif _RSS_DOCTYPE.search(written):
-            self._rss_doctype = self.scanner.line
+            self._rss_doctype = self.scanner.place
         else:
-            self._before.add(ProblemCode.DOCTYPE_IGNORED, self.scanner.line)
+            line, column = self.scanner.place
+            self._before.add(ProblemCode.DOCTYPE_IGNORED, line, column=column)
 
-    def _note_stray(self, lines: int = 0) -> None:
+    def _note_stray(self, before: str = "") -> None:
         if not self._stray and self._wrapper is None:
             self._stray = True
-            line = self.scanner.line + lines
-            self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, line)
+            line, column = self.scanner.place_after(before)
+            self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, line, column=column)

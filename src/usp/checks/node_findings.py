@@ -199,9 +199,24 @@ def findings_at(
             continue  # what was not received whole breaks off, too
         quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
         column = problem.column or (1 if problem.line and kind_of(node).name in _OF_LINES else None)
-        message, place = f"{problem.message}{quoted}", (problem.line, column)
+        place = problem.line, column
+        if problem.code is ProblemCode.BAD_BYTES and (stored := stored_of(node)):
+            place = _place_of("\ufffd", stored.texts())
+        message = f"{problem.message}{quoted}"
         found = _finding(problem.code.rule, message, node.url, *place)
         yield replace(found, page=problem.page, times=problem.times, lost=problem.lost)
+
+
+def _place_of(character: str, texts: Iterable[str]) -> tuple[int | None, int | None]:
+    """Return the line and column of the first character of a kind in a text."""
+    line, column = 1, 1
+    for text in texts:
+        before, found, _ = text.partition(character)
+        ends = before.count("\n")
+        line, column = line + ends, len(before) + (-before.rfind("\n") if ends else column)
+        if found:
+            return line, column
+    return None, None
 
 
 def _without_cut_end(problems: Sequence[Problem]) -> Sequence[Problem]:
@@ -238,9 +253,10 @@ def _failed(
         where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
         what = f"a web page with status {status}{where} instead of a sitemap"
         return _finding(SOFT_404, f"{what}{declared}", exchange.url)
-    lines = (one.line for one in problems if one.code is failure.code and one.line)
+    places = ((one.line, one.column) for one in problems if one.code is failure.code and one.line)
     said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
-    return _finding(failure.code.rule, f"{said}{declared}", node.url, next(lines, None))
+    place = next(places, (None, None))
+    return _finding(failure.code.rule, f"{said}{declared}", node.url, *place)
 
 
 def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:

@@ -252,10 +252,12 @@ class Problems:
         if not self._counted(why.code, 1):
             self._keep(Problem(why.text, line, excerpt, 1, code=why.code))
 
-    def end(self, why: Reason, line: int | None = None, lost: int = 0) -> None:
+    def end(
+        self, why: Reason, line: int | None = None, column: int | None = None, lost: int = 0
+    ) -> None:
         """Note what kept the rest of the document from being read; it is kept in any case."""
         self.unfinished = self.unfinished or why
-        self._keep(Problem(why.text, line, lost=lost, code=why.code))
+        self._keep(Problem(why.text, line, lost=lost, code=why.code, column=column))
 
     def _keep(self, problem: Problem) -> None:
         self._kept.append(problem)

@@ -149,6 +149,12 @@ class Scanner:
         """The current line and column."""
         return self.line, self.offset - self._line_start + 1
 
+    def place_after(self, before: str) -> tuple[int, int]:
+        """Return the line and column after some text that begins at the current ones."""
+        line, column = self.place
+        ends = before.count("\n")
+        return line + ends, len(before) + (-before.rfind("\n") if ends else column)
+
     @property
     def offset(self) -> int:
         """How many characters are read."""

@@ -155,7 +155,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         elif self._entry is not None:
             self._break_off(self._entry)
         elif not self.root_closed and not (self.root_implied and len(self._stack) == 1):
-            self.problems.end(TRUNCATED, self.scanner.line)
+            self.problems.end(TRUNCATED, *self.scanner.place)
         if self._unknown is not None and self.implied_entry and not self._has_entries:
             line, name = self._unknown
             self.problems.add(ProblemCode.UNKNOWN_ELEMENTS, line, name, self._unknown_count)
@@ -170,7 +170,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self._finish_entry()
         self.problems = noted
         lost = len(self._done) == before
-        self.problems.end(_CUT_ENTRY, entry.line, lost=int(lost))
+        self.problems.end(_CUT_ENTRY, entry.line, entry.column, lost=int(lost))
 
     @property
     def root(self) -> Name | None:
@@ -312,10 +312,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         elif len(self._stack) <= 1 and not self._stray_text:
             words = without_blanks(raw, _NOTHING)
             if words:
-                (line, column), before = self.scanner.place, raw[: len(raw) - len(words)]
-                if ends := before.count("\n"):
-                    line, column = line + ends, -before.rfind("\n")
-                place = line, column + len(before)
+                place = self.scanner.place_after(raw[: len(raw) - len(words)])
                 self.note(ProblemCode.TEXT_BETWEEN_ENTRIES, at=place)
                 self._stray_text = True  # one problem, in however many pieces it comes
 
