@@ -10,7 +10,9 @@ from itertools import combinations, product
 import pytest
 from check_examples import HOME, filled, found_in, found_in_file, locs
 
+from usp._inputs import tree_of
 from usp.checks import RULES, check
+from usp.checks.node_findings import findings_of
 from usp.checks.registry import RuleScope
 
 
@@ -163,6 +165,29 @@ def test_a_finding_is_at_its_element_however_the_document_is_read(tmp_path, end,
         if not found and code != "SM401":
             wrong[code] = None
     assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "codes"),
+    [
+        ("loc>", "Loc>", {"SM305": 1, "SM450": 250}),
+        ("url>", "URL>", {"SM305": 1, "SM453": 250}),
+        ("url>", "page>", {"SM306": 1, "SM453": 250}),
+        ("/tea", "/caf\udce9", {"SM360": 1}),
+        ("urlset", "sitemap", {"SM376": 1}),
+    ],
+)
+def test_what_has_one_cause_is_told_once_by_a_check_and_without_rules(
+    tmp_path, right, wrong, codes
+):
+    path = tmp_path / "sitemap.xml"
+    found_in_file(path, locs(*(f"/tea{n}" for n in range(250))))
+    text = path.read_text().replace(right, wrong)
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    found = {one.code: one.times for one in check(path, ignore=["SM208"])}
+    assert (found, len(found)) == (codes, len([*check(path)]))
+    known = {code: times for code, times in codes.items() if RULES[code].scope is RuleScope.PARSER}
+    assert {one.code: one.times for one in findings_of(tree_of(str(path), None, None))} == known
 
 
 def test_two_links_with_the_same_fault_are_at_two_places():

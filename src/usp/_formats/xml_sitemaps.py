@@ -81,7 +81,7 @@ class UrlEntry(RawEntry, PageEntry):
         url = absolute_url(values.text(loc) or "", self.base)
         if url is None:
             code = ProblemCode.BAD_LOC if loc else ProblemCode.NO_LOC
-            notes.note(code, loc, at=self.place_of("loc"), lost=1)
+            notes.note(code, loc or self.misnamed_loc(), at=self.place_of("loc"), lost=1)
             return []
         note_scheme(loc or "", self, notes)
         self.url = url
@@ -131,7 +131,8 @@ class SitemapEntry(RawEntry):
             loc = values.text(self.nested_loc) or self.stray_address(notes)
             locs = [loc] if loc else []
         if not locs:
-            notes.note(ProblemCode.NO_LOC, at=self.place_of("loc"), lost=1)
+            excerpt, place = self.misnamed_loc(), self.place_of("loc")
+            notes.note(ProblemCode.NO_LOC, excerpt, at=place, lost=1)
         elif len({*locs}) > 1:
             notes.note(ProblemCode.SEVERAL_LOCS, locs[0], at=self.place_of("loc"))
         lastmods = self._lastmods

@@ -30,6 +30,7 @@ from usp.checks.page_urls import (
     read_all,
 )
 from usp.checks.robots_access import AGENTS, robots_of
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     FEEDS,
     AbstractIndexSitemap,
@@ -276,6 +277,12 @@ class CheckedSitemap:
     def unpacked(self) -> int:
         """How many bytes the document has without compression."""
         return 0 if self.examination is None else self.examination.parser.decoder.size
+
+    @property
+    def has_bad_bytes(self) -> bool:
+        """Whether bytes were found that are not of the encoding of the document."""
+        found = () if self.examination is None else self.examination.problems
+        return any(one.code is ProblemCode.BAD_BYTES for one in found)
 
     @property
     def markup(self) -> XmlParser | None:

@@ -66,6 +66,8 @@ _OF_CUT = frozenset(
         *(ProblemCode.MISSING_EXTENSION_FIELD, ProblemCode.UNCLOSED_INSTRUCTION),
     }
 )
+# With the wrong name of an element, such as <Loc>, that all entries have.
+_OF_NAMES = frozenset({ProblemCode.NO_LOC, ProblemCode.LOC_OUTSIDE_ENTRY})
 _OF_LINES = frozenset({"robots", "text"})  # kinds of documents whose problems are whole lines
 # Failures whose reasons are in the words of logs.
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
@@ -194,7 +196,7 @@ def findings_at(
             return
     if {problem.code for problem in problems} >= _WRONG_ROOT:
         problems = [problem for problem in problems if problem.code not in _OF_WRONG_ROOT]
-    for problem in problems if failure is None else _without_cut_end(problems):
+    for problem in _once(problems if failure is None else _without_cut_end(problems)):
         if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
             continue  # what was not received whole breaks off, too
         quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
@@ -205,6 +207,20 @@ def findings_at(
         message = f"{problem.message}{quoted}"
         found = _finding(problem.code.rule, message, node.url, *place)
         yield replace(found, page=problem.page, times=problem.times, lost=problem.lost)
+
+
+def _once(problems: Sequence[Problem]) -> Iterable[Problem]:
+    """Return problems; those that a wrong name gives in each entry are one: the first."""
+    found: dict[object, Problem] = {}
+    for number, one in enumerate(problems):
+        is_more = one.times > 1  # of those that were not kept one by one
+        key = one.code if one.code in _OF_NAMES and (one.excerpt or is_more) else number
+        if before := found.get(key):
+            times, lost = before.times + one.times, before.lost + one.lost
+            found[key] = replace(before, times=times, lost=lost)
+        else:
+            found[key] = one
+    return found.values()
 
 
 def _place_of(character: str, texts: Iterable[str]) -> tuple[int | None, int | None]:

@@ -196,6 +196,11 @@ class RawEntry:
         found = own or place_among(known.get(element, ()), text, known.get(record, ()), number)
         return found or (self.line, self.column)
 
+    def misnamed_loc(self) -> str | None:
+        """Return the tag of an element that would be its loc if its name were in lower case."""
+        names = (name for name in self.elements or () if name != "loc" == name.lower())
+        return next(map("<{}>".format, names), None)
+
     def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
         """Take a field of the document's own vocabulary."""
         raise NotImplementedError

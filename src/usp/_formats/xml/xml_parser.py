@@ -435,7 +435,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
             self._begin_entry(self.entries[meaning.local], attributes)
         elif self._entry is None:
             if self.implied_entry:
-                self.note(ProblemCode.LOC_OUTSIDE_ENTRY)
+                around = f"<{self._stack[-1]}>" if len(self._stack) > 1 else None
+                self.note(ProblemCode.LOC_OUTSIDE_ENTRY, around)
                 self._begin_entry(self.implied_entry, "", implied=True)
                 self._begin_field(meaning, attributes)
         elif meaning.role is ElementRole.RECORD:

@@ -76,10 +76,12 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"{found[0]!r} was escaped twice", at)
     given = block.examined.written or block.urls
     for parts, pattern in _MISTAKES.items():
+        is_said = "\ufffd" in parts and block.sitemap.has_bad_bytes  # once, of the document
         for at, found in block.found(pattern, *parts):
             # After "?" anything goes, and that a URL is relative is said by another rule.
             is_path = parts != ("/",) or "?" not in block.urls[at][: found.start()]
-            if is_path and "://" in (given[at] or ""):
+            is_new = not (is_said and found[0] == "\ufffd")
+            if is_path and is_new and "://" in (given[at] or ""):
                 yield Hit(f"{found[0]!r} in the URL looks like a mistake", at)
     for origin in block.origins:
         twice = f"{origin}/{origin.partition('://')[2]}/"
